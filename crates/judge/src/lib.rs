@@ -138,7 +138,7 @@ pub fn judge_so_far(run: &mut Run) {
     proof.iter_mut().for_each(|proof| prove::conclude(&facts, proof, &mut bottleneck));
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
-    let waits = run.sampled_waits().map(waits::waits).unwrap_or_default();
+    let waits = waits::of_run(run);
     let hot = hot::of_run(run);
     waits::explain(&mut bottleneck, &waits, hot::first(run, &hot));
     let picks = decide::picks(&facts, found.as_ref());

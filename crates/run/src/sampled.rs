@@ -1,13 +1,15 @@
 //! The sampled threads of a run: one trial of it tells most.
 
-use crate::{Run, Trial, WaitProfile};
+use crate::{DatabaseProfile, Run, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose sampled threads tell most: many rounds, and more than one request in flight, so that requests wait inside.
-    /// Twice the rounds tell more than twice the requests.
+    /// Returns the trial whose samples tell most: many rounds, and more than one request in flight, so that requests wait
+    /// inside. Twice the rounds tell more than twice the requests.
     pub fn sampled_trial(&self) -> Option<usize> {
         let requests = |trial: &Trial| {
-            let rounds = trial.server.as_ref()?.waits.as_ref()?.rounds as f64;
+            let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);
+            let of_databases = trial.databases.iter().map(|database| database.samples).max();
+            let rounds = of_threads.filter(|rounds| *rounds > 0).or(of_databases)? as f64;
             (rounds > 0.0).then(|| (rounds * trial.rates.concurrency.max(1.0).ln(), rounds))
         };
         let samples = self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, requests(trial)?)));
@@ -23,6 +25,12 @@ impl Run {
             Some(at) => of(self.trials.get(at)?),
             None => self.trials.iter().rev().find_map(of),
         }
+    }
+
+    /// Returns the sampled databases of this trial.
+    pub fn sampled_databases(&self) -> &[DatabaseProfile] {
+        let trial = self.sampled_trial().and_then(|at| self.trials.get(at));
+        trial.map_or(&[], |trial| &trial.databases)
     }
 }
 

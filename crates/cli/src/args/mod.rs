@@ -25,7 +25,7 @@ pub(crate) use hosts::{HostArgs, ServerHostArgs};
 pub(crate) use load::LoadArgs;
 pub(crate) use names::Names;
 pub(crate) use objective::ObjectiveArgs;
-pub(crate) use observe::ObserveArgs;
+pub(crate) use observe::{BehindArgs, ObserveArgs};
 pub(crate) use out::OutArgs;
 pub(crate) use rate::{Rate, rate};
 pub(crate) use repeat::RepeatArgs;

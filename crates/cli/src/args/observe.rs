@@ -1,7 +1,10 @@
-//! Flags for the sampling of the server's threads.
+//! Flags for the sampling of the server's threads and of the databases behind it.
 
+use std::path::PathBuf;
+
+use anyhow::Context as _;
 use clap::Args;
-use run::Plan;
+use run::{Behind, Plan};
 
 /// Flags for the sampling of the server's threads.
 #[derive(Args, Clone, Debug, Default)]
@@ -12,12 +15,52 @@ pub(crate) struct ObserveArgs {
     /// Sample no stacks: names of functions and locks are then unknown
     #[arg(long, help_heading = "Counters")]
     no_stacks: bool,
+    #[command(flatten)]
+    behind: BehindArgs,
 }
 
 impl ObserveArgs {
     /// Puts the given flags into the plan.
-    pub(crate) fn apply(&self, plan: &mut Plan) {
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         plan.observe.waits = !self.no_waits;
         plan.observe.no_stacks |= self.no_stacks;
+        self.behind.apply(plan)
     }
+}
+
+/// Databases behind the server.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct BehindArgs {
+    /// Sample a database behind the server: postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST,
+    /// or redis://HOST; repeatable. The password comes from PGPASSWORD, ~/.pgpass, MYSQL_PWD, REDISCLI_AUTH or --behind-file
+    #[arg(long, value_name = "URL", help_heading = "Counters")]
+    behind: Vec<String>,
+    /// Sample the databases in FILE, one URL a line
+    #[arg(long, value_name = "FILE", help_heading = "Counters")]
+    behind_file: Option<PathBuf>,
+}
+
+impl BehindArgs {
+    /// Puts the given databases into the plan.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
+        // An error of clap would print a URL with its password.
+        for text in &self.behind {
+            plan.observe.behind.push(text.parse::<Behind>().map_err(anyhow::Error::msg).context("--behind")?);
+        }
+        let Some(path) = &self.behind_file else { return Ok(()) };
+        let text = run::read_text(path, MAX_FILE_BYTES, "give a file with one URL a line")?;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| is_url(line)) {
+            let parsed = line.parse::<Behind>().map_err(anyhow::Error::msg);
+            plan.observe.behind.push(parsed.with_context(|| format!("{}, line {}", path.display(), number + 1))?);
+        }
+        Ok(())
+    }
+}
+
+/// Maximum size of a file of URLs, bytes.
+const MAX_FILE_BYTES: u64 = 1 << 16;
+
+fn is_url(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#')
 }

@@ -80,7 +80,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.load.apply(&mut plan);
     args.objective.apply(&mut plan);
     args.repeat.apply(&mut plan);
-    args.observe.apply(&mut plan);
+    args.observe.apply(&mut plan)?;
     args.hosts.apply(&mut plan)?;
     plan.search.precision = args.precision.unwrap_or(plan.search.precision);
     plan.search.budget_s = args.budget.unwrap_or(plan.search.budget_s);

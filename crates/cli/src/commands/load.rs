@@ -113,7 +113,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         "one fixed load shows no capacity: expect 'rate>=…' of it, or run `loadline find` with this expectation"
     );
     args.repeat.apply(&mut plan);
-    args.observe.apply(&mut plan);
+    args.observe.apply(&mut plan)?;
     args.hosts.apply(&mut plan)?;
     plan.cold.connections = args.cold.unwrap_or(plan.cold.connections);
     plan.cold.rate = args.cold_rate.unwrap_or(plan.cold.rate);

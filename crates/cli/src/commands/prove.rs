@@ -69,7 +69,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     set_intensity(args, &mut plan);
     args.load.apply(&mut plan);
     args.objective.apply(&mut plan);
-    args.observe.apply(&mut plan);
+    args.observe.apply(&mut plan)?;
     args.hosts.apply(&mut plan)?;
     plan.search.budget_s = args.budget.unwrap_or(BUDGET_S);
     plan.search.prove = if args.intrusive { Prove::Intrusive } else { Prove::Default };

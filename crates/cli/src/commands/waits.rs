@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use anyhow::Context;
-use run::{Address, HotFunction, Plan, Run, WaitFinding, WaitProfile};
+use run::{Address, DatabaseProfile, HotFunction, Plan, Run, WaitFinding, WaitProfile};
 
 use super::watch::listener;
-use crate::args::{ServerHostArgs, units};
+use crate::args::{BehindArgs, ServerHostArgs, units};
 use crate::{Exit, output};
 
 /// Default time of sampling, seconds.
@@ -34,6 +34,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    behind: BehindArgs,
+    #[command(flatten)]
     host: ServerHostArgs,
 }
 
@@ -43,6 +45,8 @@ struct Answer<'a> {
     waits: &'a [WaitFinding],
     hot: &'a [HotFunction],
     profile: &'a WaitProfile,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    databases: &'a [DatabaseProfile],
 }
 
 /// Samples and prints.
@@ -53,6 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.load.duration_s = args.duration.unwrap_or(DEFAULT_S);
     plan.observe.waits = true;
     plan.observe.no_stacks = args.no_stacks;
+    args.behind.apply(&mut plan)?;
     args.host.apply(&mut plan)?;
     plan.check()?;
     output::catch_interrupts();
@@ -67,13 +72,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
     let server = run.trials.last().and_then(|trial| trial.server.as_ref());
     let profile = server.and_then(|side| side.waits.as_deref());
+    let databases = run.trials.last().map(|trial| trial.databases.as_slice()).unwrap_or_default();
     let Some(profile) = profile.filter(|profile| profile.samples > 0) else {
         let why = profile.and_then(|profile| profile.missing.first().cloned());
         anyhow::bail!(why.unwrap_or_else(|| "the process ended before any of its threads was read".into()));
     };
     let (waits, hot) = (&run.findings.waits, &run.findings.hot);
     match json {
-        true => output::print(&(serde_json::to_string_pretty(&Answer { waits, hot, profile })? + "\n"))?,
+        true => output::print(&(serde_json::to_string_pretty(&Answer { waits, hot, profile, databases })? + "\n"))?,
         false => {
             let headline = judge::headline(profile, waits);
             output::print(&report::render_waits(run, &headline, &output::style()))?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use run::{Address, Plan};
 
-use crate::args::{OutArgs, SeeArgs, ServerHostArgs, units};
+use crate::args::{BehindArgs, OutArgs, SeeArgs, ServerHostArgs, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -32,6 +32,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "waits")]
     no_stacks: bool,
     #[command(flatten)]
+    behind: BehindArgs,
+    #[command(flatten)]
     host: ServerHostArgs,
     #[command(flatten)]
     see: SeeArgs,
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     plan.observe.waits = args.waits;
     plan.observe.no_stacks = args.no_stacks;
+    args.behind.apply(&mut plan)?;
     args.host.apply(&mut plan)?;
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;

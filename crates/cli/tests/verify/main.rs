@@ -7,6 +7,7 @@ mod chaos;
 mod ci_job;
 mod class_costs;
 mod cut_short;
+mod databases;
 mod drifts;
 mod event_api;
 mod faults;

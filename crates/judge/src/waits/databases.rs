@@ -1,33 +1,117 @@
-//! Locks inside PostgreSQL, from the titles of its processes. Its manual documents them (Monitoring Database Activity): `postgres: USER DATABASE
-//! HOST ACTIVITY`, where " waiting" follows the statement while the process waits for a lock of another transaction.
+//! Causes inside databases: from the titles of PostgreSQL's processes, and from sampled sessions and commands.
+//!
+//! PostgreSQL's manual documents the titles (Monitoring Database Activity): `postgres: USER DATABASE HOST ACTIVITY`, where
+//! " waiting" follows the statement while the process waits for a lock of another transaction.
 
-use run::{TitleGroup, WaitCause, WaitFinding, WaitProfile};
+use run::{DatabaseProfile, SessionGroup, SessionState, TitleGroup, WaitCause, WaitFinding, WaitProfile};
 
-use crate::thresholds::WAIT_MOSTLY;
+use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY};
 
-/// Beginning and end of the title of a process that waits for a lock.
+/// Beginning of a title, and end of the title of a process that waits for a lock.
 const TITLE: &str = "postgres: ";
 const WAITING: &str = " waiting";
+/// Host of a backend's client in its title: a unix socket, or the end of an address with its port, whose digits are `#`.
+const LOCAL: &str = "[local]";
+const PORT: &str = "(#)";
+/// Statements that wait for row locks, and those that lock whole tables.
+const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
+const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
-/// Returns the statement of a title that waits for a lock.
-fn waiting_statement(title: &TitleGroup) -> Option<&str> {
-    title.title.strip_prefix(TITLE)?.strip_suffix(WAITING)?.rsplit(' ').next()
+/// Returns what a backend does, from its title. Processes without a client, such as the checkpointer, are no backends.
+fn activity(title: &TitleGroup) -> Option<&str> {
+    let rest = title.title.strip_prefix(TITLE)?;
+    let is_host = |word: &str| word == LOCAL || word.ends_with(PORT);
+    let (host, _) = rest.match_indices(' ').find(|(end, _)| rest[..*end].rsplit(' ').next().is_some_and(is_host))?;
+    Some(rest[host..].trim_start())
 }
 
-/// Returns the row lock that processes of PostgreSQL wait for, if on average one waits at least half of the time.
-pub(super) fn row_locks(profile: &WaitProfile) -> Option<WaitFinding> {
-    let waiting: Vec<(&TitleGroup, &str)> =
-        profile.titles.iter().filter_map(|title| Some((title, waiting_statement(title)?))).collect();
-    let (largest, statement) = waiting.iter().max_by(|(a, _), (b, _)| a.processes.total_cmp(&b.processes))?;
-    let threads: f64 = waiting.iter().map(|(title, _)| title.processes).sum();
-    let of = profile.processes.iter().find(|p| p.process == largest.process).map_or(threads, |p| p.processes);
+/// Returns the lock that backends of PostgreSQL wait for, if on average one waits at least half of the time.
+pub(super) fn titles(profile: &WaitProfile) -> Option<WaitFinding> {
+    let backends: Vec<(&TitleGroup, &str)> =
+        profile.titles.iter().filter_map(|title| Some((title, activity(title)?))).collect();
+    let waiting = backends.iter().filter_map(|(title, does)| Some((*title, does.strip_suffix(WAITING)?)));
+    let (largest, statement) = waiting.clone().max_by(|(a, _), (b, _)| a.processes.total_cmp(&b.processes))?;
+    let threads: f64 = waiting.map(|(title, _)| title.processes).sum();
+    let locks_tables = |does: &str| TABLE_STATEMENTS.iter().any(|statement| does.starts_with(statement));
+    let is_row = ROW_STATEMENTS.contains(&statement) && !backends.iter().any(|(_, does)| locks_tables(does));
+    let state = if is_row { SessionState::RowLock } else { SessionState::Lock };
+    let of = backends.iter().map(|(title, _)| title.processes).sum();
     (threads >= WAIT_MOSTLY).then(|| WaitFinding {
-        cause: WaitCause::RowLock,
-        name: (*statement).into(),
+        name: statement.into(),
         process: largest.process.clone(),
+        session: Some(state),
+        ..finding(state, threads, of)
+    })
+}
+
+/// Returns the causes inside sampled databases.
+pub(super) fn sessions(databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
+    let of_sessions = databases.iter().filter_map(session_cause);
+    of_sessions.chain(databases.iter().filter_map(busy_command)).collect()
+}
+
+/// Returns what most active sessions of a database wait for.
+fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
+    let waits = [SessionState::RowLock, SessionState::Lock, SessionState::InternalLock, SessionState::Disk];
+    let groups = |state: SessionState| database.groups.iter().filter(move |group| group.state == state);
+    let sum = |state: SessionState| groups(state).map(|group| group.sessions).sum::<f64>();
+    let state = waits.into_iter().max_by(|a, b| sum(*a).total_cmp(&sum(*b)))?;
+    let waiting = sum(state);
+    // The holder of a lock is active, too, and waits for nothing.
+    let holders = if matches!(state, SessionState::RowLock | SessionState::Lock) { 1.0 } else { 0.0 };
+    if waiting < WAIT_MOSTLY || waiting < WAIT_MOSTLY * (database.active - holders) {
+        return None;
+    }
+    let largest = groups(state).max_by(|a, b| a.sessions.total_cmp(&b.sessions))?;
+    Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
+}
+
+/// Adds the place and the holder of a lock to a finding.
+fn with_blocker(database: &DatabaseProfile, group: &SessionGroup, finding: WaitFinding) -> WaitFinding {
+    let mut blockers = database.blockers.iter().filter(|blocker| blocker.blocked == group.state);
+    let held_s = blockers.clone().map(|blocker| blocker.held_s).fold(0.0, f64::max);
+    let blocker = blockers.find(|blocker| blocker.share >= WAIT_MOSTLY);
+    WaitFinding {
+        name: group.statement.clone(),
+        process: database.kind.name().into(),
+        peer: database.address.clone(),
+        event: group.event.clone(),
+        session: Some(group.state),
+        holder: blocker.map(|blocker| blocker.state.thread_state()),
+        holder_statement: blocker.map(|blocker| blocker.statement.clone()).unwrap_or_default(),
+        held_s: (held_s > 0.0).then_some(held_s),
+        ..finding
+    }
+}
+
+fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
+    WaitFinding {
+        cause: match state {
+            SessionState::RowLock => WaitCause::RowLock,
+            SessionState::Disk => WaitCause::Disk,
+            _ => WaitCause::Lock,
+        },
         threads,
         of,
         share: if of > 0.0 { (threads / of).min(1.0) } else { 0.0 },
+        ..WaitFinding::default()
+    }
+}
+
+/// Returns the command with most time of a database that executes one command at a time, if it does so all the time.
+fn busy_command(database: &DatabaseProfile) -> Option<WaitFinding> {
+    let all: f64 = database.commands.iter().map(|command| command.share).sum();
+    let most = database.commands.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+    (all >= FULL_MIDDLE && most.share >= WAIT_MOSTLY).then(|| WaitFinding {
+        cause: WaitCause::SerialCpu,
+        name: most.command.clone(),
+        process: database.kind.name().into(),
+        peer: database.address.clone(),
+        session: Some(SessionState::Running),
+        threads: most.share,
+        of: 1.0,
+        share: most.share,
+        held_s: (most.calls_per_s > 0.0).then(|| most.share / most.calls_per_s),
         ..WaitFinding::default()
     })
 }

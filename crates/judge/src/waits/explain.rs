@@ -1,7 +1,7 @@
 //! Words of a verdict from the causes inside the processes. They never change its bottleneck or its confidence.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
-use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitCause, WaitFinding};
+use run::{Bottleneck, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
 
 use crate::number::percent;
 
@@ -44,7 +44,9 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     let cause = &finding.cause;
     let holder_computes = finding.holder.is_none_or(|s| matches!(s, ThreadState::OnCpu | ThreadState::Runnable));
     match () {
-        () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause),
+        // The command that a database executes all the time is what its CPU does.
+        () if finding.session == Some(SessionState::Running) => agreement.by_function || verdict.waits_for.is_some(),
+        () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause) || finding.session.is_some(),
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
         () if verdict.id == "server-single-thread" => agreement.causes.contains(cause) && holder_computes,
         () => agreement.causes.contains(cause),
@@ -87,6 +89,9 @@ fn evidence(text: &str, process: &str, value: f64) -> Evidence {
 /// Returns the next step against a cause.
 fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
+    if let Some(session) = finding.session {
+        return database_advice(session, finding);
+    }
     match finding.cause {
         Lock if super::locks::is_of_runtime(name) => {
             format!("Start more processes of {process}: one thread at a time holds {name}.")
@@ -106,11 +111,33 @@ fn advice(finding: &WaitFinding) -> String {
         BlockingCall => format!(
             "Replace the blocking call in the event loop of {process} by an asynchronous one, or run it in a pool of threads."
         ),
-        RowLock => "Shorten the transactions that hold the row lock, or spread the updates over more rows.".into(),
+        RowLock => ROW_LOCK_ADVICE.into(),
         Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
         Sleep => format!("Remove the pause from the requests of {process}."),
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),
         Peer => format!("Look at {peer}: run `loadline waits` there."),
+    }
+}
+
+/// Next step against a row lock.
+const ROW_LOCK_ADVICE: &str = "Shorten the transactions that hold the row lock, or spread the updates over more rows.";
+
+/// Returns the next step against a cause inside a database.
+fn database_advice(session: SessionState, finding: &WaitFinding) -> String {
+    let WaitFinding { process, name, .. } = finding;
+    match session {
+        _ if finding.holder == Some(ThreadState::ClientRead) => format!(
+            "Commit sooner: a transaction of {process} holds the lock while the application does something else."
+        ),
+        SessionState::RowLock => ROW_LOCK_ADVICE.into(),
+        SessionState::Disk => {
+            format!("Let {process} commit several changes together, or give it a faster disk or more memory.")
+        }
+        SessionState::InternalLock => {
+            format!("Let fewer sessions of {process} work at once: a connection pool limits them.")
+        }
+        SessionState::Running => format!("Call {name} less often, or replace it by a cheaper command."),
+        _ => format!("Shorten the transactions of {process} that hold this lock."),
     }
 }
 
@@ -158,6 +185,21 @@ mod tests {
             let mut found = before.clone();
             explain(&mut found, &[lock(Some(ThreadState::Sleep))], None);
             assert_eq!(found, before);
+        }
+    }
+
+    #[test]
+    fn a_cause_inside_a_database_explains_a_wait_for_it() {
+        let row =
+            WaitFinding { cause: RowLock, session: Some(SessionState::RowLock), ..lock(Some(ThreadState::Sleep)) };
+        let mut behind = Bottleneck { waits_for: Some(run::WaitsFor::default()), ..verdict("server-concurrency") };
+        explain(&mut behind, &[row], None);
+        assert_eq!((behind.evidence.len(), behind.advice.as_slice()), (1, [ROW_LOCK_ADVICE.to_string()].as_slice()));
+        let command = WaitFinding { cause: SerialCpu, session: Some(SessionState::Running), ..lock(None) };
+        for (id, is_told) in [("server-single-thread", true), ("server-cpu", true), ("server-concurrency", false)] {
+            let mut found = verdict(id);
+            explain(&mut found, std::slice::from_ref(&command), None);
+            assert_eq!(found.evidence.len() == 1, is_told, "{id}");
         }
     }
 

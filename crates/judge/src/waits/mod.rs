@@ -13,15 +13,21 @@ mod requests;
 mod sentence;
 mod tasks;
 
-use run::{WaitCause, WaitFinding, WaitProfile};
+use run::{DatabaseKind, DatabaseProfile, Run, WaitCause, WaitFinding, WaitProfile};
 
 pub(crate) use explain::explain;
 pub use sentence::headline;
 
 use requests::Requests;
 
+/// Returns the causes that the sampled trial of a run shows.
+pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
+    let threads = run.sampled_waits();
+    waits(threads.unwrap_or(&WaitProfile::default()), run.sampled_databases())
+}
+
 /// Returns the causes for which requests wait, the one with most threads first.
-pub fn waits(profile: &WaitProfile) -> Vec<WaitFinding> {
+pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
@@ -30,13 +36,19 @@ pub fn waits(profile: &WaitProfile) -> Vec<WaitFinding> {
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
-    let row_lock = databases::row_locks(profile);
-    // Threads that wait for replies of a database wait for its lock.
-    if row_lock.is_some() {
+    let mut inside = databases::sessions(databases);
+    // Sampled sessions tell more than titles of the same processes.
+    let knows_sessions =
+        databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
+    inside.extend(databases::titles(profile).filter(|_| !knows_sessions));
+    // Threads that wait for replies of a database wait for what happens in it.
+    if !inside.is_empty() {
         found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));
     }
-    found.extend(row_lock);
     found.sort_by(|a, b| b.threads.total_cmp(&a.threads));
+    inside.sort_by(|a, b| b.threads.total_cmp(&a.threads));
+    // Threads of the server wait for the database, so the causes inside it come first.
+    found.splice(0..0, inside);
     for finding in &mut found {
         finding.sentence = sentence::sentence(finding);
     }

@@ -1,13 +1,20 @@
 //! Findings about waits as sentences.
 
-use run::number::number;
-use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::number::{Unit, number, quantity};
+use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::locks::is_of_runtime;
+use crate::number::percent;
+
+/// Maximum length of a statement in a sentence, characters.
+const MAX_STATEMENT_CHARS: usize = 60;
 
 /// Returns a finding as one sentence.
 pub(super) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
+    if let Some(session) = finding.session {
+        return database(session, finding);
+    }
     let counted = if finding.counted.is_empty() { "threads" } else { &finding.counted };
     let who = format!("{} of {} {counted} of {process}", number(*threads), number(*of));
     match finding.cause {
@@ -48,10 +55,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, peer));
             format!("the event loop of {process} {does} while requests wait")
         }
-        WaitCause::RowLock => {
-            let [waiting, all] = [*threads, *of].map(number);
-            format!("{waiting} of {all} processes of {process} wait for a lock of another transaction ({name})")
-        }
+        WaitCause::RowLock => format!("{who} wait for a row lock ({name})"),
         WaitCause::Disk => format!("{who} wait for a disk ({name})"),
         WaitCause::Sleep => format!("{who} sleep while they have a request"),
         WaitCause::SerialCpu => {
@@ -68,6 +72,50 @@ fn plural(state: ThreadState, peer: &str) -> String {
         None => one.trim_end_matches('s').into(),
         Some(("is", rest)) => format!("are {rest}"),
         Some((verb, rest)) => format!("{} {rest}", verb.trim_end_matches('s')),
+    }
+}
+
+/// Returns a cause inside a database as one sentence.
+fn database(session: SessionState, finding: &WaitFinding) -> String {
+    let WaitFinding { name, process, threads, of, event, .. } = finding;
+    let what = match session {
+        SessionState::RowLock => "a row lock",
+        SessionState::Lock => "a lock of another transaction",
+        SessionState::InternalLock => "a lock inside the database",
+        SessionState::Disk => "a disk",
+        _ => {
+            let each = finding.held_s.map(|s| format!(", {} each", quantity(s, Unit::Seconds))).unwrap_or_default();
+            return format!("{process} spends {} of its time in {name}{each}", percent(*threads));
+        }
+    };
+    let place = if event.is_empty() { format!("({name})") } else { format!("({event}) in {}", short(name)) };
+    let [waiting, all] = [*threads, *of].map(number);
+    format!("{waiting} of {all} backends of {process} wait for {what} {place}{}", holder(finding))
+}
+
+/// Returns what the holder of a database's lock does, and for how long it holds the lock, as a clause.
+fn holder(finding: &WaitFinding) -> String {
+    let does = match finding.holder {
+        None => None,
+        Some(ThreadState::ClientRead) => Some("waits for the application after"),
+        Some(ThreadState::Sleep) => Some("sleeps in"),
+        Some(ThreadState::Disk) => Some("waits for a disk in"),
+        Some(_) => Some("is in"),
+    };
+    let does = does.map(|does| format!("{does} {}", short(&finding.holder_statement)));
+    let held = finding.held_s.map(|s| format!("holds it for {}", quantity(s, Unit::Seconds)));
+    match (does, held) {
+        (None, None) => String::new(),
+        (Some(does), Some(held)) => format!("; its holder {does} and {held}"),
+        (Some(one), None) | (None, Some(one)) => format!("; its holder {one}"),
+    }
+}
+
+/// Returns the beginning of a statement, for a sentence.
+fn short(statement: &str) -> String {
+    match statement.char_indices().nth(MAX_STATEMENT_CHARS) {
+        Some((end, _)) => format!("{} …", statement[..end].trim_end()),
+        None => statement.into(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Planted profiles with a known cause, and idle servers that must have none.
 
 use run::{
-    ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,
-    WaitGroup, WaitProcess, WaitProfile,
+    Blocker, ClientConnections, CommandSum, DatabaseKind, DatabaseProfile, FutexKind, FutexProfile, HolderState,
+    SessionGroup, SessionState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitGroup, WaitProcess,
+    WaitProfile,
 };
 
 use super::{headline, waits};
@@ -53,13 +54,13 @@ fn clients(in_progress: f64, unread: f64) -> ClientConnections {
 }
 
 fn causes(profile: &WaitProfile) -> Vec<WaitCause> {
-    waits(profile).iter().map(|f| f.cause).collect()
+    waits(profile, &[]).iter().map(|f| f.cause).collect()
 }
 
 #[test]
 fn a_lock_whose_waiters_hold_requests_is_named_with_its_holder() {
     for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
-        let found = waits(&locked(kind));
+        let found = waits(&locked(kind), &[]);
         assert_eq!(found.len(), 1, "{found:?}");
         let WaitFinding { cause, threads, of, holder, .. } = &found[0];
         assert_eq!((*cause, *threads, *of, *holder), (WaitCause::Lock, 14.7, 16.0, Some(ThreadState::Sleep)));
@@ -171,7 +172,7 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(causes(&sleeping), [WaitCause::WorkerPool]);
     let mut waiting = process(8.0, &[(ThreadState::Peer, "10.0.0.2:5432", 8.0)]);
     waiting.clients = Some(clients(8.0, 0.0));
-    let found = waits(&waiting);
+    let found = waits(&waiting, &[]);
     assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "10.0.0.2:5432"));
     waiting.clients = Some(clients(8.0, 24.0));
     waiting.peers =
@@ -192,7 +193,7 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 #[test]
 fn an_idle_server_has_no_cause_and_says_what_its_threads_do() {
     let profile = process(3.0, &[(ThreadState::Events, "", 3.0)]);
-    assert!(waits(&profile).is_empty());
+    assert!(waits(&profile, &[]).is_empty());
     let said = headline(&profile, &[]);
     assert!(said.contains("of 3 threads, 0 compute") && said.contains("3 wait for work"), "{said}");
     assert_eq!(headline(&WaitProfile::default(), &[]), "No thread could be read.");
@@ -206,7 +207,7 @@ fn the_interpreter_lock_is_named_by_all_its_futexes() {
     let half = FutexProfile { name: "_PyRuntime".into(), waiting: 6.5, contended: 0.5, owned: 0.0, holders, ..lock };
     profile.futexes = vec![half.clone(), FutexProfile { address: "0x14".into(), ..half }];
     profile.clients = Some(clients(16.0, 0.0));
-    let found = waits(&profile);
+    let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause, found[0].threads), (1, WaitCause::Lock, 13.0));
     let said = "13 of 16 threads of app:7 wait for Python's interpreter lock (GIL)";
     assert_eq!(found[0].sentence, said);
@@ -221,13 +222,19 @@ fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer(
     assert_eq!(causes(&profile), [WaitCause::Peer]);
     let title = |title: &str, processes| run::TitleGroup { process: "postgres".into(), title: title.into(), processes };
     profile.processes.push(WaitProcess { process: "postgres".into(), processes: 14.0, ..WaitProcess::default() });
-    profile.titles =
-        vec![title("postgres: app db #.#.#.#(#) UPDATE waiting", 6.4), title("postgres: app db idle", 1.1)];
-    let found = waits(&profile);
-    assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
-    let said = "6.4 of 14 processes of postgres wait for a lock of another transaction (UPDATE)";
-    assert_eq!(found[0].sentence, said);
-    profile.titles = vec![title("other: waiting", 6.4), title("postgres: app db idle in transaction", 6.4)];
+    for host in ["#.#.#.#(#)", "::#(#)", "[local]"] {
+        let backend = |does: &str| format!("postgres: app my db {host} {does}");
+        let waiting = title(&backend("UPDATE waiting"), 6.4);
+        let idle = [title(&backend("idle"), 1.1), title("postgres: checkpointer", 1.0), title("other: waiting", 9.0)];
+        profile.titles = [vec![waiting], idle.to_vec()].concat();
+        let found = waits(&profile, &[]);
+        assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
+        assert_eq!(found[0].sentence, "6.4 of 7.5 backends of postgres wait for a row lock (UPDATE)");
+        // A table may be locked as well.
+        profile.titles.push(title(&backend("LOCK TABLE"), 1.0));
+        assert_eq!(causes(&profile), [WaitCause::Lock]);
+    }
+    profile.titles = vec![title("other: waiting", 6.4), title("postgres: app db [local] idle in transaction", 6.4)];
     assert_eq!(causes(&profile), [WaitCause::Peer]);
 }
 
@@ -249,15 +256,16 @@ fn goroutines(state: TaskState, function: &str, inside_state: TaskState) -> Wait
 
 #[test]
 fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
-    let lock = waits(&goroutines(TaskState::Lock, "main.work (app.go:7)", TaskState::Sleep));
+    let lock = waits(&goroutines(TaskState::Lock, "main.work (app.go:7)", TaskState::Sleep), &[]);
     assert_eq!((lock.len(), lock[0].cause, lock[0].name.as_str()), (1, WaitCause::Lock, "main.work (app.go:7)"));
     let said = "59 of 124 goroutines of app:7 wait for one lock in main.work (app.go:7); its holder probably sleeps";
     assert_eq!(lock[0].sentence, said);
-    let pool = waits(&goroutines(TaskState::Send, "main.work (app.go:9)", TaskState::Sleep));
+    let pool = waits(&goroutines(TaskState::Send, "main.work (app.go:9)", TaskState::Sleep), &[]);
     assert_eq!((pool.len(), pool[0].cause), (1, WaitCause::WorkerPool));
     let said = "59 of 124 goroutines of app:7 wait for a place in main.work (app.go:9); those inside sleep";
     assert_eq!(pool[0].sentence, said);
-    let connections = waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network));
+    let connections =
+        waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network), &[]);
     assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
 }
 
@@ -293,12 +301,40 @@ fn pool_of_threads() -> WaitProfile {
 fn as_many_requests_as_threads_of_a_pool_are_a_used_up_pool_while_others_queue() {
     let mut profile = pool_of_threads();
     profile.clients = Some(clients(7.6, 40.0));
-    let found = waits(&profile);
+    let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::WorkerPool, "exec-#"));
     assert_eq!(found[0].sentence, "all 8 threads exec-# of app:7 have a request, and further requests queue");
     for (in_progress, unread) in [(7.6, 0.0), (1.0, 40.0), (30.0, 40.0)] {
         profile.clients = Some(clients(in_progress, unread));
         assert!(causes(&profile).is_empty(), "{in_progress} in progress, {unread} unread");
+    }
+}
+
+/// A database of 16 sessions, most of which wait.
+fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
+    let group = |state, event: &str, statement: &str, sessions| SessionGroup {
+        state,
+        event: event.into(),
+        statement: statement.into(),
+        sessions,
+    };
+    DatabaseProfile {
+        address: "127.0.0.1:5432/app".into(),
+        samples: 40,
+        sessions: 16.0,
+        active: 13.0,
+        groups: vec![
+            group(state, event, "UPDATE counters SET n = n + ? WHERE id = ?", waiting),
+            group(SessionState::Sleep, "Timeout:PgSleep", "SELECT pg_sleep(?)", 13.0 - waiting),
+        ],
+        blockers: vec![Blocker {
+            blocked: state,
+            state: SessionState::Sleep,
+            statement: "SELECT pg_sleep(?)".into(),
+            share: 1.0,
+            held_s: 0.009,
+        }],
+        ..DatabaseProfile::default()
     }
 }
 
@@ -308,7 +344,7 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
     profile.processes[0].processes = 6.0;
     profile.processes[0].epoll = true;
     profile.clients = Some(clients(30.0, 0.0));
-    let found = waits(&profile);
+    let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
     assert_eq!(found[0].sentence, "all 4.9 workers of app:7 are busy (they sleep), and requests queue");
     profile.groups[1].threads = 3.0;
@@ -328,7 +364,7 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
         busy,
     };
     profile.peers = vec![peer("app:7", 3.0, 2.95)];
-    let found = waits(&profile);
+    let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::ConnectionPool, "10.0.0.2:5432"));
     assert_eq!(
         found[0].sentence,
@@ -349,9 +385,69 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     profile.futexes[0] =
         FutexProfile { name: "PLACES".into(), waiting: 13.0, active: 3.0, owned: 0.0, ..profile.futexes[0].clone() };
     profile.clients = Some(clients(16.0, 0.0));
-    let found = waits(&profile);
+    let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
     assert_eq!(found[0].sentence, "13 of 16 threads of app:7 wait for a place in PLACES; those inside sleep");
     profile.clients = Some(clients(3.0, 0.0));
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
+}
+
+#[test]
+fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
+    let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);
+    profile.clients = Some(clients(8.0, 0.0));
+    let found = waits(&profile, &[database(SessionState::RowLock, "Lock:transactionid", 12.0)]);
+    assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::RowLock, "127.0.0.1:5432/app"));
+    assert_eq!((found[0].name.as_str(), found[0].held_s), ("UPDATE counters SET n = n + ? WHERE id = ?", Some(0.009)));
+    assert_eq!(
+        found[0].sentence,
+        "12 of 16 backends of postgres wait for a row lock (Lock:transactionid) in UPDATE counters SET n = n + ? WHERE id = ?; its holder sleeps in SELECT pg_sleep(?) and holds it for 9 ms"
+    );
+    // A holder that is mostly in no single statement has no activity.
+    let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
+    mixed.blockers[0].share = 0.4;
+    let found = waits(&profile, &[mixed]);
+    assert!(found[0].sentence.ends_with("; its holder holds it for 9 ms"), "{}", found[0].sentence);
+    let mut open = database(SessionState::Lock, "Lock:relation", 12.0);
+    open.blockers[0].state = SessionState::OpenTransaction;
+    let found = waits(&profile, &[open]);
+    assert_eq!((found[0].cause, found[0].holder), (WaitCause::Lock, Some(ThreadState::ClientRead)));
+    assert!(
+        found[0].sentence.contains("wait for a lock of another transaction (Lock:relation)"),
+        "{}",
+        found[0].sentence
+    );
+    // The profile alone names the database, too, if the server runs on another host.
+    let found = waits(&WaitProfile::default(), &[database(SessionState::Disk, "IO:WALSync", 12.0)]);
+    assert_eq!(found[0].cause, WaitCause::Disk);
+}
+
+#[test]
+fn a_database_with_few_waits_has_no_cause() {
+    // With two sessions, one holds the lock and one waits.
+    let two =
+        DatabaseProfile { active: 1.8, sessions: 2.0, ..database(SessionState::RowLock, "Lock:transactionid", 0.8) };
+    assert_eq!(waits(&WaitProfile::default(), &[two]).len(), 1);
+    for waiting in [0.0, 0.4, 5.0] {
+        let database = database(SessionState::RowLock, "Lock:transactionid", waiting);
+        assert!(waits(&WaitProfile::default(), &[database]).is_empty(), "{waiting}");
+    }
+    assert!(waits(&WaitProfile::default(), &[database(SessionState::Other, "IPC:x", 12.0)]).is_empty());
+}
+
+#[test]
+fn a_command_that_fills_a_database_is_named() {
+    let command =
+        |command: &str, calls_per_s, share| CommandSum { command: command.into(), calls_per_s, share, longest_s: 0.0 };
+    let redis =
+        |commands| DatabaseProfile { kind: DatabaseKind::Redis, commands, ..database(SessionState::Other, "", 0.0) };
+    let busy = redis(vec![command("KEYS", 190.0, 0.95), command("GET", 900.0, 0.01)]);
+    let found = waits(&WaitProfile::default(), &[busy]);
+    assert_eq!((found[0].cause, found[0].name.as_str()), (WaitCause::SerialCpu, "KEYS"));
+    assert_eq!(found[0].sentence, "redis spends 95 % of its time in KEYS, 5 ms each");
+    for commands in
+        [vec![], vec![command("KEYS", 9.0, 0.5)], vec![command("GET", 9.0, 0.45), command("SET", 9.0, 0.45)]]
+    {
+        assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
+    }
 }

@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use databases::Database;
 use probe::{Exporter, Observer, Sampler};
 use run::{Address, ObserverSpec, Recording, Side};
 use sys::clock::Origin;
@@ -55,6 +56,8 @@ pub struct Observation {
     /// Testbed of `loadline testbed` that joins both sides.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
+    /// Databases behind the server that the plan names.
+    databases: Vec<Database>,
     blind: bool,
 }
 
@@ -80,6 +83,7 @@ impl Observation {
             medium: None,
             testbed: None,
             server_counters: None,
+            databases: Vec::new(),
             blind: false,
         }
     }
@@ -174,6 +178,12 @@ impl Observation {
         self
     }
 
+    /// Samples these databases during each trial.
+    pub(crate) fn with_databases(mut self, databases: &[Database]) -> Self {
+        self.databases = databases.to_vec();
+        self
+    }
+
     /// Counts the connections of these listeners of the server; expensive if there are many.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
@@ -217,6 +227,7 @@ impl Observation {
             server: self.server.as_ref().and_then(|observer| start(observer, &[])),
             clients: self.clients.iter().filter_map(|observer| start(observer, &pids)).collect(),
             namespace_hosts: self.namespace_hosts.iter().filter_map(|observer| start(observer, &[])).collect(),
+            databases: self.databases.iter().filter_map(|database| database.sample().ok()).collect(),
             ..Samplers::none(origin)
         }
     }

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use databases::DatabaseSampler;
 use probe::{Observer, Sampler, Watching};
-use run::{Incident, Observed, Recording, Side, Trial, Window};
+use run::{DatabaseProfile, Incident, Observed, Recording, Side, Trial, Window};
 use sys::clock::Origin;
 
 use crate::agents::AgentGroup;
@@ -89,6 +90,7 @@ pub struct Samplers {
     pub(crate) server: Option<ActiveObserver>,
     pub(crate) clients: Vec<ActiveObserver>,
     pub(crate) namespace_hosts: Vec<ActiveObserver>,
+    pub(crate) databases: Vec<DatabaseSampler>,
 }
 
 /// Observations of all observers.
@@ -104,8 +106,8 @@ pub(crate) struct ObservedSides {
 impl Samplers {
     /// Returns samplers without any observer.
     pub(crate) fn none(origin: Origin) -> Self {
-        let (clients, namespace_hosts) = (Vec::new(), Vec::new());
-        Self { origin, shared: false, reported: None, server: None, clients, namespace_hosts }
+        let (clients, namespace_hosts, databases) = (Vec::new(), Vec::new(), Vec::new());
+        Self { origin, shared: false, reported: None, server: None, clients, namespace_hosts, databases }
     }
 
     fn all(&self) -> impl Iterator<Item = &ActiveObserver> {
@@ -169,6 +171,11 @@ impl Samplers {
         Some(side_of(active.host.clone(), self.shared, active.so_far()?))
     }
 
+    /// Returns what the databases did so far, without ending the sampling.
+    pub(crate) fn databases_so_far(&self) -> Vec<DatabaseProfile> {
+        self.databases.iter().map(DatabaseSampler::so_far).collect()
+    }
+
     /// Ends observing and returns the sides.
     pub(crate) fn sides(self) -> ObservedSides {
         let (mut incidents, mut pauses) = (Vec::new(), Vec::new());
@@ -191,7 +198,8 @@ impl Samplers {
     }
 
     /// Ends observing, adds the sides to the trial and returns the incidents.
-    pub(crate) fn close(self, trial: &mut Trial) -> Vec<Incident> {
+    pub(crate) fn close(mut self, trial: &mut Trial) -> Vec<Incident> {
+        trial.databases = std::mem::take(&mut self.databases).into_iter().map(DatabaseSampler::finish).collect();
         let ObservedSides { client, client_hosts, server, pauses, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
         trial.client = client.unwrap_or_default();

@@ -43,6 +43,8 @@ pub struct Lab<'w> {
     pub(crate) clock: BudgetClock,
     /// True if the user knows that the run cannot be written.
     unsaved: bool,
+    /// Databases behind the server that the plan names.
+    pub(crate) databases: Vec<databases::Database>,
 }
 
 /// Rejects loads of different kinds, since a trial has one intensity.
@@ -61,6 +63,7 @@ impl<'w> Lab<'w> {
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
         plan.redact_secrets(&[]);
         plan.check()?;
+        let databases = plan.observe.behind.iter().map(connect).collect::<Result<_, _>>()?;
         let dir = out.map(RunDir::create).transpose()?;
         let program = own_program()?;
         let run = Run {
@@ -88,6 +91,7 @@ impl<'w> Lab<'w> {
             repeat: 0,
             clock: BudgetClock::default(),
             unsaved: false,
+            databases,
         };
         crate::levers::put_back().into_iter().for_each(|note| lab.note(note));
         Ok(lab)
@@ -342,15 +346,24 @@ impl<'w> Lab<'w> {
 
     /// Returns an observation of the processes and listeners that samplers read besides a trial's agents.
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
-        Observation::new(addr, server).with_waits(&self.run.plan.observe)
+        Observation::new(addr, server).with_waits(&self.run.plan.observe).with_databases(&self.databases)
     }
+}
+
+/// Connects to a database behind the server, before any load.
+fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
+    let fail = |why: databases::DatabaseError| LabError::set_up(format!("connecting to {behind}"), why.to_string());
+    databases::Database::connect(behind).map_err(fail)
 }
 
 /// Drops the sampled threads of all trials but the one that the findings are about, since they take much room.
 fn drop_other_profiles(run: &mut Run) {
     let kept = run.sampled_trial();
     let others = run.trials.iter_mut().enumerate().filter(|(at, _)| Some(*at) != kept);
-    others.filter_map(|(_, trial)| trial.server.as_mut()).for_each(|server| server.waits = None);
+    for (_, trial) in others {
+        trial.databases.clear();
+        trial.server.iter_mut().for_each(|server| server.waits = None);
+    }
 }
 
 /// Writes the run with a trial that is still going on, marked as interrupted in case this process is killed.

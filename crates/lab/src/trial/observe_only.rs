@@ -68,5 +68,9 @@ fn trial(point: &Point, window: Window) -> Trial {
 fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
     let server = samplers.server_so_far()?;
     let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;
-    Some(Trial { server: Some(server), ..trial(point, Window { begin_s, end_s }) })
+    Some(Trial {
+        server: Some(server),
+        databases: samplers.databases_so_far(),
+        ..trial(point, Window { begin_s, end_s })
+    })
 }

@@ -22,6 +22,7 @@ pub fn watch_server(
         Some(observation) => observation,
         None => Observation::of_server_alone(here(&mut lab, listener)?).with_waits(&lab.run.plan.observe),
     };
+    let observation = observation.with_databases(&lab.databases);
     lab.note("loadline only watches: requests, response times and errors are unknown");
     let point = Point { label: "external load".into(), kind: TrialKind::Watched, ..Point::default() };
     let trial = lab.observe_only(&observation, &point);

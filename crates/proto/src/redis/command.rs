@@ -26,7 +26,7 @@ const NOT_ANSWERED_ONCE: &[(&[&str], &str)] = &[
 ];
 
 /// Encodes an array of bulk strings.
-pub(super) fn array(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
+pub fn array(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words.iter().map(AsRef::as_ref) {
         bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());

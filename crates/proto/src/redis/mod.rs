@@ -5,7 +5,9 @@ mod command;
 mod reply;
 mod server;
 mod spec;
+mod value;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::ServerSession;
 pub(crate) use spec::{SPEC, client};
+pub use value::{Value, ValueReader, encode_command};

@@ -12,6 +12,7 @@ mod classes;
 mod costs;
 mod counters;
 mod course;
+mod databases;
 mod double;
 mod figures;
 mod fits;
@@ -34,6 +35,7 @@ mod utilisation;
 mod verdict;
 mod waits;
 
+pub(crate) use databases::blocks as database_blocks;
 pub(crate) use stacks::{blocks as stack_blocks, profile as stacks};
 pub(crate) use waits::blocks as wait_blocks;
 

@@ -2,6 +2,7 @@
 
 use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitProfile};
 
+use super::databases;
 use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
@@ -9,9 +10,10 @@ use run::number::{number, quantity};
 const BRIEF_ROWS: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(profile) = run.sampled_waits() else { return Vec::new() };
     let findings = run.findings.waits.iter().map(|f| Note::block(Tone::Warn, format!("{}.", f.sentence)));
-    let blocks: Vec<Block> = findings.chain(blocks(profile)).collect();
+    let threads = run.sampled_waits().map(blocks).unwrap_or_default();
+    let databases = run.sampled_databases().iter().flat_map(databases::blocks);
+    let blocks: Vec<Block> = findings.chain(threads).chain(databases).collect();
     if blocks.is_empty() {
         return Vec::new();
     }

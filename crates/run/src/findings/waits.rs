@@ -61,6 +61,18 @@ pub struct WaitFinding {
     /// Function that waits; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,
+    /// What the sessions of a database do; absent for threads of other processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<crate::SessionState>,
+    /// Kind of wait as a database names it, such as `Lock:transactionid`; empty outside of databases.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub event: String,
+    /// Statement of the transaction that holds the lock, without its values; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub holder_statement: String,
+    /// Typical time for which a transaction holds the lock, or for which the command runs, seconds; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_s: Option<f64>,
     /// Address of the peer; empty if the cause has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub peer: String,

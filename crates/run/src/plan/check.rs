@@ -27,6 +27,8 @@ impl Plan {
         self.objective.check()?;
         self.check_search()?;
         self.check_cold()?;
+        let behind = self.observe.behind.len();
+        range(behind <= crate::MAX_BEHIND, "observe.behind", behind as f64, "give at most 8 databases")?;
         let interval = self.observe.interval_s;
         range((0.01..=3600.0).contains(&interval), "observe.interval_s", interval, "give 10 ms to 1 hour")
     }

@@ -1,6 +1,7 @@
 //! The plan of a run, complete and checked before any load is sent. Flags and TOML files both become this type.
 
 pub(crate) mod address;
+pub(crate) mod behind;
 pub(crate) mod check;
 pub(crate) mod cold;
 pub(crate) mod error;

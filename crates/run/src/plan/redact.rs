@@ -4,9 +4,14 @@ use crate::{Plan, Run};
 
 impl Plan {
     /// Replaces all secrets by placeholders: user information, token-like query values, secret headers (well-known ones
-    /// and `names`), and the bodies of request sets. A second call changes nothing.
+    /// and `names`), the bodies of request sets, and passwords of databases. A second call changes nothing.
     pub fn redact_secrets(&mut self, names: &[String]) {
         let secrets = &mut self.load.secrets;
+        self.observe
+            .behind
+            .iter()
+            .filter_map(|behind| behind.password.reveal())
+            .for_each(|word| drop(secrets.redact(word)));
         self.target.url = secrets.redact_url(&self.target.url);
         secrets.redact_protocol(&mut self.load.protocol, names);
         self.load.requests.iter_mut().for_each(|set| secrets.redact_requests(set, names));

@@ -102,10 +102,16 @@ pub struct ObservePlan {
     /// True to sample these threads without their stacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stacks: bool,
+    /// Databases behind the server to sample, as URLs without passwords.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
+    )]
+    pub behind: Vec<crate::Behind>,
 }
 
 impl Default for ObservePlan {
     fn default() -> Self {
-        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false, no_stacks: false }
+        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false, no_stacks: false, behind: Vec::new() }
     }
 }

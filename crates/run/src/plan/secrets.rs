@@ -99,8 +99,8 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
-            // A command within a word, as of --command-a.
-            _ if word.contains(char::is_whitespace) && !word.contains("$env:") => {
+            // A command within a word, as of --command-a, or a connection string.
+            _ if (word.contains(char::is_whitespace) || word.contains("password=")) && !word.contains("$env:") => {
                 hide_tokens_of_command(&self.scrub(word))
             }
             _ => self.scrub(word),

@@ -4,6 +4,7 @@ pub(crate) mod axes;
 pub(crate) mod blocks;
 pub(crate) mod censored;
 pub(crate) mod coarse;
+pub(crate) mod databases;
 pub(crate) mod hist;
 pub(crate) mod host_load;
 pub(crate) mod incident;
@@ -144,6 +145,12 @@ pub struct Trial {
     pub host_loads: Vec<HostLoad>,
     /// Server side; absent if its counters cannot be read.
     pub server: Option<Side>,
+    /// Databases behind the server that the plan names.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
+    )]
+    pub databases: Vec<crate::DatabaseProfile>,
     /// Incidents of the server and the generators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,

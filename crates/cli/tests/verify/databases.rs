@@ -1,0 +1,203 @@
+//! A row lock of a live PostgreSQL is named: from the titles of its processes, and from its sessions with `--behind`.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, python_server, skip};
+
+/// User without rights, since PostgreSQL refuses to run as root.
+const NOBODY: u32 = 65534;
+
+/// A server in Python with a thread and a connection per client, in PostgreSQL's own protocol. Each request updates one row
+/// and keeps it for 20 ms.
+const APP: &str = r#"
+import http.server, socket, socketserver, struct, sys, threading
+local, (host, port) = threading.local(), sys.argv[1:3]
+def connect():
+    unix = host.startswith("/")
+    c = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
+    c.connect(f"{host}/.s.PGSQL.{port}" if unix else (host, int(port)))
+    body = struct.pack("!i", 196608) + b"user\0app\0database\0postgres\0\0"
+    c.sendall(struct.pack("!i", len(body) + 4) + body)
+    answer(c)
+    return c
+def take(c, n):
+    data = b""
+    while len(data) < n:
+        more = c.recv(n - len(data))
+        if not more: raise SystemExit("the database is gone")
+        data += more
+    return data
+def answer(c):
+    kind = b""
+    while kind != b"Z":
+        kind, length = struct.unpack("!ci", take(c, 5))
+        data = take(c, length - 4)
+        if kind == b"E": print(data, file=sys.stderr)
+def query(c, text):
+    data = text.encode() + b"\0"
+    c.sendall(b"Q" + struct.pack("!i", len(data) + 4) + data)
+    answer(c)
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_): pass
+    def do_GET(self):
+        if not hasattr(local, "c"): local.c = connect()
+        for text in ["BEGIN", "UPDATE counters SET n = n + 1, word = 'hunter2' WHERE id = 1", "SELECT pg_sleep(0.02)", "COMMIT"]:
+            query(local.c, text)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads, request_queue_size = True, 128
+first = connect()
+query(first, "CREATE TABLE IF NOT EXISTS counters (id int PRIMARY KEY, n int, word text)")
+query(first, "INSERT INTO counters VALUES (1, 0, '') ON CONFLICT DO NOTHING")
+query(first, "DO $$ BEGIN CREATE ROLE watcher LOGIN PASSWORD 'hunter3' IN ROLE pg_monitor; EXCEPTION WHEN duplicate_object THEN END $$")
+server = Server(("127.0.0.1", 0), Handler)
+print("127.0.0.1:%d" % server.server_address[1], flush=True)
+server.serve_forever()
+"#;
+
+/// Returns a program of PostgreSQL, which distributions keep out of PATH.
+fn of_postgres(name: &str) -> Option<PathBuf> {
+    let versions = || std::fs::read_dir("/usr/lib/postgresql").ok();
+    let in_versions =
+        || versions()?.filter_map(|dir| Some(dir.ok()?.path().join("bin").join(name))).find(|p| p.is_file());
+    in_versions().or_else(|| program(name))
+}
+
+/// A PostgreSQL with an own folder for its data and its socket.
+struct Postgres {
+    _server: ChildProcess,
+    dir: tempfile::TempDir,
+    port: u16,
+}
+
+fn postgres() -> Option<Postgres> {
+    let (initdb, postgres) = (of_postgres("initdb")?, of_postgres("postgres")?);
+    let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
+    let data = dir.path().join("data");
+    let own = |command: &mut Command| {
+        if testkit::is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    };
+    if testkit::is_root() {
+        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let mut init = Command::new(initdb);
+    own(init.args(["-U", "app", "-A", "trust", "-N", "-D"]).arg(&data));
+    assert!(init.status().unwrap().success(), "initdb failed");
+    let access = "local all all trust\nhost all watcher 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+    std::fs::write(data.join("pg_hba.conf"), access).unwrap();
+    let mut server = Command::new(postgres);
+    own(server.arg("-D").arg(&data).args(["-p", &port.to_string(), "-F", "-k"]).arg(dir.path()));
+    server.args(["-c", "listen_addresses=127.0.0.1"]);
+    Some(Postgres { _server: ChildProcess::listening(&mut server, port), dir, port })
+}
+
+/// Loads the app over 12 connections and samples it meanwhile.
+fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Value {
+    let (_app, at) = python_server(python, APP, &[host, &postgres.port.to_string()]);
+    let mut load = Command::new(binary!());
+    load.args([
+        "load",
+        &format!("http://{at}/"),
+        "--connections",
+        "12",
+        "--duration",
+        "60s",
+        "--at-rest",
+        "0",
+        "--no-waits",
+    ]);
+    let _load = ChildProcess::start(load.stdout(Stdio::null()).stderr(Stdio::null()));
+    let sample = |duration: &str| {
+        let mut command = Command::new(binary!());
+        command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
+        json_of(command.env("PGPASSWORD", "hunter3"))
+    };
+    // The load is on when the lock has waiters.
+    eventually(|| sample("500ms")["waits"][0]["session"].is_string().then_some(()));
+    sample("3s")
+}
+
+fn assert_row_lock(found: &Value) {
+    let first = &found["waits"][0];
+    assert_eq!(first["cause"], "row-lock", "{found:#}");
+    let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
+    // One of the backends holds the lock, and one made the table.
+    assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
+    assert!(first["sentence"].as_str().unwrap().contains("backends of postgres wait for a row lock"), "{first:#}");
+    assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
+}
+
+#[test]
+fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
+    let test = "a row lock of PostgreSQL";
+    let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
+    let Some(postgres) = postgres() else { return skip(test, "PostgreSQL is not installed") };
+    let socket = postgres.dir.path().to_str().unwrap();
+    for host in ["127.0.0.1", socket] {
+        let found = waits(&python, &postgres, host, &[]);
+        assert_row_lock(&found);
+        assert_eq!(found["waits"][0]["name"], "UPDATE", "{host}: {found:#}");
+    }
+    let tcp = format!("postgres://watcher@127.0.0.1:{}/postgres", postgres.port);
+    let unix = format!("host={socket} port={} user=watcher dbname=postgres", postgres.port);
+    for behind in [tcp, unix] {
+        let found = waits(&python, &postgres, "127.0.0.1", &["--behind", &behind]);
+        assert_row_lock(&found);
+        let first = &found["waits"][0];
+        assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
+        assert!(first["event"].as_str().unwrap().starts_with("Lock:"), "{first:#}");
+        // The holder sleeps for 20 ms, and a sample meets a sleep in its middle on average.
+        assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"SELECT pg_sleep(?)".into()));
+        assert!(first["held_s"].as_f64().unwrap() > 0.01, "{first:#}");
+        assert!(found["databases"][0]["samples"].as_u64().unwrap() >= 10, "{found:#}");
+    }
+}
+
+#[test]
+fn a_database_that_refuses_the_login_ends_the_run_before_any_load() {
+    let test = "a login at PostgreSQL";
+    let Some(postgres) = postgres() else { return skip(test, "PostgreSQL is not installed") };
+    let behind = format!("postgres://nosuch:hunter4@127.0.0.1:{}/postgres", postgres.port);
+    let out = Command::new(binary!()).args(["load", "http://127.0.0.1:1/", "--behind", &behind]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(
+        !out.status.success() && said.contains("postgres://nosuch@127.0.0.1") && !said.contains("hunter4"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_command_that_fills_redis_is_named_without_its_values() {
+    let Some(redis) = program("redis-server") else { return skip("KEYS in Redis", "redis-server is not installed") };
+    let port = free_port();
+    let mut command = Command::new(redis);
+    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+    command.args(["--slowlog-log-slower-than", "100"]);
+    let _server = ChildProcess::listening(command.stdout(Stdio::null()), port);
+    let url = format!("redis://127.0.0.1:{port}");
+    let run = |command: &str, seconds: &str, more: &[&str]| {
+        let mut load = Command::new(binary!());
+        load.args(["load", &url, "--command", command, "--duration", seconds, "--at-rest", "0", "--no-waits"])
+            .args(more);
+        load
+    };
+    let fill = "EVAL \"for i=1,50000 do redis.call('set','k'..i,i) end\" 0";
+    assert!(run(fill, "1", &["--connections", "1"]).stdout(Stdio::null()).status().unwrap().success());
+    let mut load = run("KEYS hunter*", "60s", &["--connections", "8"]);
+    let _load = ChildProcess::start(load.stdout(Stdio::null()).stderr(Stdio::null()));
+    let sample = || {
+        let mut command = Command::new(binary!());
+        json_of(command.args(["waits", "--port", &port.to_string(), "--duration", "2s", "--behind", &url]))
+    };
+    let found = eventually(|| Some(sample()).filter(|found| found["waits"][0]["session"] == "running"));
+    assert_eq!((&found["waits"][0]["cause"], &found["waits"][0]["name"]), (&"serial-cpu".into(), &"KEYS".into()));
+    assert!(found["databases"][0]["commands"][0]["longest_s"].as_f64().unwrap() > 1e-4, "{found:#}");
+    assert!(!found.to_string().contains("hunter"), "a value was kept");
+}

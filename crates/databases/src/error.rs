@@ -1,0 +1,20 @@
+//! Reasons why a database cannot be sampled.
+
+use std::io;
+
+/// Reason why a database cannot be sampled. No text of it holds a password.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The connection failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The database refused or answered with an error.
+    #[error("it answered: {0}")]
+    Refused(String),
+    /// The login needs something that loadline does not have.
+    #[error("{0}")]
+    Login(String),
+    /// The answer breaks the protocol.
+    #[error("its answer is no answer of {0}")]
+    Protocol(&'static str),
+}

@@ -1,0 +1,7 @@
+//! MariaDB: sessions from its process list, and the transactions that block others from InnoDB's tables.
+
+mod client;
+mod packets;
+mod session;
+
+pub(crate) use session::MariadbSession;

@@ -1,0 +1,6 @@
+//! PostgreSQL: sessions from pg_stat_activity, and the transactions that block others.
+
+mod client;
+mod session;
+
+pub(crate) use session::PostgresSession;

@@ -1,0 +1,200 @@
+//! The thread that samples a database during a trial, over a connection that lasts for the run.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use run::{Behind, DatabaseKind, DatabaseProfile};
+
+use crate::DatabaseError;
+use crate::mariadb::MariadbSession;
+use crate::postgres::PostgresSession;
+use crate::redis::RedisSession;
+use crate::sums::Sums;
+
+/// Pause between two samples of PostgreSQL. 20 samples a second divide a trial of 2 s finely enough.
+const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
+/// Pause between two samples of MariaDB, whose InnoDB renews its tables ten times a second.
+const MARIADB_PAUSE: Duration = Duration::from_millis(100);
+/// Pause between two readings of Redis. Only the first and the last one count; the others keep a live view current.
+const REDIS_PAUSE: Duration = Duration::from_secs(1);
+/// Minimum pause, in times of a sample: a slow database is asked less often.
+const MIN_PAUSE_SAMPLES: u32 = 4;
+
+/// A connection that samples.
+#[derive(Debug)]
+enum Session {
+    Postgres(PostgresSession),
+    Mariadb(MariadbSession),
+    Redis(RedisSession),
+}
+
+impl Session {
+    fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
+        Ok(match behind.kind {
+            DatabaseKind::Postgres => Self::Postgres(PostgresSession::connect(behind)?),
+            DatabaseKind::Mariadb => Self::Mariadb(MariadbSession::connect(behind)?),
+            DatabaseKind::Redis => Self::Redis(RedisSession::connect(behind)?),
+        })
+    }
+
+    fn begin(&mut self) {
+        if let Self::Redis(session) = self {
+            session.begin();
+        }
+    }
+
+    const fn pause(&self) -> Duration {
+        match self {
+            Self::Postgres(_) => POSTGRES_PAUSE,
+            Self::Mariadb(_) => MARIADB_PAUSE,
+            Self::Redis(_) => REDIS_PAUSE,
+        }
+    }
+
+    fn sample(&mut self, sums: &mut Sums) -> Result<(), DatabaseError> {
+        match self {
+            Self::Postgres(session) => sums.add(session.sample()?),
+            Self::Mariadb(session) => sums.add(session.sample()?),
+            Self::Redis(session) => sums.commands = session.sample()?,
+        }
+        Ok(())
+    }
+}
+
+/// A database behind the server. Clones share one connection.
+#[derive(Clone, Debug)]
+pub struct Database {
+    behind: Behind,
+    session: Arc<Mutex<Option<Session>>>,
+}
+
+impl Database {
+    /// Connects to a database.
+    pub fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
+        let session = Session::connect(behind)?;
+        Ok(Self { behind: behind.clone(), session: Arc::new(Mutex::new(Some(session))) })
+    }
+
+    /// Starts to sample.
+    pub fn sample(&self) -> std::io::Result<DatabaseSampler> {
+        let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
+        let (database, theirs) = (self.clone(), Arc::clone(&shared));
+        let work = move || database.work(&theirs);
+        let thread = std::thread::Builder::new().name("loadline-db".into()).spawn(work)?;
+        Ok(DatabaseSampler { shared, thread: Some(thread) })
+    }
+
+    fn work(&self, shared: &(Mutex<Shared>, Condvar)) {
+        let begin = Instant::now();
+        let mut sums = Sums::new(self.behind.kind);
+        let failed = self.session().and_then(|mut session| {
+            session.begin();
+            let result = sample_until_stop(&mut session, &mut sums, shared, |sums| self.profile(sums, begin));
+            // A connection after an error is in an unknown state.
+            if result.is_ok() {
+                *lock(&self.session) = Some(session);
+            }
+            result
+        });
+        let mut profile = self.profile(&sums, begin);
+        profile
+            .missing
+            .extend(failed.err().map(|error| format!("{} could not be sampled: {error}", self.behind.place())));
+        lock(&shared.0).profile = profile;
+    }
+
+    /// Returns the kept connection, or a new one.
+    fn session(&self) -> Result<Session, DatabaseError> {
+        let kept = lock(&self.session).take();
+        kept.map_or_else(|| Session::connect(&self.behind), Ok)
+    }
+
+    fn profile(&self, sums: &Sums, begin: Instant) -> DatabaseProfile {
+        DatabaseProfile {
+            kind: self.behind.kind,
+            address: self.behind.place(),
+            seconds: begin.elapsed().as_secs_f64(),
+            ..sums.profile()
+        }
+    }
+}
+
+/// Samples until the stop. The last sample comes after the stop, for the counts of the whole trial.
+fn sample_until_stop(
+    session: &mut Session,
+    sums: &mut Sums,
+    shared: &(Mutex<Shared>, Condvar),
+    profile: impl Fn(&Sums) -> DatabaseProfile,
+) -> Result<(), DatabaseError> {
+    loop {
+        let stop = lock(&shared.0).stop;
+        let begin = Instant::now();
+        session.sample(sums)?;
+        let took = begin.elapsed();
+        sums.count(took.as_secs_f64());
+        if stop {
+            return Ok(());
+        }
+        let mut state = lock(&shared.0);
+        if state.wanted {
+            state.profile = profile(sums);
+        }
+        let pause = session.pause().max(took * MIN_PAUSE_SAMPLES);
+        let due = Instant::now() + pause;
+        while !state.stop && Instant::now() < due {
+            let waited = shared.1.wait_timeout(state, due.saturating_duration_since(Instant::now()));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// State that both threads share.
+#[derive(Debug, Default)]
+struct Shared {
+    stop: bool,
+    /// True if someone looks at the profile before the end.
+    wanted: bool,
+    profile: DatabaseProfile,
+}
+
+/// A sampler of a database.
+#[derive(Debug)]
+pub struct DatabaseSampler {
+    shared: Arc<(Mutex<Shared>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl DatabaseSampler {
+    /// Returns the profile so far. From the second call on, it is at most a sample old.
+    pub fn so_far(&self) -> DatabaseProfile {
+        let mut state = lock(&self.shared.0);
+        state.wanted = true;
+        state.profile.clone()
+    }
+
+    /// Stops sampling and returns the profile.
+    pub fn finish(mut self) -> DatabaseProfile {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // Only a bug ends the thread early. The profile is then empty.
+            let _ = thread.join();
+        }
+        lock(&self.shared.0).profile.clone()
+    }
+
+    fn stop(&self) {
+        lock(&self.shared.0).stop = true;
+        self.shared.1.notify_all();
+    }
+}
+
+impl Drop for DatabaseSampler {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
