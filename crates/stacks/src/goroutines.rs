@@ -6,7 +6,6 @@
 
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
-use crate::process::Process;
 use crate::space::Space;
 
 /// Maximum number of goroutines in the list, including ended ones.
@@ -27,10 +26,10 @@ const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
 
 /// Bits of the status without the mark of the garbage collector.
 const STATUS: u32 = 0xfff;
-const RUNNABLE: u32 = 1;
-const RUNNING: u32 = 2;
-const IN_CALL: u32 = 3;
-const WAITING: u32 = 4;
+pub(crate) const RUNNABLE: u32 = 1;
+pub(crate) const RUNNING: u32 = 2;
+pub(crate) const IN_CALL: u32 = 3;
+pub(crate) const WAITING: u32 = 4;
 
 /// Bytes of a word.
 const WORD: u64 = 8;
@@ -58,10 +57,10 @@ pub struct Goroutines {
 }
 
 /// Entry of the runtime's list.
-struct Entry {
-    status: u32,
-    pc: u64,
-    sp: u64,
+pub(crate) struct Entry {
+    pub(crate) status: u32,
+    pub(crate) pc: u64,
+    pub(crate) sp: u64,
 }
 
 /// Places of the runtime's list.
@@ -83,7 +82,7 @@ impl GoRuntime {
     }
 
     /// Returns the status and the place of at most `max` goroutines, and the number of listed entries for each entry read.
-    fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
+    pub(crate) fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);
         let list = self.memory.word(self.list)?;
@@ -124,35 +123,9 @@ impl GoRuntime {
     }
 }
 
-impl Process {
-    /// Returns true if the goroutines of this process can be read.
-    pub fn has_goroutines(&self) -> bool {
-        self.go.is_some()
-    }
-
-    /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out. Returns `None` for other
-    /// programs than Go's, and for stripped ones.
-    pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
-        let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
-        let goroutine = |Entry { status, pc, sp }| {
-            Some(match status {
-                RUNNING => Goroutine::Running,
-                RUNNABLE => Goroutine::Runnable,
-                IN_CALL => Goroutine::InCall,
-                WAITING => {
-                    let stack = self.unwind_waiting(pc, sp, &[]);
-                    Goroutine::Waiting(self.frames(&stack)).filter_own()?
-                }
-                _ => return None,
-            })
-        };
-        Some(Goroutines { goroutines: read.into_iter().filter_map(goroutine).collect(), listed_per_read })
-    }
-}
-
 impl Goroutine {
     /// Returns a waiting goroutine if it has a function outside of the runtime.
-    fn filter_own(self) -> Option<Self> {
+    pub(crate) fn filter_own(self) -> Option<Self> {
         let Self::Waiting(frames) = &self else { return Some(self) };
         frames.iter().filter_map(|frame| frame.function.as_deref()).any(|f| !f.starts_with("runtime.")).then_some(self)
     }

@@ -14,6 +14,7 @@ mod debug_file;
 mod elf;
 mod frame;
 mod go;
+mod go_process;
 mod goroutines;
 mod image;
 mod images;

@@ -65,7 +65,7 @@ fn servers_with_another_protocol_are_named() {
         ("https", &tls, &["--http2", "--insecure"], "ALPN"),
         ("http", &http, &["--http2"], "HTTP/1.1"),
         ("grpc", &http, &[], "HTTP/1.1"),
-        ("http", &h2, &[], "http1"),
+        ("http", &h2, &[], "does it speak http "),
         ("redis", &http, &[], "speak redis"),
         ("memcached", &redis, &[], "memcached"),
     ];

@@ -4,9 +4,10 @@ use run::{
     ComparedFigure, ComparisonResult, FigureRole, FigureUnit, Interval, Limits, NeededData, Run, Trial, TrialKind,
 };
 
-use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, between, contrast};
+use super::contrast::{Contrast, between, contrast};
 use super::figures::CAPACITY;
 use super::input::{ComparisonInput, ErrorTerms, Line, Spread, compared};
+use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::repeats::{capacity_under, finished};
 use crate::single::good;
 use crate::thresholds::FEWEST_WINDOWS;

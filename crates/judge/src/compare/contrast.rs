@@ -6,32 +6,12 @@
 //! (`paired`). If a condition has a single window on a side, each condition is one observation. The interval is
 //! Student's.
 
+use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::paired;
 use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
 use run::NeededData;
 use stats::two_means::{Trimmed, welch};
 use stats::{Sample, average};
-
-/// One value, as a logarithm, and its place: the run or repeat, and the window of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Observation {
-    pub(super) unit: usize,
-    /// Place among the windows of its run; windows of two live servers with equal places are neighbours in time.
-    pub(super) turn: usize,
-    pub(super) ln: f64,
-}
-
-/// Observations of both sides under one condition; neither side is empty.
-pub(super) type Cell = [Vec<Observation>; 2];
-
-/// Way in which the two sides were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pairing {
-    /// Windows in turns, by one program: changes from run to run affect both sides alike.
-    InTurns,
-    /// Saved runs, each measured by itself.
-    Kept,
-}
 
 /// Values of both sides, and their difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,19 +20,6 @@ pub(super) struct Contrast {
     pub(super) sides: [f64; 2],
     /// Uncertainty of the difference; absent where too little was repeated.
     pub(super) uncertainty: Option<Uncertainty>,
-}
-
-/// Uncertainty of a difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Uncertainty {
-    /// Standard error of the difference of the logarithms.
-    pub(super) error: f64,
-    /// Degrees of freedom of the error.
-    pub(super) freedom: f64,
-    /// Part of the error that more windows of these runs do not narrow.
-    pub(super) between: f64,
-    /// Kind of observation that was repeated.
-    pub(super) of: NeededData,
 }
 
 /// Compares the observations of both sides over all conditions; `None` without a condition.
@@ -173,7 +140,7 @@ fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
 
 /// Returns two values that lie this far apart around their mean.
 fn around(centre: f64, apart: f64) -> [f64; 2] {
-    [centre - apart / 2.0, centre + apart / 2.0]
+    [centre.midpoint(centre - apart), centre.midpoint(centre + apart)]
 }
 
 /// Counts the observations of both sides under all conditions.

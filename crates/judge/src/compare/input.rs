@@ -2,9 +2,10 @@
 
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
-use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, contrast, counts, of_means, uncertainty};
+use super::contrast::{Contrast, contrast, counts, of_means, uncertainty};
 use super::failure_shares::Shares;
 use super::figures::FigureSpec;
+use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
 use crate::costs::COSTS;

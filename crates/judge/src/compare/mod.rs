@@ -14,6 +14,7 @@ mod failure_shares;
 mod failures;
 mod figures;
 mod input;
+mod observations;
 mod paired;
 mod percentiles;
 mod tls;
@@ -23,9 +24,9 @@ mod words;
 use run::{Comparison, Run, Trial, TrialKind};
 
 use capacities::capacity;
-pub use contrast::Pairing;
 use figures::{FIGURES, costs, server, timed, times, times_calls};
 use input::{ComparisonInput, Line};
+pub use observations::Pairing;
 use percentiles::Sides;
 use words::{Tolerance, decide, words};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use run::NeededData;
 
-use super::contrast::{Cell, Pairing, Uncertainty};
+use super::observations::{Cell, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::two_sided;
 use stats::two_means::{Trimmed, correlation};
@@ -22,9 +22,10 @@ pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> 
 
 /// Returns true if the correlation of pairs is above 0, by Student's test at the level of a comparison.
 fn move_together(pairs: &[(f64, f64)]) -> bool {
-    let (r, freedom) = (correlation(pairs), pairs.len() as f64 - 2.0);
+    let (r, freedom) = (correlation(pairs), pairs.len().saturating_sub(2) as f64);
     let t = r * (freedom / (1.0 - r * r)).sqrt();
-    pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom) < 2.0 * COMPARE_LEVEL
+    // Half of the chance of both sides is that of a correlation above 0.
+    pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom).midpoint(0.0) < COMPARE_LEVEL
 }
 
 /// Returns the uncertainty of the trimmed mean of differences (Yuen's winsorized variance).
@@ -38,7 +39,8 @@ pub(super) fn uncertainty(differences: &[f64]) -> Option<Uncertainty> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::contrast::{Observation, contrast};
+    use crate::compare::contrast::contrast;
+    use crate::compare::observations::Observation;
     use stats::normal;
 
     /// Windows of two servers on a machine whose speed wanders, and without its steps.

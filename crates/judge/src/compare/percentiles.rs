@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use run::{Hist, Trial};
 use stats::bootstrap::{draw, small_sample_factor};
 
-use super::contrast::{Cell, Observation};
+use super::observations::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use run::{Intensity, Run, Trial, TrialKind};
 
-use super::contrast::Pairing;
 use super::figures::{asked, times_calls};
+use super::observations::Pairing;
 use crate::number::finite;
 
 /// One window, and its place: the run or repeat, and the window of it.

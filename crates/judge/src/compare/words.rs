@@ -11,10 +11,10 @@
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
-use super::contrast::Uncertainty;
 use super::failures;
 use super::figures::FAILED;
 use super::input::{ErrorTerms, Line, Spread};
+use super::observations::Uncertainty;
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::{quantile, two_sided};
 
@@ -22,7 +22,7 @@ use stats::student::{quantile, two_sided};
 const LEAST_MORE: f64 = 1.5;
 
 /// Longest measurement that is advised, seconds.
-const MAX_MEASUREMENT_S: f64 = 3600.0;
+const MAX_MEASUREMENT_S: u32 = 3600;
 /// Chance that either of two bounds fails, each of which holds at the level of a comparison.
 const BOUND_CHANCE: f64 = 2.0 * COMPARE_LEVEL;
 
@@ -118,12 +118,12 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     }
 }
 
-/// Returns true if an undecided figure may be worse by more than is allowed. A new server without failures cannot be
-/// worse.
+/// Returns true if a figure may be worse by more than is allowed, and is not certainly. A new server without failures
+/// cannot be worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
     let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same);
-    c.word == ComparisonResult::NotEnough && !within && !fails_nothing
+    !within && !fails_nothing && !regressed(c, tolerance)
 }
 
 /// Returns the factor of more data that would decide, and the kind of data: the interval has to leave out "no change", or
@@ -180,7 +180,7 @@ impl Widths {
 /// Returns the smallest change that an hour of measurement would show; `None` where less than an hour decides, or where
 /// the length of the measurement is not known.
 fn resolution(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
-    let times = MAX_MEASUREMENT_S / measured_s;
+    let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));
     (measured_s > 0.0 && more > times.max(LEAST_MORE))
         .then(|| widths.after(widths.differs, times.max(1.0), of).exp_m1())

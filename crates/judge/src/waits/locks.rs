@@ -4,7 +4,7 @@ use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProc
 
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
-use crate::thresholds::{WAIT_ACTIVE, WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
+use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 
 /// Locks of language runtimes: the global variable that contains them, and their usual name. Each waiter wants to run code, so it has work.
 const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
@@ -59,7 +59,7 @@ fn is_crowded(futex: &FutexProfile) -> bool {
         FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore => true,
         FutexKind::Condition => {
             let is_of_runtime = RUNTIME_LOCKS.iter().any(|(global, _)| *global == futex.name);
-            !is_of_runtime && futex.active >= MIN_MEMBERS - WAIT_FEW
+            !is_of_runtime && futex.active >= MIN_MEMBERS
         }
         FutexKind::Unknown => false,
     };

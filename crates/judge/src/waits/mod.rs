@@ -4,6 +4,7 @@
 //! account of requests ([`requests`]) therefore tells both apart: the requests that the server read and did not answer, against the threads
 //! that are active or wait. Without this account, only a mutex that stores its owner counts as a lock, and only if its owner does something.
 
+mod activity;
 mod blocking;
 mod databases;
 mod explain;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use run::{PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
-use super::blocking::Activity;
+use super::activity::Activity;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Minimum number of members of a pool. A single connection may carry many requests at once, and a single thread is no pool.
-pub(super) const MIN_MEMBERS: f64 = 2.0;
+/// Minimum number of members of a pool, as sampling sees them. A single connection may carry many requests at once, and a
+/// single thread is no pool.
+pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests queue. One more process
 /// may be their parent.
@@ -18,8 +19,7 @@ pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, request
     let is_single_threaded = process.threads < process.processes + WAIT_FEW;
     let all = process.processes.max(1.0);
     let [blocked, idle] = [activity.threads(|s| s == state) * all, activity.threads(ThreadState::is_idle) * all];
-    let is_used_up =
-        blocked >= MIN_MEMBERS - WAIT_FEW && blocked >= WAIT_MOSTLY * process.threads && idle < 1.0 + WAIT_FEW;
+    let is_used_up = blocked >= MIN_MEMBERS && blocked >= WAIT_MOSTLY * process.threads && idle < 1.0 + WAIT_FEW;
     let queues = requests.demand() >= blocked + WAIT_QUEUE;
     (is_single_threaded && is_used_up && queues).then(|| WaitFinding {
         cause: WaitCause::WorkerPool,
@@ -42,9 +42,8 @@ pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: 
 fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let (low, high) = requests.in_progress()?;
-    let is_pool = |members: f64| {
-        members >= MIN_MEMBERS - WAIT_FEW && high >= (1.0 - WAIT_FEW) * members && low <= members + WAIT_QUEUE
-    };
+    let is_pool =
+        |members: f64| members >= MIN_MEMBERS && high >= (1.0 - WAIT_FEW) * members && low <= members + WAIT_QUEUE;
     if requests.queued < WAIT_QUEUE || process.behind || process.processes > 1.0 + WAIT_FEW {
         return None;
     }
@@ -83,7 +82,7 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     let is_used_up = |peer: &&PeerConnections| {
         let is_own = peer.process == process.process;
         is_own
-            && peer.open >= MIN_MEMBERS - WAIT_FEW
+            && peer.open >= MIN_MEMBERS
             && peer.busy >= WAIT_POOL_BUSY * peer.open
             && demand >= peer.open + WAIT_QUEUE
     };

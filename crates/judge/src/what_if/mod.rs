@@ -10,6 +10,7 @@ mod change;
 mod contention;
 mod curve;
 mod double;
+mod elsewhere;
 mod intervals;
 mod model;
 mod next;

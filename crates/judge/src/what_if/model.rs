@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 use run::{Intensity, Trial};
 
 use super::contention::Contention;
-use super::curve::MOST_USERS;
-use super::solve::{arriving, plain};
 use crate::Facts;
 use crate::demand::own_disk;
 use crate::generator::load_threads;
@@ -107,7 +105,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Makes the network of one trial of a run with this verdict; `None` where the trial completed nothing.
+    /// Makes the network of one trial of a run with this verdict, without the time elsewhere (`elsewhere`). `None` where the
+    /// trial completed nothing.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
@@ -136,40 +135,10 @@ impl Model {
         model.one_level = !lighter || model.unloaded_s <= 0.0;
         let open = matches!(trial.intensity, Intensity::Open { .. });
         model.arriving_s = positive(trial.latency_us.mean / 1e6).filter(|_| open);
-        model.leave_elsewhere();
         // If the verdict is that the number of workers limits the server, the knee is this number.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)
-    }
-
-    /// Sets the time elsewhere to the part of one client's response time that no device explains. Without a trial of one
-    /// client, this is the time that gives the measured rate.
-    pub(super) fn leave_elsewhere(&mut self) {
-        self.elsewhere_s = 0.0;
-        let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
-        self.elsewhere_s = match self.one_level {
-            true => self.rest_s(busy_s),
-            false => (self.unloaded_s - busy_s).max(0.0),
-        };
-    }
-
-    /// Returns the time per request, besides queues and work, with which the network gives the measured rate.
-    fn rest_s(&self, busy_s: f64) -> f64 {
-        if let Some(response_s) = self.arriving_s {
-            return (response_s - arriving(self, self.rate).1).max(0.0);
-        }
-        let all_s = f64::from(self.users) / self.rate - self.think_s;
-        if self.users > MOST_USERS {
-            return (all_s - busy_s).max(0.0);
-        }
-        let rate = |elsewhere_s| plain(&Self { elsewhere_s, ..self.clone() }).0;
-        let halved = |(low, high): (f64, f64), _| {
-            let middle = f64::midpoint(low, high);
-            if rate(middle) > self.rate { (middle, high) } else { (low, middle) }
-        };
-        let none = all_s <= 0.0 || rate(0.0) <= self.rate;
-        if none { 0.0 } else { (0..30).fold((0.0, all_s), halved).1 }
     }
 
     /// Returns the network in which the time elsewhere is spent in as many places as were in use, so that more clients

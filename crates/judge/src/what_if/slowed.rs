@@ -14,7 +14,9 @@ pub(crate) struct Slowed {
 
 /// Makes the network of a trial at an offered rate; `None` where the trial completed nothing.
 pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
-    Model::of(facts, trial, "").map(|model| Slowed { model })
+    let mut model = Model::of(facts, trial, "")?;
+    model.leave_elsewhere();
+    Some(Slowed { model })
 }
 
 impl Slowed {

@@ -19,11 +19,12 @@ mod slot_trial;
 mod slots;
 mod sparse;
 mod turns;
+mod untried;
 
 use std::collections::BTreeMap;
 
 pub use prove_target::prove_target;
-use run::{LeverCheck, UnusedLever};
+use run::LeverCheck;
 pub(crate) use schedule::MAX_BUDGET_SHARE;
 
 use self::choose::{allowed, load_pair, own, switchable};
@@ -49,7 +50,7 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let operating_point = OperatingPoint::busy(&lab.run, connections);
     let (own, others) = own(lab, setup, &operating_point);
     predict(lab, setup, own, &operating_point);
-    others.into_iter().for_each(|(row, why)| untried(lab, row, why));
+    others.into_iter().for_each(|(row, why)| untried::note(lab, row, why));
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
         in_turns(lab, setup, &operating_point, row, seconds * TURNS_SHARE)?;
         if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
@@ -144,7 +145,7 @@ fn slots_and_count(
             in_slots(lab, setup, (&[point], Some(row)), Lever::is_alone, end_s)
         }
         Err(why) => {
-            LEVERS.iter().filter(|row| row.is_alone()).for_each(|row| untried(lab, row, why.clone()));
+            LEVERS.iter().filter(|row| row.is_alone()).for_each(|row| untried::note(lab, row, why.clone()));
             Ok(())
         }
     }
@@ -198,11 +199,6 @@ fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operatin
     lab.run.findings.proof = Some(proof);
 }
 
-fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
-    let untried = UnusedLever { lever: row.id.into(), why };
-    lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
-}
-
 /// Pulls a lever in turns with the plain load.
 fn in_turns(
     lab: &mut Lab<'_>,
@@ -222,11 +218,11 @@ fn in_turns(
                 Ok(trial) => {
                     lab.run.findings.proof.iter_mut().for_each(|proof| proof.switched.push(trial.clone()));
                 }
-                Err(why) => untried(lab, row, why),
+                Err(why) => untried::note(lab, row, why),
             }
             lab.save()?;
         }
-        Err(why) => untried(lab, row, why),
+        Err(why) => untried::note(lab, row, why),
     }
     Ok(())
 }
@@ -256,7 +252,7 @@ fn in_slots(
         };
         match found.and_then(|found| take_resources(row, found, &mut taken)) {
             Ok(()) => rows.push(row),
-            Err(why) => untried(lab, row, why),
+            Err(why) => untried::note(lab, row, why),
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
@@ -271,7 +267,7 @@ fn in_slots(
     match found {
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
         Err(why) => match own.filter(|row| row.is_alone()) {
-            Some(row) => untried(lab, row, why),
+            Some(row) => untried::note(lab, row, why),
             None => lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &why)),
         },
     }

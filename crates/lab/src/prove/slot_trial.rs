@@ -37,7 +37,7 @@ pub(super) fn trial(
         None => alone.is_some_and(|one| one.id == row.id),
     };
     let why = too_short(lab, setup, operating_points, rows, seconds);
-    rows.iter().filter(|row| !is_used(row)).for_each(|row| untried(lab, row, why.clone()));
+    rows.iter().filter(|row| !is_used(row)).for_each(|row| untried::note(lab, row, why.clone()));
     match (found, alone) {
         (Some((point, timetable)), _) => slots::one(lab, setup, point, &used, targets, timetable),
         (None, Some(row)) => sparse::trial(lab, setup, operating_points, row, targets, seconds),
@@ -57,7 +57,7 @@ fn too_short(
     let least_s = |point: &OperatingPoint| schedule::least_seconds_of_many(point.speed(), needs, slots::FIRST_S);
     match operating_points.iter().filter_map(least_s).reduce(f64::min) {
         Some(least_s) => {
-            let budget_s = budget_for(lab, least_s, seconds);
+            let budget_s = untried::budget_for(lab, least_s, seconds);
             format!(
                 "slots of {} levers need {least_s:.1} s, and {seconds:.1} s were left: give a --budget of {budget_s:.0} s or more",
                 rows.len()
@@ -65,9 +65,4 @@ fn too_short(
         }
         None => "the server completes too few requests for slots of several levers".into(),
     }
-}
-
-/// Returns the budget of which a part that had `seconds` of this one has `needed_s`.
-pub(super) fn budget_for(lab: &Lab<'_>, needed_s: f64, seconds: f64) -> f64 {
-    (lab.run.plan.search.budget_s * needed_s / seconds.max(0.1)).ceil()
 }

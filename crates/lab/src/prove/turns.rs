@@ -5,7 +5,7 @@ use std::time::Duration;
 use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SummaryFigure, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
-use super::slot_trial::budget_for;
+use super::untried::budget_for;
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;

@@ -4,8 +4,23 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts by time in nanoseconds.
+/// Counts by time in nanoseconds. Written as a list of pairs, since keys of JSON are texts.
 type Times = BTreeMap<u64, u64>;
+
+/// The pairs of [`Times`].
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(times: &BTreeMap<u64, u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(times)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
+        Ok(Vec::<(u64, u64)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
 
 /// Times of requests without an answer in a window. They bound the response times from below.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,14 +28,17 @@ type Times = BTreeMap<u64, u64>;
 #[serde(default)]
 pub struct UnansweredTimes {
     /// Number of failed requests by time until the failure, nanoseconds.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub failed: Times,
     /// Number of requests in flight at the end of the window by age, nanoseconds.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub under_way: Times,
     /// Number of requests in flight at the begin of the window by age, nanoseconds. They ended in the window, or are in
     /// `under_way`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub carried_in: Times,
 }
 

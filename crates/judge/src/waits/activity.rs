@@ -1,0 +1,45 @@
+//! Threads of one kind of process by what they do.
+
+use std::collections::BTreeMap;
+
+use run::{ThreadState, WaitCause, WaitGroup, WaitProcess};
+
+/// Threads of the processes with one name, per process.
+pub(super) struct Activity<'a> {
+    pub(super) process: &'a WaitProcess,
+    pub(super) groups: Vec<&'a WaitGroup>,
+}
+
+impl Activity<'_> {
+    /// Returns the mean number of threads per process in some states.
+    pub(super) fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
+        let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();
+        all / self.process.processes.max(1.0)
+    }
+
+    pub(super) fn on_cpu(&self) -> f64 {
+        self.threads(|state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable))
+    }
+
+    /// Returns the waiting state of most active threads, with the key of most of them.
+    pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
+        let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
+        let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();
+        for group in self.groups.iter().filter(is_wait) {
+            *sums.entry(group.state).or_default() += group.threads;
+        }
+        let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let most = self.groups.iter().filter(|g| g.state == state).max_by(|a, b| a.threads.total_cmp(&b.threads));
+        Some((state, threads, most.map(|g| g.key.clone()).unwrap_or_default()))
+    }
+}
+
+/// Returns the cause that a waiting state stands for.
+pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
+    match state {
+        ThreadState::Sleep => Some(WaitCause::Sleep),
+        ThreadState::Disk => Some(WaitCause::Disk),
+        ThreadState::Peer => Some(WaitCause::Peer),
+        _ => None,
+    }
+}

@@ -1,0 +1,30 @@
+//! Goroutines of a process, with the frames of those that wait.
+
+use crate::goroutines::{Entry, Goroutine, Goroutines, IN_CALL, RUNNABLE, RUNNING, WAITING};
+use crate::process::Process;
+
+impl Process {
+    /// Returns true if the goroutines of this process can be read.
+    pub fn has_goroutines(&self) -> bool {
+        self.go.is_some()
+    }
+
+    /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out. Returns `None` for other
+    /// programs than Go's, and for stripped ones.
+    pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
+        let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
+        let goroutine = |Entry { status, pc, sp }| {
+            Some(match status {
+                RUNNING => Goroutine::Running,
+                RUNNABLE => Goroutine::Runnable,
+                IN_CALL => Goroutine::InCall,
+                WAITING => {
+                    let stack = self.unwind_waiting(pc, sp, &[]);
+                    Goroutine::Waiting(self.frames(&stack)).filter_own()?
+                }
+                _ => return None,
+            })
+        };
+        Some(Goroutines { goroutines: read.into_iter().filter_map(goroutine).collect(), listed_per_read })
+    }
+}
