@@ -62,3 +62,23 @@ impl UnansweredTimes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report of an agent, whose kind is one of its fields: keys of JSON objects are texts inside.
+    #[derive(Serialize, Deserialize)]
+    #[serde(tag = "kind")]
+    enum Report {
+        Times(UnansweredTimes),
+    }
+
+    #[test]
+    fn times_are_read_from_the_report_of_an_agent() {
+        let times = UnansweredTimes { failed: [(115_712, 2)].into(), ..UnansweredTimes::default() };
+        let text = serde_json::to_string(&Report::Times(times.clone())).unwrap();
+        let Report::Times(read) = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, times);
+    }
+}
