@@ -189,7 +189,7 @@ fn a_command_that_fills_redis_is_named_without_its_values() {
         load
     };
     let fill = "EVAL \"for i=1,50000 do redis.call('set','k'..i,i) end\" 0";
-    assert!(run(fill, "1", &["--connections", "1"]).stdout(Stdio::null()).status().unwrap().success());
+    assert!(run(fill, "1s", &["--connections", "1"]).stdout(Stdio::null()).status().unwrap().success());
     let mut load = run("KEYS hunter*", "60s", &["--connections", "8"]);
     let _load = ChildProcess::start(load.stdout(Stdio::null()).stderr(Stdio::null()));
     let sample = || {

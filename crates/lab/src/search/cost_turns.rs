@@ -13,6 +13,9 @@ const MIN_BUDGET_S: f64 = 8.0;
 /// Shares of a turn for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
+/// Shortest turn as a share of a planned one. A planned turn of the smallest budget has 0.1 s, which is about 100 requests
+/// of a server of 1,000/s.
+const MIN_SHORTENED: f64 = 0.5;
 /// Number of connections: enough to keep a server busy, and too few to measure mainly the wait in a queue.
 const CONNECTIONS: u32 = 4;
 
@@ -34,16 +37,18 @@ pub(crate) fn conduct(
     let each_s = seconds / turns.max(1) as f64;
     let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
     for turn in 0..turns {
-        let whole_s = (WARM_UP_SHARE + WINDOW_SHARE) * each_s + conductor.overhead_s();
-        if seconds <= 0.0 || conductor.stopped() || whole_s > conductor.left_s() {
+        // Turns are shortened alike if each takes more time besides its window than its share has.
+        let room_s = conductor.left_s() / (turns - turn) as f64 - conductor.overhead_s();
+        let shortened = (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0);
+        if seconds <= 0.0 || conductor.stopped() || shortened < MIN_SHORTENED {
             return Ok(());
         }
         let (load, point) = window(back_and_forth(turn, kinds), turn);
         let plan = LoadPlan {
             threads: load.threads.min(connections),
             intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
-            warmup_s: WARM_UP_SHARE * each_s,
-            duration_s: WINDOW_SHARE * each_s,
+            warmup_s: WARM_UP_SHARE * shortened * each_s,
+            duration_s: WINDOW_SHARE * shortened * each_s,
             ..load
         };
         match conductor.trial(plan, &point) {
