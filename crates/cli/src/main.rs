@@ -39,7 +39,7 @@ pub(crate) fn command() -> clap::Command {
 /// Prints an error of the command line and exits. The error quotes words of it, so secrets are removed first.
 fn usage(error: &clap::Error) -> ! {
     let shown = error.render().to_string();
-    // The words of the standard library name no number that would do.
+    // The standard library does not say which form of a number is accepted.
     let mut text = shown.replace("invalid digit found in string", "write a whole number in digits, such as 10000");
     let mut secrets = run::Secrets::default();
     for word in std::env::args_os().skip(1) {

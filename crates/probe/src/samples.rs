@@ -112,7 +112,7 @@ impl Samples {
         }
     }
 
-    /// Returns times in seconds and values of the largest merged values.
+    /// Returns the peaks that merging rows would have hidden: the time in seconds and the value of each.
     pub(crate) fn peaks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.peaks.iter().map(|(_, peak)| *peak)
     }

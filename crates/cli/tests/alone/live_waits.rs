@@ -110,7 +110,7 @@ fn assert_lock(found: &Value, clients: f64) {
     assert_eq!(first["holder"], "sleep", "{first}");
 }
 
-/// Returns the CPU time of the sampling and its length, both in seconds.
+/// Returns the CPU time that sampling took, and for how long it sampled, both in seconds.
 fn cost(found: &Value) -> (f64, f64) {
     let [cpu, seconds] = ["cpu", "seconds"].map(|name| found["profile"][name].as_f64().unwrap());
     (cpu * seconds, seconds)

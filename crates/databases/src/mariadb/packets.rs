@@ -7,7 +7,7 @@ pub(super) struct Greeting {
     pub(super) nonce: Vec<u8>,
 }
 
-/// Packet or part of a packet that is read from its start.
+/// The bytes of a packet that are not read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

@@ -63,7 +63,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads the next message that is no notice.
+    /// Reads the next message. Skips notices, which the server may send at any time.
     fn receive(&mut self) -> Result<Message, DatabaseError> {
         loop {
             if let Some(header) = Header::parse(&self.input)?

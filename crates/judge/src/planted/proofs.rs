@@ -217,7 +217,8 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
     })
 }
 
-/// A server whose queue no counter shows, with twice the source addresses. Both CPUs explain nothing.
+/// Returns the experiment on a server whose queue no counter shows. Clients use twice as many source addresses in some
+/// turns, and the CPUs of neither side matter.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

@@ -30,7 +30,7 @@ fn cause(group: &TaskGroup) -> Option<WaitCause> {
     }
 }
 
-/// Returns true if most requests in progress can be among these tasks, and these tasks have requests. Idle tasks have none.
+/// Returns true if these tasks handle requests, and are enough to handle most requests in progress. Idle tasks handle none.
 fn hold_requests(group: &TaskGroup, requests: &Requests) -> bool {
     let Some((low, _)) = requests.in_progress() else { return false };
     let has_requests = requests.per_waiter(0.0, group.tasks).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);

@@ -13,8 +13,8 @@ const MIN_BUDGET_S: f64 = 8.0;
 /// Shares of a turn for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
-/// Shortest turn as a share of a planned one. A planned turn of the smallest budget has 0.1 s, which is about 100 requests
-/// of a server of 1,000/s.
+/// Shortest turn as a share of a planned one (chosen). With more time per turn lost to starting agents, the turns would no
+/// longer measure for most of their time.
 const MIN_SHORTENED: f64 = 0.5;
 /// Number of connections: enough to keep a server busy, and too few to measure mainly the wait in a queue.
 const CONNECTIONS: u32 = 4;

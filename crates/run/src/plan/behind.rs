@@ -25,7 +25,7 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Returns the name, which is also the scheme of its URLs.
+    /// Returns the name of the database. Its URLs begin with the same word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",

@@ -141,7 +141,7 @@ impl Recording {
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
-        // Times without values would double a column with missing values.
+        // A recording without columns has only times. Merging these would fill every other row with missing values.
         if other.columns.is_empty() {
             return;
         }
