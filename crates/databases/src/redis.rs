@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use proto::redis::{Value, ValueReader, encode_command};
 use run::{Behind, CommandSum};
+use sys::blocking_stream::BlockingStream;
 
 use crate::DatabaseError;
-use crate::connection::Connection;
+use crate::connection;
 use crate::credentials::password;
 use crate::statement::bounded;
 
@@ -24,7 +25,7 @@ type Counts = BTreeMap<String, (u64, f64)>;
 /// A connection that samples.
 #[derive(Debug)]
 pub(crate) struct RedisSession {
-    connection: Connection,
+    connection: BlockingStream,
     /// Counts and moment of the first reading of a trial.
     first: Option<(Counts, Instant)>,
     /// Newest entry of the slow log at this moment.
@@ -34,7 +35,7 @@ pub(crate) struct RedisSession {
 impl RedisSession {
     /// Connects and logs in.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
-        let mut session = Self { connection: Connection::open(behind)?, first: None, newest_slow: -1 };
+        let mut session = Self { connection: connection::open(behind)?, first: None, newest_slow: -1 };
         let login = password(behind).map(|password| match behind.user.as_str() {
             "" => vec!["AUTH".to_string(), password],
             user => vec!["AUTH".into(), user.into(), password],

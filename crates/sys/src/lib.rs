@@ -4,6 +4,7 @@
 //! policy: callers decide.
 
 pub mod alloc;
+pub mod blocking_stream;
 pub mod clock;
 pub mod cpu_hog;
 pub mod cpuclock;

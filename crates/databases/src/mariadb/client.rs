@@ -3,10 +3,11 @@
 use std::io::{Read as _, Write as _};
 
 use run::Behind;
+use sys::blocking_stream::BlockingStream;
 
 use super::packets::{self, Greeting, NATIVE, Reader};
 use crate::DatabaseError;
-use crate::connection::Connection;
+use crate::connection;
 use crate::credentials::password;
 use crate::statement::bounded;
 
@@ -28,14 +29,14 @@ pub(super) type Row = Vec<Option<String>>;
 /// A connection after its login.
 #[derive(Debug)]
 pub(super) struct Client {
-    connection: Connection,
+    connection: BlockingStream,
     sequence: u8,
 }
 
 impl Client {
     /// Connects and logs in.
     pub(super) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
-        let mut client = Self { connection: Connection::open(behind)?, sequence: 0 };
+        let mut client = Self { connection: connection::open(behind)?, sequence: 0 };
         let first = client.receive()?;
         let greeting = Greeting::parse(&first).ok_or(PROTOCOL)?;
         if !greeting.version.contains("MariaDB") {

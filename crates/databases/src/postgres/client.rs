@@ -10,9 +10,10 @@ use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::backend::{DataRowBody, ErrorFields, Header, Message};
 use postgres_protocol::message::frontend;
 use run::Behind;
+use sys::blocking_stream::BlockingStream;
 
 use crate::DatabaseError;
-use crate::connection::Connection;
+use crate::connection;
 use crate::credentials::password;
 use crate::statement::bounded;
 
@@ -27,7 +28,7 @@ pub(super) type Row = Vec<Option<String>>;
 /// A connection after its login.
 #[derive(Debug)]
 pub(super) struct Client {
-    connection: Connection,
+    connection: BlockingStream,
     input: BytesMut,
     output: BytesMut,
     /// Major version of the server; 0 if unknown.
@@ -37,7 +38,7 @@ pub(super) struct Client {
 impl Client {
     /// Connects and logs in.
     pub(super) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
-        let connection = Connection::open(behind)?;
+        let connection = connection::open(behind)?;
         let mut client = Self { connection, input: BytesMut::new(), output: BytesMut::new(), version: 0 };
         let user = if behind.user.is_empty() {
             std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
@@ -102,7 +103,7 @@ impl Client {
         loop {
             match self.receive()? {
                 Message::AuthenticationOk | Message::BackendKeyData(_) => {}
-                Message::AuthenticationCleartextPassword if !self.connection.is_local() => {
+                Message::AuthenticationCleartextPassword if !connection::is_local(&self.connection) => {
                     let why = "it wants the password in clear text, and loadline sends it over no network";
                     return Err(DatabaseError::Login(why.into()));
                 }

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use proto::{Fault, Outcome, Request, Requester};
+use sys::blocking_stream::BlockingStream;
 
 use super::response_text::Answer;
-use super::stream::Stream;
 
 /// Response length at which a response counts as endless, bytes.
 const MAX_BYTES: u64 = 1 << 30;
@@ -27,7 +27,7 @@ pub(super) enum ExchangeError {
 
 /// One exchange with what was observed of it.
 pub(super) struct Exchange {
-    pub(super) stream: Stream,
+    pub(super) stream: BlockingStream,
     pub(super) begin: Instant,
     pub(super) deadline: Instant,
     /// First bytes of the answer, by which a foreign protocol is recognized.
@@ -110,7 +110,7 @@ impl Exchange {
         if !session.may_be_pushed_to() {
             return Ok(());
         }
-        self.stream.patience(PUSH_WAIT);
+        self.set_timeout(PUSH_WAIT);
         match self.stream.read(buffer) {
             Ok(n @ 1..) => session.receive(&buffer[..n], &mut |_| ()).map(drop).map_err(ExchangeError::Fault),
             _ => Ok(()),
@@ -118,7 +118,7 @@ impl Exchange {
     }
 
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
-        self.stream.patience(self.left()?);
+        self.set_timeout(self.left()?);
         while session.wants_transmit() {
             let n = session.transmit(buffer);
             if n == 0 {
@@ -134,13 +134,18 @@ impl Exchange {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ExchangeError> {
         loop {
-            self.stream.patience(self.left()?);
+            self.set_timeout(self.left()?);
             match self.stream.read(buffer) {
                 Ok(n) => return Ok(n),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
                 Err(e) => return Err(ExchangeError::Io(e)),
             }
         }
+    }
+
+    fn set_timeout(&self, time: Duration) {
+        // Fails only for a timeout of zero, which no caller gives.
+        let _ = self.stream.set_timeout(time);
     }
 
     fn left(&self) -> Result<Duration, ExchangeError> {

@@ -16,7 +16,7 @@ use run::{Address, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestRespon
 use self::exchange::Exchange;
 pub(crate) use self::look_up::{look_up, not_found};
 use self::response_text::Answer;
-use self::stream::Stream;
+use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
 /// Makes one exchange; the error is a sentence with advice.
@@ -27,8 +27,8 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     // An unreadable file is reported before connecting.
     let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
-    let stream = Stream::connect(addr, connect_timeout(plan))
-        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
+    let stream =
+        connect(addr, connect_timeout(plan)).map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
     let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
     let answered = proto::spec(&plan.protocol).answers;
     let mut exchange = Exchange {
@@ -72,7 +72,7 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
 /// Answers a question about a server.
 pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
     if question == ServerQuestion::Accepts {
-        let error = Stream::connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
+        let error = connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
         return ServerAnswer { error, ..ServerAnswer::default() };
     }
     match test_request(addr, plan) {
@@ -91,7 +91,7 @@ fn connect_timeout(plan: &LoadPlan) -> Duration {
 
 /// Returns true if connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
 fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
-    let tried = Stream::connect(addr, connect_timeout(plan));
+    let tried = connect(addr, connect_timeout(plan));
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
 }
 

@@ -1,0 +1,51 @@
+//! A blocking stream over TCP or a Unix socket.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A blocking stream over TCP or a Unix socket.
+#[derive(Debug)]
+pub enum BlockingStream {
+    /// Over TCP.
+    Tcp(TcpStream),
+    /// Over a Unix socket.
+    Unix(UnixStream),
+}
+
+impl BlockingStream {
+    /// Sets the maximum time of each read and each write. Fails for a time of zero.
+    pub fn set_timeout(&self, time: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => {
+                stream.set_read_timeout(Some(time)).and_then(|()| stream.set_write_timeout(Some(time)))
+            }
+            Self::Unix(stream) => {
+                stream.set_read_timeout(Some(time)).and_then(|()| stream.set_write_timeout(Some(time)))
+            }
+        }
+    }
+}
+
+impl Read for BlockingStream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(into),
+            Self::Unix(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for BlockingStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
