@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::memory::{Memory, Remote};
+use crate::memory::{Live, Memory, Remote};
 use crate::space::Space;
 
 /// Maximum number of addresses that are remembered.
@@ -21,21 +21,26 @@ pub(crate) enum Call {
 
 /// Calls before return addresses of one process.
 pub(crate) struct CallSites {
+    pid: u32,
     code: Remote,
     known: HashMap<u64, Option<Call>>,
 }
 
 impl CallSites {
     pub(crate) fn new(pid: u32) -> Self {
-        Self { code: Remote::new(pid), known: HashMap::new() }
+        Self { pid, code: Remote::new(pid), known: HashMap::new() }
     }
 
     /// Returns the call before `address`, if `address` is a return address.
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
+        if space.is_code(address) && !space.is_from_file(address) {
+            // A runtime writes code here while it runs, so old bytes and old answers may be wrong.
+            return call_before(&mut Live(self.pid), address);
+        }
         if let Some(known) = self.known.get(&address) {
             return *known;
         }
-        let call = space.is_code(address).then(|| self.read(address)).flatten();
+        let call = space.is_code(address).then(|| call_before(&mut self.code, address)).flatten();
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
             self.code.forget();
@@ -51,11 +56,6 @@ impl CallSites {
             Some(Call::ThroughWord(word)) => self.code.word(word) == Some(start),
             _ => false,
         }
-    }
-
-    fn read(&mut self, address: u64) -> Option<Call> {
-        let mut bytes = [0; 8];
-        self.code.fill(address.checked_sub(8)?, &mut bytes).then(|| call_in(&bytes, address)).flatten()
     }
 
     /// Follows the stub through which code calls functions of other files: a jump to the address in a word.
@@ -78,6 +78,12 @@ impl CallSites {
     fn stub_target(&mut self, _stub: u64) -> Option<u64> {
         None
     }
+}
+
+/// Reads and decodes the call that ends at `address`.
+fn call_before(code: &mut dyn Memory, address: u64) -> Option<Call> {
+    let mut bytes = [0; 8];
+    code.fill(address.checked_sub(8)?, &mut bytes).then(|| call_in(&bytes, address)).flatten()
 }
 
 /// Decodes the call that ends `bytes`, which end at `address`.

@@ -24,6 +24,15 @@ pub(crate) trait Memory {
     }
 }
 
+/// Memory of a live process as it is at each read.
+pub(crate) struct Live(pub(crate) u32);
+
+impl Memory for Live {
+    fn fill(&mut self, address: u64, buffer: &mut [u8]) -> bool {
+        sys::remote_memory::read(self.0, address, buffer) == Ok(buffer.len())
+    }
+}
+
 /// Memory of a live process. Keeps blocks of 4 KiB, because a chain of frames mostly stays within a few.
 pub(crate) struct Remote {
     pid: u32,

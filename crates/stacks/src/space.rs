@@ -37,14 +37,14 @@ impl Space {
         Ok(space)
     }
 
-    /// Reads the mappings again. Keeps the present ones if the process has ended.
-    pub(crate) fn refresh(&mut self) {
-        if let Ok(maps) = read_maps(self.pid)
-            && !maps.is_empty()
-            && maps != self.maps
-        {
+    /// Reads the mappings again, and returns true if they changed. Keeps the present ones if the process has ended.
+    pub(crate) fn refresh(&mut self) -> bool {
+        let Ok(maps) = read_maps(self.pid) else { return false };
+        let changed = !maps.is_empty() && maps != self.maps;
+        if changed {
             self.set(maps);
         }
+        changed
     }
 
     fn set(&mut self, maps: Vec<Mapping>) {
@@ -70,6 +70,11 @@ impl Space {
     /// Returns true if `address` lies in executable memory.
     pub(crate) fn is_code(&self, address: u64) -> bool {
         self.mapping(address).is_some_and(|i| self.maps[i].executable)
+    }
+
+    /// Returns true if `address` lies in a mapping of a file.
+    pub(crate) fn is_from_file(&self, address: u64) -> bool {
+        self.mapping(address).is_some_and(|i| self.owners[i].is_some())
     }
 
     /// Returns the file that covers `address`, and the address in that file.

@@ -1,17 +1,21 @@
-// A program that computes in a known function.
+// A program that computes in a known function, called by new functions that are compiled while it runs.
 function computePlantedSum(steps) {
   let sum = 1;
   for (let i = 0; i < steps; i++) sum = (sum * 31 + i) % 1000003;
   return sum;
 }
 let result = 0;
-function turn() {
-  const end = Date.now() + 50;
-  while (Date.now() < end) result += computePlantedSum(200000);
-  setImmediate(turn);
+let turns = 0;
+function newTurn() {
+  const code = `return function turn(end) { while (Date.now() < end) add(compute(20000)); return ${turns++}; }`;
+  return new Function("add", "compute", code)((sum) => (result += sum), computePlantedSum);
+}
+function serve() {
+  newTurn()(Date.now() + 10);
+  setImmediate(serve);
 }
 for (let i = 0; i < 200; i++) result += computePlantedSum(20000);
 process.stdin.on("data", () => process.exit(0));
 process.stdin.on("end", () => process.exit(0));
-setImmediate(turn);
+setImmediate(serve);
 console.log("ready");
