@@ -113,10 +113,7 @@ impl Process {
 
     /// Returns its sample.
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
-        let title = self.title.as_ref().and_then(|file| reread(file, buffer).ok()).map(|text| {
-            let text = String::from_utf8_lossy(text).replace('\0', " ");
-            pattern(&text, MAX_TITLE_CHARS)
-        });
+        let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
         ProcessSample { pid: self.pid, name: self.name.clone(), behind: self.behind, epoll: self.epoll, title }
     }
 
@@ -124,6 +121,14 @@ impl Process {
     pub(super) fn look_for_epoll(&mut self) {
         self.epoll = self.epoll || has_epoll(self.pid);
     }
+}
+
+/// Returns the title in the bytes of `/proc/PID/cmdline`. A program that states its work there, such as postgres, writes
+/// one text. Several arguments are a command line: the program was only started so, and an argument may be a secret.
+fn title_in(command_line: &[u8]) -> Option<Arc<str>> {
+    let end = command_line.iter().rposition(|byte| *byte != 0)? + 1;
+    let text = command_line.get(..end).filter(|text| !text.contains(&0))?;
+    Some(pattern(&run::hide_tokens(&String::from_utf8_lossy(text)), MAX_TITLE_CHARS))
 }
 
 /// Returns the folder of a thread.
@@ -136,4 +141,20 @@ fn has_epoll(pid: u32) -> bool {
     const MAX_DESCRIPTORS: u32 = 64;
     let link = |fd: u32| std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok();
     (0..MAX_DESCRIPTORS).filter_map(link).any(|to| to.to_str().is_some_and(|to| to == "anon_inode:[eventpoll]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_text_and_no_command_line() {
+        let title = |bytes: &[u8]| title_in(bytes).map(|title| title.to_string());
+        assert_eq!(
+            title(b"postgres: app shop UPDATE waiting\0\0\0").as_deref(),
+            Some("postgres: app shop UPDATE waiting")
+        );
+        assert_eq!(title(b"server\0--password\0secret\0"), None);
+        assert_eq!(title(b""), None);
+    }
 }
