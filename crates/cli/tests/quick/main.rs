@@ -9,5 +9,6 @@ mod kept;
 mod old_runs;
 mod package;
 mod redis;
+mod repeats;
 mod tls;
 mod wrong_servers;

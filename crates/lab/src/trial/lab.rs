@@ -93,7 +93,7 @@ impl<'w> Lab<'w> {
             unsaved: false,
             databases,
         };
-        crate::levers::put_back().into_iter().for_each(|note| lab.note(note));
+        crate::agents::put_back().into_iter().for_each(|note| lab.note(note));
         Ok(lab)
     }
 
@@ -292,6 +292,8 @@ impl<'w> Lab<'w> {
     /// run was interrupted.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
+        // The last repeat of an interrupted run is incomplete, so judge leaves it out.
+        self.run.interrupted = self.is_unfinished();
         if self.finished {
             judge::judge(&mut self.run)
         } else {
@@ -305,10 +307,14 @@ impl<'w> Lab<'w> {
     /// Writes `run.json`, if that is possible.
     fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
-        self.run.interrupted = self.stopped || !self.finished;
+        self.run.interrupted = self.is_unfinished();
         if let Some(Err(error)) = self.dir.as_ref().map(|dir| dir.save(&self.run)) {
             self.warn_unsaved(&error);
         }
+    }
+
+    fn is_unfinished(&self) -> bool {
+        self.stopped || !self.finished
     }
 
     /// Says once that the run cannot be written, such as to a full disk. The measurement goes on, and its result is shown.
