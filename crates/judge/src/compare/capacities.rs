@@ -15,7 +15,14 @@ use stats::two_means::welch;
 use stats::{Sample, average, ln_sd};
 
 /// A capacity with the interval of its own windows.
-type Held = (f64, Option<Interval>);
+#[derive(Clone, Copy)]
+struct Held {
+    /// Requests per second.
+    rate: f64,
+    interval: Option<Interval>,
+    /// True if no tried load failed, so the capacity may be far higher.
+    at_least: bool,
+}
 
 /// Compares the capacities. With three runs or repeats per side, the error comes from their scatter; with fewer, from
 /// the windows of each run, and for live servers from the scatter of their windows in turns. If some searches held no rate, this fact is the result.
@@ -35,8 +42,10 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // A rate that some searches could not hold has no interval.
-    let uncertainty = if said.is_some() { None } else { uncertainty(&apart, &held, both) };
+    // A rate that some searches could not hold, or that no load failed, has no interval.
+    let bounds = bounds(&held);
+    let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
+    let said = said.or(bounds);
     let runs = tried.iter().map(Vec::len).min().filter(|_| pairing == Pairing::Kept);
     let of = if uncertainty.is_some_and(|uncertainty| uncertainty.of == NeededData::Windows) {
         NeededData::Windows
@@ -86,7 +95,7 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
 /// Makes the line where one side held no rate at all. This is a difference if most searches of the other side held one.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
-        held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.0).collect::<Vec<_>>()))
+        held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
     };
     let most = [0, 1].iter().any(|side| 2 * held[*side].len() > tried[*side].len());
     let word = match (most, held[0].is_empty()) {
@@ -125,6 +134,18 @@ fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
+/// Says which capacities are only lower bounds; `None` where all are known.
+fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
+    let of = |side: usize| held[side].iter().any(|one| one.at_least).then_some(["old", "new"][side]);
+    let sides: Vec<&str> = [0, 1].into_iter().filter_map(of).collect();
+    let servers = match sides.as_slice() {
+        [] => return None,
+        [one] => format!("the {one} server"),
+        _ => "both servers".into(),
+    };
+    Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
+}
+
 /// Returns the capacity of each search under one objective, by one rule for both sides; `None` for a search that held no rate.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
@@ -132,22 +153,52 @@ fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searched = searches.filter(|(_, trials)| trials.iter().any(|t| t.kind == TrialKind::Search));
     let of = |(run, trials): (&Run, &[Trial])| {
         let found = capacity_under(run, trials, limits).filter(|c| c.rate > 0.0)?;
-        Some((found.rate, found.low.zip(found.high).map(|(low, high)| Interval { low, high })))
+        let interval = found.low.zip(found.high).map(|(low, high)| Interval { low, high });
+        Some(Held { rate: found.rate, interval, at_least: found.at_least })
     };
     searched.map(of).collect()
 }
 
 fn observations(held: &[Held]) -> Vec<Observation> {
-    held.iter().enumerate().map(|(unit, (rate, _))| Observation { unit, turn: 0, ln: rate.ln() }).collect()
+    held.iter().enumerate().map(|(unit, one)| Observation { unit, turn: 0, ln: one.rate.ln() }).collect()
 }
 
 /// Returns the standard error of the difference of the logarithms from the intervals of the capacities; `None` where one has none.
 fn own_error(held: &[Vec<Held>; 2]) -> Option<f64> {
     let side = |held: &Vec<Held>| {
-        let squares: Option<f64> =
-            held.iter().map(|(_, interval)| interval.map(|i| ln_sd(i.low, i.high).powi(2))).sum();
+        let squares: Option<f64> = held.iter().map(|one| one.interval.map(|i| ln_sd(i.low, i.high).powi(2))).sum();
         squares.map(|squares| squares.sqrt() / held.len() as f64)
     };
     let error = side(&held[0])?.hypot(side(&held[1])?);
     Some(error).filter(|error| *error > 0.0 && error.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::compare;
+    use crate::compare::observations::Pairing;
+    use crate::planted::{PlantedRun, Point};
+    use run::{ComparisonResult, Run};
+
+    /// Makes a run whose search ended before any rate failed.
+    fn never_failed() -> Run {
+        let backlog = |t: &mut run::Trial, p: &Point| {
+            if p.offered > 0.0 {
+                t.rates.completed_rate = 1.1 * p.offered;
+            }
+        };
+        let mut run = PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.074, 0.089, 0.139]).change(backlog).run();
+        crate::judge(&mut run);
+        run
+    }
+
+    /// Three equal lower bounds a side agree exactly, and yet say nothing of how the capacities differ.
+    #[test]
+    fn lower_bounds_of_capacities_decide_nothing() {
+        let runs = [never_failed(), never_failed(), never_failed()];
+        let c = compare(("a", &runs), ("b", &runs), 0.03, Pairing::Kept).unwrap();
+        let line = c.comparisons.iter().find(|c| c.figure == super::CAPACITY).unwrap();
+        assert_eq!((line.word, line.low), (ComparisonResult::NotEnough, None), "{line:?}");
+        assert!(line.said.as_ref().is_some_and(|said| said.contains("both servers")), "{line:?}");
+    }
 }
