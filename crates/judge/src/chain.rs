@@ -1,6 +1,8 @@
 //! CPU use of all programs of a request on one machine, added up: the server, its upstreams and the generator. CPUs may be full in sum although
 //! no program alone fills them.
 
+use std::collections::BTreeMap;
+
 use run::{InstanceFilter, Trial};
 
 use crate::number::figure;
@@ -106,13 +108,9 @@ fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u
 
 /// Adds up the processes of each name, and what remains of the busy time.
 fn parts(own: Vec<(String, Task)>, busy: f64) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for (name, task) in own {
-        match parts.iter_mut().find(|part| part.name == name) {
-            Some(part) => part.cpus += task.busy,
-            None => parts.push(Part { name, cpus: task.busy }),
-        }
-    }
+    let mut by_name: BTreeMap<String, f64> = BTreeMap::new();
+    own.into_iter().for_each(|(name, task)| *by_name.entry(name).or_default() += task.busy);
+    let mut parts: Vec<Part> = by_name.into_iter().map(|(name, cpus)| Part { name, cpus }).collect();
     let rest = busy - parts.iter().map(|p| p.cpus).sum::<f64>();
     parts.push(Part { name: OTHERS.into(), cpus: rest.max(0.0) });
     parts.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));

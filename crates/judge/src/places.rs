@@ -2,6 +2,8 @@
 //! master, threads of one name, connections to an upstream. A matching count identifies the workers. A count far above
 //! the number shows that the workers wait for an upstream.
 
+use std::collections::HashMap;
+
 use run::{Counted, InstanceFilter};
 
 use crate::Facts;
@@ -98,30 +100,34 @@ pub(crate) fn requests(places: f64) -> String {
 /// Difference below which a number of requests is shown as a whole number: a display, no decision.
 const WHOLE: f64 = 0.02;
 
-/// Returns the processes of the server and of the upstreams on its machine, with their distance from the server.
-fn all<'a>(view: &View<'a>) -> Vec<(&'a str, u32)> {
+/// Returns the processes of the server and of the upstreams on its machine by number, with their distance from the server.
+fn all<'a>(view: &View<'a>) -> HashMap<&'a str, (&'a str, u32)> {
     let own = view.side.processes.iter().map(|name| (name.as_str(), 0));
     let behind = view.side.behind.iter().flat_map(|b| b.processes.iter().map(|name| (name.as_str(), b.depth)));
-    own.chain(behind).collect()
+    let mut found = HashMap::new();
+    for (name, depth) in own.chain(behind) {
+        found.entry(pid(name)).or_insert((name, depth));
+    }
+    found
 }
 
-/// Returns the process of this number, with its distance.
-fn process<'a>(all: &[(&'a str, u32)], pid: &str) -> Option<(&'a str, u32)> {
-    all.iter().copied().find(|(name, _)| name.rsplit_once(':').is_some_and(|(_, of)| of == pid))
+/// Returns the number of the process in `name:pid`.
+fn pid(name: &str) -> &str {
+    name.rsplit_once(':').map_or("", |(_, pid)| pid)
 }
 
 /// Counts, per parent and name, the processes that used CPU time.
 fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
     let all = all(view);
-    let parents = view.instances("process.parent");
+    let parents: HashMap<String, f64> = view.instances("process.parent").into_iter().collect();
     let mut groups: Vec<((u32, f64, &str), f64)> = Vec::new();
     for task in view.processes_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
-        let Some((_, parent)) = parents.iter().find(|(name, _)| *name == task.name) else { continue };
-        let Some((name, depth)) = all.iter().copied().find(|(name, _)| *name == task.name) else { continue };
-        add(&mut groups, (depth, *parent, program(name)), 1.0);
+        let Some(parent) = parents.get(&task.name) else { continue };
+        let Some((name, depth)) = all.get(pid(&task.name)).filter(|(name, _)| *name == task.name) else { continue };
+        add(&mut groups, (*depth, *parent, program(name)), 1.0);
     }
     let of = |((depth, parent, name), count): ((u32, f64, &str), f64)| {
-        let (master, _) = process(&all, &parent.to_string())?;
+        let (master, _) = all.get(parent.to_string().as_str())?;
         // A program that another one started is no worker of it.
         (program(master) == name)
             .then(|| (depth, Counted { what: CHILDREN.into(), count, of: name.into(), peer: String::new() }))
@@ -136,9 +142,9 @@ fn threads(view: &View<'_>) -> Vec<(u32, Counted)> {
     for task in view.threads_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
         let parts = task.name.rsplit_once('/').and_then(|(of, tid)| Some((of.rsplit_once(':')?, tid)));
         let Some(((name, pid), _)) = parts.filter(|((_, pid), tid)| pid != tid) else { continue };
-        let Some((process, depth)) = process(&all, pid) else { continue };
+        let Some((process, depth)) = all.get(pid) else { continue };
         let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_#:. ".contains(c));
-        add(&mut groups, (depth, program(process), name.to_string()), 1.0);
+        add(&mut groups, (*depth, program(process), name.to_string()), 1.0);
     }
     let of = |((depth, process, name), count): ((u32, &str, String), f64)| {
         let of = if process == name || name.is_empty() { process.into() } else { format!("{name} of {process}") };
