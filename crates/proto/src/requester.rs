@@ -20,8 +20,9 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if the server may send messages that no request asked for, which look like answers.
-    fn may_be_pushed_to(&self) -> bool {
+    /// Returns true if only the order of answers tells which request each belongs to. A message that no request asked
+    /// for is then taken for the answer to the next request.
+    fn matches_answers_by_order(&self) -> bool {
         false
     }
 

@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 1 << 30;
 
 /// Time in which a message that follows an answer is heard before any load. Longer than a packet takes on its way; a
 /// message that comes later is recognised in the load.
-const PUSH_WAIT: Duration = Duration::from_millis(50);
+const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.
 pub(super) enum ExchangeError {
@@ -30,6 +30,8 @@ pub(super) struct Exchange {
     pub(super) stream: BlockingStream,
     pub(super) begin: Instant,
     pub(super) deadline: Instant,
+    /// Time from `begin` to the end of the answer.
+    pub(super) took: Duration,
     /// First bytes of the answer, by which a foreign protocol is recognized.
     pub(super) answer: Answer,
     pub(super) bytes: u64,
@@ -82,16 +84,22 @@ impl Exchange {
                 0 => session.peer_closed(&mut done),
                 n => session.receive(&buffer[..n], &mut done),
             };
-            if let Err(fault) = heard {
-                // Tells the server why the connection ends; the user gets the fault.
-                let _ = self.send(session, &mut buffer);
-                return Err(ExchangeError::Fault(fault));
-            }
+            let closing = match heard {
+                Ok(progress) => progress.close,
+                Err(fault) => {
+                    // Tells the server why the connection ends; the user gets the fault.
+                    let _ = self.send(session, &mut buffer);
+                    return Err(ExchangeError::Fault(fault));
+                }
+            };
             self.status = status;
             match outcome {
                 Some(Outcome::Failed(fault)) => return Err(ExchangeError::Fault(fault)),
                 Some(outcome) => {
-                    self.hear_pushes(session, &mut buffer)?;
+                    self.took = self.begin.elapsed();
+                    if !closing && session.matches_answers_by_order() {
+                        self.listen_for_more(session, &mut buffer)?;
+                    }
                     return Ok(outcome == Outcome::Unexpected);
                 }
                 None => {}
@@ -105,12 +113,9 @@ impl Exchange {
         }
     }
 
-    /// Listens for a message that no request asked for, where it would later be taken for an answer.
-    fn hear_pushes(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
-        if !session.may_be_pushed_to() {
-            return Ok(());
-        }
-        self.set_timeout(PUSH_WAIT);
+    /// Listens for a message that no request asked for, because the load would take it for an answer.
+    fn listen_for_more(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
+        self.set_timeout(LISTEN_TIME);
         match self.stream.read(buffer) {
             Ok(n @ 1..) => session.receive(&buffer[..n], &mut |_| ()).map(drop).map_err(ExchangeError::Fault),
             _ => Ok(()),

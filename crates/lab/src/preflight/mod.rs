@@ -35,6 +35,7 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
         stream,
         begin,
         deadline: begin + patience,
+        took: Duration::ZERO,
         answer: Answer::default(),
         bytes: 0,
         answer_bytes: 0,
@@ -45,6 +46,9 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     };
     // A protocol without answers shows only that the connection works.
     let done = if answered { exchange.run(client.sessions(1).session(0)) } else { Ok(false) };
+    if !answered {
+        exchange.took = begin.elapsed();
+    }
     let unexpected =
         done.map_err(|e| run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan))))?;
     // A server may answer with secrets that the plan does not know.
@@ -55,7 +59,7 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     let redirect = redirect.map(|to| plan.secrets.clone().redact_url(&scrub(to)));
     let body = scrub(exchange.answer.body());
     Ok(TestResponse {
-        took_us: begin.elapsed().as_secs_f64() * 1e6,
+        took_us: exchange.took.as_secs_f64() * 1e6,
         bytes: exchange.bytes,
         answer_bytes: exchange.answer_bytes,
         status_line,
@@ -167,6 +171,25 @@ mod tests {
             let error = against(answer, close, patience_s).unwrap_err();
             assert!(error.contains(words), "{:?}: {error}", String::from_utf8_lossy(&answer[..answer.len().min(20)]));
         }
+    }
+
+    /// A second answer, sent after the first, would be taken for the answer to the next request.
+    #[test]
+    fn a_server_that_answers_twice_is_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            for _ in 0..2 {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = stream.read(&mut [0; 1024]);
+        });
+        let error = test_request(&addr.into(), &LoadPlan { timeout_s: PATIENT, ..LoadPlan::default() }).unwrap_err();
+        server.join().unwrap();
+        assert!(error.contains("bytes after the last response"), "{error}");
     }
 
     #[test]

@@ -212,6 +212,10 @@ impl TemplateState {
 }
 
 impl Requester for ClientSession {
+    fn matches_answers_by_order(&self) -> bool {
+        true
+    }
+
     fn explain(&self) -> Option<String> {
         self.wrong_line.clone()
     }

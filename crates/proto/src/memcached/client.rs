@@ -111,6 +111,10 @@ pub struct ClientSession {
 }
 
 impl Requester for ClientSession {
+    fn matches_answers_by_order(&self) -> bool {
+        true
+    }
+
     fn explain(&self) -> Option<String> {
         self.refusal.clone()
     }

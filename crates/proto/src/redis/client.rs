@@ -127,6 +127,10 @@ pub struct ClientSession {
 }
 
 impl Requester for ClientSession {
+    fn matches_answers_by_order(&self) -> bool {
+        true
+    }
+
     fn ready(&self) -> bool {
         self.greeting_replies == 0
     }

@@ -103,8 +103,8 @@ impl<S: Requester> Requester for ClientSession<S> {
         true
     }
 
-    fn may_be_pushed_to(&self) -> bool {
-        self.within.may_be_pushed_to()
+    fn matches_answers_by_order(&self) -> bool {
+        self.within.matches_answers_by_order()
     }
 
     fn ready(&self) -> bool {

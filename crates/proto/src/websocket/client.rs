@@ -117,7 +117,7 @@ impl Requester for ClientSession {
         true
     }
 
-    fn may_be_pushed_to(&self) -> bool {
+    fn matches_answers_by_order(&self) -> bool {
         self.plan.answer_rule.may_take_pushes()
     }
 

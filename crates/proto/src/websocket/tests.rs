@@ -266,7 +266,7 @@ fn the_answer_is_known_by_its_position() {
     let [mut first, mut second] = [0, 1].map(|_| accepted(plan.session()));
     [&mut first, &mut second].into_iter().for_each(|session| session.begin(Request::default()));
     [&mut first, &mut second].into_iter().for_each(|session| drop(sent(session, 100)));
-    assert!(first.may_be_pushed_to() && ended(&mut first, &["answer", "event"]).is_err());
+    assert!(first.matches_answers_by_order() && ended(&mut first, &["answer", "event"]).is_err());
     assert!(ended(&mut second, &["event"]).is_err(), "no position is known any more");
 }
 
