@@ -3,7 +3,7 @@
 use proto::{Done, Outcome};
 use run::{ClassPart, ClassTally, UnansweredTimes};
 
-use crate::class_times::ClassTimes;
+use crate::class_times::{ClassTimes, rounded};
 
 /// Records of all classes. The data that each request touches lies close together.
 #[derive(Debug)]
@@ -64,7 +64,13 @@ impl Classes {
             return;
         }
         counts.completed += 1;
-        counts.unexpected_status += u64::from(done.outcome == Outcome::Unexpected);
+        if done.outcome == Outcome::Unexpected {
+            counts.unexpected_status += 1;
+            if let (Some(ns), Some(times)) = (response_ns, self.unanswered.get_mut(usize::from(class))) {
+                *times.refused.entry(rounded(ns)).or_default() += 1;
+            }
+            return;
+        }
         response_ns.into_iter().for_each(|ns| self.times.record(class, ns));
     }
 

@@ -334,7 +334,8 @@ impl Record {
             counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
-        self.coarse[CoarseHist::bucket(took_ns)] += 1;
+        // A refusal is no response time of a good request.
+        self.coarse[CoarseHist::bucket(took_ns)] += u64::from(done.outcome != Outcome::Unexpected);
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {
             self.request_carried_in(request);
@@ -474,6 +475,7 @@ mod tests {
         r.ended(2_000, &request(0, 900, 1_100), Done::OLDEST);
         r.failed(2_500, &request(1, 800, 950));
         r.ended(2_600, &request(1, 2_000, 2_200), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+        r.ended(2_700, &request(1, 2_400, 2_400), Done { outcome: Outcome::Unexpected, status: 429, ..Done::OLDEST });
         r.request_under_way(3_000, &request(0, 990, 1_200));
         r.enter(Phase::Drain, 3_000);
         let part = r.part(4_000, Offered::Sent);
@@ -481,6 +483,7 @@ mod tests {
         let [a, b] = [0, 1].map(|class: usize| &part.classes[class].unanswered);
         assert_eq!((keys(&a.failed), keys(&a.under_way), keys(&a.carried_in)), (vec![], vec![2_010], vec![10, 100]));
         assert_eq!((keys(&b.failed), keys(&b.under_way), keys(&b.carried_in)), (vec![600, 1_700], vec![], vec![200]));
+        assert_eq!((keys(&b.refused), part.classes[1].response.is_empty()), (vec![300], true));
         let service = &part.service_unanswered;
         assert_eq!((keys(&service.failed), keys(&service.under_way)), (vec![400, 1_550], vec![1_800]));
         assert_eq!(keys(&service.carried_in), [50]);

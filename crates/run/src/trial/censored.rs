@@ -256,7 +256,7 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
 /// Returns the summary of the times of answered requests together with those of the `failed` and the other unanswered
 /// ones. Failures of which `others` has no time failed after an unknown time.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
-    if failed == 0 && others.failed.is_empty() && others.under_way.is_empty() {
+    if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();
     }
     let pairs = |times: &BTreeMap<u64, u64>| times.clone().into_iter();
@@ -265,6 +265,7 @@ pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) 
         .answered(recorded(answered))
         .unanswered(pairs(&others.failed).chain(Some((0, failed.saturating_sub(known))).filter(|(_, n)| *n > 0)))
         .in_flight(pairs(&others.under_way), pairs(&others.carried_in))
+        .refused(pairs(&others.refused))
         .summary(answered.summary())
 }
 

@@ -1,4 +1,4 @@
-//! Times of requests without an answer, where a histogram for each kind would be too large.
+//! Times of requests without a good answer, where a histogram for each kind would be too large.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ mod pairs {
     }
 }
 
-/// Times of requests without an answer in a window. They bound the response times from below.
+/// Times of requests without a good answer in a window. They bound the response times from below.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -40,12 +40,16 @@ pub struct UnansweredTimes {
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub carried_in: Times,
+    /// Number of requests whose answer had an unexpected status, by the time of that answer, nanoseconds.
+    #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
+    pub refused: Times,
 }
 
 impl UnansweredTimes {
     /// Returns true if there are no such requests.
     pub fn is_empty(&self) -> bool {
-        self.failed.is_empty() && self.under_way.is_empty() && self.carried_in.is_empty()
+        [&self.failed, &self.under_way, &self.carried_in, &self.refused].iter().all(|times| times.is_empty())
     }
 
     /// Adds the requests of another thread or agent. Sums saturate, since the counts may come from other hosts.
@@ -54,6 +58,7 @@ impl UnansweredTimes {
             (&mut self.failed, &other.failed),
             (&mut self.under_way, &other.under_way),
             (&mut self.carried_in, &other.carried_in),
+            (&mut self.refused, &other.refused),
         ] {
             for (ns, n) in from {
                 let sum = to.entry(*ns).or_default();
