@@ -59,7 +59,8 @@ fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, cla
     let words: Vec<_> = words.into_iter().collect();
     let parsed = command().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|mut error| {
-        if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        use clap::error::ErrorKind::{ArgumentConflict, UnknownArgument};
+        if matches!(error.kind(), UnknownArgument | ArgumentConflict) {
             args::foreign::answer(&mut error, &words);
         }
         error
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
     // If this fails, a file beyond the size limit ends the program instead of being an error.
     let _ = sys::limits::large_files_are_errors();
     if !cli.command.undoes_by_itself() {
-        lab::levers::put_back().iter().for_each(|note| eprintln!("loadline: {}", output::safe(note)));
+        lab::agents::put_back().iter().for_each(|note| eprintln!("loadline: {}", output::safe(note)));
     }
     match cli.command.run(command) {
         Ok(exit) => exit.into(),

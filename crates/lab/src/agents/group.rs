@@ -329,7 +329,7 @@ mod tests {
     fn an_agent_that_dies_is_named_with_its_last_words() {
         let made = group("echo 'no descriptors left' >&2; exit 3");
         let error = made.unwrap_err().to_string();
-        assert!(error.contains("server agent") && error.contains("no descriptors left"), "{error}");
+        assert!(error.contains(r#"agent "server""#) && error.contains("no descriptors left"), "{error}");
     }
 
     /// A run whose budget ends while its first generator starts names the cause, so lateness is told from other failures.

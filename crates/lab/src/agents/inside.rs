@@ -105,7 +105,7 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
             wait_for_stop(&commands);
         }),
         AgentSpec::RestoreLevers => {
-            ready(levers::put_back());
+            ready(super::put_back());
             wait_for_stop(&commands);
             Ok(())
         }

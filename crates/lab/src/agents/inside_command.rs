@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use run::{AgentCommand, AgentReport, AgentSpec};
 
 use super::group::{AgentEvent, AgentGroup};
+use super::left_servers;
 use super::report_line::send_report;
 use crate::{LabError, Local};
 
@@ -75,6 +76,7 @@ pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn
     sys::orphans::adopt().map_err(|e| failed(e.into()))?;
     let mut command = Command::new("sh");
     command.args(["-c", shell]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    left_servers::mark(&mut command);
     let mut child = sys::orphans::start_bound(&mut command).map_err(failed)?;
     let output = Arc::new(Mutex::new(Vec::new()));
     if let Some(stderr) = child.stderr.take() {

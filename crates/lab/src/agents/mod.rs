@@ -10,6 +10,8 @@ mod inbox;
 pub mod inside;
 mod inside_command;
 mod inside_watch;
+mod left_servers;
+mod leftovers;
 mod lines;
 mod member;
 mod offset;
@@ -21,6 +23,7 @@ pub(crate) mod split;
 mod waiting;
 
 pub use group::{AgentEvent, AgentGroup, Ready};
+pub use leftovers::put_back;
 pub use member::Agent;
 pub(crate) use offset::ASK_EVERY;
 pub(crate) use question::{ask, ask_patiently, ask_within};

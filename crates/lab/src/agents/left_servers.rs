@@ -1,0 +1,111 @@
+//! Servers that a user's command started, and that outlived both of their agents: somebody killed all processes of
+//! loadline at once. The next command that measures ends them.
+//!
+//! Every process that the command starts inherits a mark in its environment, whatever its parent or session is. The
+//! mark names the agent, so a server is ended only if its agent no longer exists.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Name of the mark in the environment.
+const MARK: &str = "LOADLINE_SERVER_OF";
+/// Time that a server has to end after SIGTERM, before SIGKILL.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Marks all processes that `command` starts as those of this agent.
+pub(super) fn mark(command: &mut Command) {
+    let pid = std::process::id();
+    if let (Some(space), Some(ticks)) = (pid_namespace(), probe::started_ticks(pid)) {
+        command.env(MARK, format!("{space} {pid} {ticks}"));
+    }
+}
+
+/// Ends the processes of servers whose agents no longer exist. Returns a sentence if there were any.
+pub(super) fn end() -> Option<String> {
+    let left = left();
+    if left.is_empty() {
+        return None;
+    }
+    for signal in [sys::signal::end, sys::signal::kill] {
+        for one in left.iter().filter(|one| one.exists()) {
+            // A process that has just ended needs no signal.
+            let _ = (signal(one.pid), sys::signal::resume(one.pid));
+        }
+        let deadline = Instant::now() + END_TIMEOUT;
+        while left.iter().any(Process::exists) && Instant::now() < deadline {
+            std::thread::sleep(INTERVAL);
+        }
+    }
+    let pids: Vec<String> = left.iter().map(|one| one.pid.to_string()).collect();
+    let pids = pids.join(", ");
+    Some(if left.iter().any(Process::exists) {
+        format!("a killed loadline left a server that cannot be ended: kill {pids}")
+    } else {
+        format!("ended a server that a killed loadline left running (process {pids})")
+    })
+}
+
+/// A process with its start time, since numbers of processes are used again.
+struct Process {
+    pid: u32,
+    started_ticks: u64,
+}
+
+impl Process {
+    fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, started_ticks: probe::started_ticks(pid)? })
+    }
+
+    fn exists(&self) -> bool {
+        probe::started_ticks(self.pid) == Some(self.started_ticks)
+    }
+}
+
+/// Returns the processes whose mark names an agent of this PID namespace that no longer exists.
+fn left() -> Vec<Process> {
+    let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
+    let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let is_left = |pid: &u32| agent_of(*pid, &space).is_some_and(|agent| !agent.exists());
+    pids.filter(is_left).filter_map(Process::of).collect()
+}
+
+/// Returns the agent that the mark of a process names.
+fn agent_of(pid: u32, space: &str) -> Option<Process> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = environment.split(|byte| *byte == 0).filter_map(|one| std::str::from_utf8(one).ok());
+    let mark = variables.find_map(|one| one.strip_prefix(MARK)?.strip_prefix('='))?;
+    let (pid, ticks) = mark.strip_prefix(space)?.trim_start().split_once(' ')?;
+    Some(Process { pid: pid.parse().ok()?, started_ticks: ticks.parse().ok()? })
+}
+
+/// Returns the name of this PID namespace: a number of a process means something only in one.
+fn pid_namespace() -> Option<String> {
+    Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Child;
+
+    /// Starts a process in the background of a shell whose mark names `agent`.
+    fn marked(agent: &str) -> Child {
+        let space = pid_namespace().unwrap();
+        Command::new("sleep").arg("600").env(MARK, format!("{space} {agent}")).spawn().unwrap()
+    }
+
+    #[test]
+    fn only_servers_without_an_agent_are_ended() {
+        let own = Process::of(std::process::id()).unwrap();
+        let mut kept = marked(&format!("{} {}", own.pid, own.started_ticks));
+        let mut ended = marked(&format!("{} {}", own.pid, own.started_ticks + 1));
+        let reaper = std::thread::spawn(move || ended.wait().map(|status| status.code()));
+        let said = end();
+        let alive = kept.try_wait().unwrap().is_none();
+        kept.kill().unwrap();
+        kept.wait().unwrap();
+        assert_eq!(reaper.join().unwrap().unwrap(), None, "a signal ended it");
+        assert!(alive && said.is_some_and(|said| said.starts_with("ended a server")));
+    }
+}

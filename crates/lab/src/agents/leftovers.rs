@@ -1,0 +1,11 @@
+//! All that a killed loadline of this user may have left on this host.
+
+use super::left_servers;
+use crate::levers;
+
+/// Undoes changes of killed experiments and ends servers that they started. Returns a sentence for each.
+pub fn put_back() -> Vec<String> {
+    let mut notes = levers::put_back();
+    notes.extend(left_servers::end());
+    notes
+}
