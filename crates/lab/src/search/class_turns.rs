@@ -18,6 +18,11 @@ pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }
 
+/// Returns the seconds that the turns take of a budget.
+pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 {
+    if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
+}
+
 /// Returns the classes with a turn, heaviest first, as many as there is time for. Sequences and recorded requests
 /// have none: their order or times are fixed.
 fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
@@ -117,6 +122,8 @@ mod tests {
         let two = load(&[("a", 1.0), ("b", 3.0)], RequestOrder::Weighted);
         assert!((seconds(&two, 30.0) - 3.6).abs() < 1e-9 && seconds(&two, 6.0) == 0.0);
         assert_eq!(raised(&two, 3.6), ["b", "a"], "the heaviest first");
+        let reserved = |overhead_s| reserved_s(&two, 3.6, overhead_s);
+        assert!((reserved(0.05) - 3.6).abs() < 1e-9 && (reserved(0.2) - (0.8 * 3.6 + 9.0 * 0.2)).abs() < 1e-9);
         assert_eq!(seconds(&load(&[("a", 1.0), ("b", 0.0)], RequestOrder::Weighted), 30.0), 0.0);
         assert_eq!(seconds(&load(&[("a", 1.0), ("b", 3.0)], RequestOrder::Sequence), 30.0), 0.0);
         assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);

@@ -24,6 +24,13 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
+/// Returns the seconds that turns of `kinds` kinds take of a budget: `seconds`, or more where a trial takes more time
+/// besides its load than is left of a turn.
+pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
+    let turns = (ROUNDS * kinds) as f64;
+    seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
+}
+
 /// Conducts windows of several kinds in turns, within about this many seconds. `subject` names the cost that they
 /// reveal, and `window` returns the load of a kind in a turn.
 pub(crate) fn conduct(

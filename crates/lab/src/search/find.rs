@@ -41,7 +41,10 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let (users, whole_s) = (plan.search.users, plan.search.budget_s);
     let handshakes_s = if users { 0.0 } else { handshake_turns::seconds(&load, whole_s) };
     let classes_s = if users { 0.0 } else { class_turns::seconds(&load, whole_s) };
-    let search_s = whole_s - handshakes_s - classes_s;
+    let overhead_s = conductor.overhead_s();
+    let turns_s =
+        handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
+    let search_s = whole_s - turns_s;
     let (budget, proof_s) = match plan.search.prove {
         // Loads with levers have no think times, so they would differ from the users' load.
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, first_s),

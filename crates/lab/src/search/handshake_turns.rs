@@ -25,6 +25,11 @@ pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
 
+/// Returns the seconds that the turns take of a budget.
+pub(crate) fn reserved_s(seconds: f64, overhead_s: f64) -> f64 {
+    if seconds > 0.0 { cost_turns::reserved_s(seconds, KINDS.len(), overhead_s) } else { 0.0 }
+}
+
 impl Kind {
     const fn label(self) -> &'static str {
         match self {
