@@ -1,6 +1,7 @@
 //! Reads the needed parts of an ELF file of 64 bits. The file is a stranger's: each part has a limit of size.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use object::elf::{FileHeader64, PT_LOAD, SHF_COMPRESSED, SHT_DYNSYM, SHT_NOTE, SHT_SYMTAB, SectionHeader64, Sym64};
@@ -77,6 +78,15 @@ impl<'a> Elf<'a> {
         Some((header.sh_addr(LittleEndian), header.sh_size(LittleEndian)))
     }
 
+    /// Reads a section from the file into memory of its own, so that the file's cache holds no second copy.
+    pub(crate) fn read_section(&self, file: &File, name: &str) -> Option<Arc<[u8]>> {
+        let header = self.sections.section_by_name(LittleEndian, name.as_bytes())?.1;
+        let (offset, size) = header.file_range(LittleEndian).filter(|_| is_readable(header))?;
+        let mut bytes = vec![0; usize::try_from(size).ok()?];
+        file.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes.into())
+    }
+
     /// Passes each symbol table with its strings to `each`.
     pub(crate) fn symbol_tables(&self, mut each: impl FnMut(&[Sym64<LittleEndian>], &[u8])) {
         for header in self.sections.iter() {
@@ -99,12 +109,14 @@ impl<'a> Elf<'a> {
     }
 
     fn bytes(&self, header: &SectionHeader64<LittleEndian>) -> Option<&'a [u8]> {
-        let compressed = header.sh_flags(LittleEndian).0 & SHF_COMPRESSED.0 != 0;
-        if compressed || header.sh_size(LittleEndian) > MAX_SECTION_BYTES {
-            return None;
-        }
-        header.data(LittleEndian, self.data).ok()
+        is_readable(header).then(|| header.data(LittleEndian, self.data).ok())?
     }
+}
+
+/// Returns true if a section is neither compressed nor too large.
+fn is_readable(header: &SectionHeader64<LittleEndian>) -> bool {
+    let compressed = header.sh_flags(LittleEndian).0 & SHF_COMPRESSED.0 != 0;
+    !compressed && header.sh_size(LittleEndian) <= MAX_SECTION_BYTES
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -49,7 +49,7 @@ fn read_one(file: &File) -> Option<Context<Reader>> {
     let mut load = |id: SectionId| {
         let size = elf.section_range(id.name()).map_or(0, |(_, size)| size);
         left = left.checked_sub(size).ok_or(())?;
-        let bytes = elf.section(id.name()).map_or_else(|| Arc::from([]), |s| s.bytes);
+        let bytes = elf.read_section(file, id.name()).unwrap_or_else(|| Arc::from([]));
         Ok(Reader::new(bytes, LittleEndian))
     };
     let dwarf = Dwarf::load(|id| load(id) as Result<Reader, ()>).ok()?;
