@@ -1,6 +1,8 @@
 """Web server of one known limit. Argument: the limit. Prints its port, then serves until its input ends."""
+import ctypes
 import hashlib
 import os
+import signal
 import sys
 import threading
 import time
@@ -59,6 +61,8 @@ if LIMIT == "children":
     for _ in range(5):
         pid = os.fork()
         if pid == 0:
+            # Ends with the master, even if that is killed (PR_SET_PDEATHSIG).
+            ctypes.CDLL(None).prctl(1, signal.SIGTERM)
             server.serve_forever()
         children.append(pid)
     print(server.server_port, flush=True)

@@ -1,7 +1,8 @@
 //! One test, run in its own process.
 
+use std::io::{self, Read as _, Seek as _};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Seconds after which a test counts as hung and is killed.
@@ -36,17 +37,11 @@ impl Job {
     /// Runs the test until it ends.
     pub(crate) fn run(self) -> Outcome {
         let started = Instant::now();
-        let output = Command::new("timeout")
-            .args(["--kill-after=5", MAX_TEST_S])
-            .arg(&self.executable)
-            .args(["--exact", &self.test, "--nocapture", "--test-threads=1"])
-            .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder)
-            .output();
+        let ended = self.end();
         let took = started.elapsed();
         let name = format!("{} {}", self.program, self.test);
-        let (status, text) = match output {
-            Ok(output) => (Ok(output.status), joined(&output.stdout, &output.stderr)),
+        let (status, text) = match ended {
+            Ok((status, text)) => (Ok(status), text),
             Err(error) => (Err(error), String::new()),
         };
         let why = match status {
@@ -59,8 +54,23 @@ impl Job {
         let skips = text.lines().filter_map(|line| line.find("SKIP ").map(|at| line[at..].to_owned())).collect();
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }
-}
 
-fn joined(stdout: &[u8], stderr: &[u8]) -> String {
-    format!("{}{}", String::from_utf8_lossy(stdout), String::from_utf8_lossy(stderr))
+    /// Runs the test, and returns its status and its output. The output goes to a file: a pipe would stay open while a
+    /// process that the test left behind lives.
+    fn end(&self) -> io::Result<(ExitStatus, String)> {
+        let mut output = tempfile::tempfile()?;
+        let status = Command::new("timeout")
+            .args(["--kill-after=5", MAX_TEST_S])
+            .arg(&self.executable)
+            .args(["--exact", &self.test, "--nocapture", "--test-threads=1"])
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .stdout(output.try_clone()?)
+            .stderr(output.try_clone()?)
+            .status()?;
+        let mut bytes = Vec::new();
+        output.rewind()?;
+        output.read_to_end(&mut bytes)?;
+        Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
+    }
 }
