@@ -21,7 +21,7 @@ pub enum LabError {
         why: String,
     },
     /// An agent did not start, or gave up.
-    #[error("the {name} agent failed: {why}")]
+    #[error("the agent {name:?} failed: {why}")]
     Agent {
         /// Name of the agent.
         name: String,
@@ -29,7 +29,7 @@ pub enum LabError {
         why: String,
     },
     /// An agent was not ready in time.
-    #[error("the {name} agent failed: {why}")]
+    #[error("the agent {name:?} failed: {why}")]
     Late {
         /// Name of the agent.
         name: String,
@@ -37,7 +37,7 @@ pub enum LabError {
         why: String,
     },
     /// An agent was killed before it was ready. Its task is not the cause.
-    #[error("the {name} agent ended before it was ready: {why}")]
+    #[error("the agent {name:?} ended before it was ready: {why}")]
     Killed {
         /// Name of the agent.
         name: String,

@@ -42,6 +42,19 @@ const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (&[], &["--ramp-up", "--rampup", "--stage", "--stages"], "--rate 100..5000/60s raises the rate over 60 s"),
 ];
 
+/// Pairs of flags that exclude one another, and the tip.
+const CONFLICTS: &[([&str; 2], &str)] = &[
+    (
+        ["--connections", "--rate"],
+        "--connections N sends a request after each answer, --rate R sends R per second whatever is answered; \
+         --rate R --max-connections N bounds its connections",
+    ),
+    (
+        ["--users", "--rate"],
+        "--users N sends a request after each answer and its pause, --rate R sends R per second whatever is answered",
+    ),
+];
+
 /// Adds the accepted flags.
 pub(crate) fn accepted(name: &str, command: Command) -> Command {
     let rows = ACCEPTED.iter().filter(|row| row.0 == name);
@@ -57,7 +70,8 @@ pub(crate) fn answer(error: &mut Error, words: &[std::ffi::OsString]) {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
     let flag = flag.split('=').next().unwrap_or_default();
     let command = words.iter().skip(1).find_map(|word| word.to_str().filter(|word| !word.starts_with('-')));
-    if let Some(tip) = tip(command.unwrap_or_default(), flag) {
+    let tip = tip(command.unwrap_or_default(), flag).or_else(|| conflict_tip(error));
+    if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
@@ -67,6 +81,18 @@ fn tip(command: &str, flag: &str) -> Option<&'static str> {
     let row = ANSWERS.iter().find(|(of, flags, _)| flags.contains(&flag) && (of.is_empty() || of.contains(&command)));
     let loads = ["find", "load", "prove"].contains(&command);
     row.filter(|_| loads).map(|row| row.2)
+}
+
+/// Returns the tip for two flags that exclude one another.
+fn conflict_tip(error: &Error) -> Option<&'static str> {
+    let names = |kind| match error.get(kind) {
+        Some(ContextValue::String(name)) => vec![name.as_str()],
+        Some(ContextValue::Strings(names)) => names.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let both = [names(ContextKind::InvalidArg), names(ContextKind::PriorArg)].concat();
+    let has = |flag: &str| both.iter().any(|name| name.split(' ').next() == Some(flag));
+    CONFLICTS.iter().find(|row| row.0.iter().all(|flag| has(flag))).map(|row| row.1)
 }
 
 #[cfg(test)]
@@ -98,6 +124,8 @@ mod tests {
             ("load http://h/ -n 1000", "--duration TIME"),
             ("find http://h/ -n 1000", "--budget TIME"),
             ("load http://h/ -t 4", "--threads N"),
+            ("load http://h/ --connections 4 --rate 200", "--rate R --max-connections N"),
+            ("load http://h/ --rate 200 -c 4", "--rate R --max-connections N"),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says) && !error.contains("-- -"), "{line}: {error}");

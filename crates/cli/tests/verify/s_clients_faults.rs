@@ -165,7 +165,11 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let hogs = Hog::on(0, 3);
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
-    assert_eq!(run["findings"]["bottleneck"]["id"], "client-cpu", "{}", verdict(&run));
+    // Two limits are planted: the generator starves, and the slow server lets its accept queue overflow. Either one is a
+    // true answer, if it is not given as the only one.
+    let found = &run["findings"]["bottleneck"];
+    let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
+    assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));
     assert_eq!(run["findings"]["trust"]["generator_limited"], true, "{}", verdict(&run));
     honest(&run, 100_000.0);
     assert!(num(&run["trials"][0]["sent_rate"]) < 0.95 * num(&run["trials"][0]["offered_rate"]), "{}", verdict(&run));

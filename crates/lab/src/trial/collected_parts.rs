@@ -101,7 +101,7 @@ impl CollectedParts {
             let how = outcome.gone.as_deref().unwrap_or("it did not answer in time");
             let share = of_several.then(|| format!(", {:.1} % of the load of its window", 100.0 * outcome.share));
             let share = share.unwrap_or_default();
-            format!("the part of agent {} is missing from this trial{share}: {how}", name(agent))
+            format!("the part of {} is missing from this trial{share}: {how}", name(agent))
         };
         self.missing().map(told).collect()
     }
@@ -169,7 +169,7 @@ mod tests {
         let told = parts.describe_missing(|agent| format!("load {agent}"));
         assert_eq!(
             told,
-            ["the part of agent load 2 is missing from this trial, 25.0 % of the load of its window: the line was cut"]
+            ["the part of load 2 is missing from this trial, 25.0 % of the load of its window: the line was cut"]
         );
         let apart = parts.apart(&[0.0002, 0.003], (0.00005, Some(0.25))).unwrap();
         assert!((apart.begin_us - 500.0).abs() < 1e-6 && (apart.end_us - 200_500.0).abs() < 1e-3, "{apart:?}");

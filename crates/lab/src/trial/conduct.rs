@@ -202,5 +202,5 @@ fn divide<'a>(setup: &TrialSetup<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, Loa
 }
 
 fn name(host: &dyn Host, number: usize) -> String {
-    if host.is_remote() { format!("load {number} on {}", host.name()) } else { format!("load {number}") }
+    if host.is_remote() { format!("generator {number} on {}", host.name()) } else { format!("generator {number}") }
 }
