@@ -5,7 +5,7 @@ use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 use crate::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited};
 use crate::laws::little;
-use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::number::{cpus, duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::thresholds::{
     BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
@@ -345,9 +345,9 @@ fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
 fn busy_machine(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some((taken, online)) = facts.other_processes_cpu() {
         report.warn(format!(
-            "other programs used {} of {} CPUs: measure again on a quiet machine",
+            "other programs used {} of {}: measure again on a quiet machine",
             figure(taken),
-            figure(online)
+            cpus(online)
         ));
     }
 }

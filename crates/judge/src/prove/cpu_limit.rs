@@ -5,7 +5,7 @@ use run::{Estimate, Proof, ProofTrial};
 
 use super::estimate;
 use crate::Facts;
-use crate::number::{figure, percent};
+use crate::number::{cpus, figure, percent};
 use crate::places::Places;
 use crate::thresholds::{
     BUSY, FULL, FULL_MIDDLE, HALF_BUSY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
@@ -135,7 +135,7 @@ impl CpuSigns {
     /// Returns the CPU use in words.
     pub(super) fn sentence(&self) -> String {
         let thread = self.thread.map_or(String::new(), |busy| format!(", its busiest thread {}", percent(busy)));
-        format!("the server used {} of {} CPUs{thread}", figure(self.used), figure(self.allowed))
+        format!("the server used {} of {}{thread}", figure(self.used), cpus(self.allowed))
     }
 }
 

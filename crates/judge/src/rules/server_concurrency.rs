@@ -8,7 +8,7 @@ use crate::Facts;
 use crate::chain::Chain;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
-use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
+use crate::number::{cpus, duration, figure, grew, percent, positive, rate, ratio};
 use crate::places::{self, Places};
 use crate::serial;
 use crate::server_queue;
@@ -143,8 +143,7 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
             percent(thread)
         )));
     }
-    let text =
-        format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
+    let text = format!("the server used {} of {}, its busiest thread {}", figure(used), cpus(allowed), percent(thread));
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 

@@ -6,7 +6,7 @@ use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::generator::client_limit_threads;
-use crate::number::{figure, percent};
+use crate::number::{cpus, figure, percent};
 use crate::signals::cpu::{ServerCpu, full};
 use crate::signals::{Signal, chance, cpu};
 use crate::thresholds::{HINT, HOST_ALONE, LIKELY, WORKS};
@@ -60,9 +60,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return bind(facts, &cpu, (used, allowed), &sign, probability);
     }
     Verdict::RuledOut(format!(
-        "the server used {} of {} CPUs{}",
+        "the server used {} of {}{}",
         figure(used),
-        figure(allowed),
+        cpus(allowed),
         cpu.cpus.map_or(String::new(), |busy| format!(", which were {} busy with all work", percent(busy.value)))
     ))
 }
@@ -106,7 +106,7 @@ fn beside_client(facts: &Facts<'_>) -> String {
 
 fn evidence(facts: &Facts<'_>, cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> Vec<Evidence> {
     let view = &cpu.view;
-    let text = format!("the server's processes used {} of their {} CPUs", figure(used), figure(allowed));
+    let text = format!("the server's processes used {} of their {}", figure(used), cpus(allowed));
     let mut evidence = vec![measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text)];
     evidence.extend(view.workers().iter().filter(|t| t.busy >= WORKS).take(4).map(|t| thread_line(view, t)));
     if let Some(busy) = cpu.cpus {
@@ -136,7 +136,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     if facts.shared() {
         return missing();
     }
-    let text = format!("{} of {} CPUs of the server's host were busy", figure(host.busy), figure(host.online));
+    let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
     let signal = full("busy share of the server's host", view, host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
     // Other programs may fill the host of a server that is not at a limit.

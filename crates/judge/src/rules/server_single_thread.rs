@@ -5,7 +5,7 @@ use run::FigureUnit;
 use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
-use crate::number::{figure, percent};
+use crate::number::{cpus, figure, percent};
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, Thread};
 use crate::thresholds::{HINT, MOSTLY_RUNS, SEVERAL_CPUS};
@@ -58,7 +58,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(interrupts(&cpu.view, &thread));
     if let Some(host) = cpu.view.host() {
         let idle = (host.online - host.busy).max(0.0);
-        let text = format!("{} of {} CPUs were idle", figure(idle), figure(host.online));
+        let text = format!("{} of {} were idle", figure(idle), cpus(host.online));
         evidence.push(measured(&cpu.view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &cpu.view));

@@ -41,6 +41,11 @@ pub fn duration(us: f64) -> String {
     }
 }
 
+/// Formats a number of CPUs: `1 CPU`, `2 CPUs`.
+pub fn cpus(n: f64) -> String {
+    format!("{} CPU{}", figure(n), if n == 1.0 { "" } else { "s" })
+}
+
 /// Formats a request rate.
 pub fn rate(per_s: f64) -> String {
     format!("{}/s", figure(per_s))
