@@ -12,12 +12,12 @@ pub(crate) struct Ends {
     pub(crate) kept: Option<Kept>,
     /// True to print run.json instead of text.
     pub(crate) json: bool,
-    /// Number of lines already on the screen, if the report must fit on one screen; `None` prints the whole report.
+    /// Number of lines already on the screen, if only the answer is wanted; `None` prints the whole report.
     pub(crate) used: Option<usize>,
 }
 
 impl Ends {
-    /// Returns the destination for one screen of text, or for the whole report with --verbose.
+    /// Returns the destination for the answer, or for the whole report with --verbose.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
         Self { kept, json: out.json, used: (!out.verbose).then_some(used) }
     }
@@ -30,7 +30,7 @@ impl Ends {
     }
 }
 
-/// Maximum number of lines of a report: a screen of 45, minus one line before it and two after it.
+/// Maximum number of lines of a report without an answer: a screen of 45, minus one line before it and two after it.
 const LINES: usize = 42;
 
 /// Prints and writes all results. The verdict comes first, so that a full disk cannot hide it.
@@ -47,7 +47,13 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }
         let place = kept.settle()?;
-        if ends.json { eprint!("{place}") } else { output::print(&format!("\n{place}"))? }
+        // The whole text is on the screen already, or the reader is a program.
+        let details = if ends.used.is_some() {
+            format!("details: loadline report {}\n", kept.shell_path())
+        } else {
+            String::new()
+        };
+        if ends.json { eprint!("{place}") } else { output::print(&format!("\n{details}{place}"))? }
     }
     Ok(status(&run))
 }

@@ -75,6 +75,13 @@ impl Kept {
         &self.dir
     }
 
+    /// Returns the directory as an argument of a shell command.
+    pub(crate) fn shell_path(&self) -> String {
+        let path = self.dir.display().to_string();
+        let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c));
+        if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    }
+
     /// Points the link to the complete run and returns its directory as text.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));

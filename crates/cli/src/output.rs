@@ -51,7 +51,16 @@ pub(crate) fn safe(text: &str) -> String {
 
 /// Returns the style of standard output: the terminal's width, and colours only on a terminal without `NO_COLOR`.
 pub(crate) fn style() -> report::Style {
-    report::Style { width: sys::terminal::width().unwrap_or(80), color: colors() }
+    report::Style { width: sys::terminal::width().unwrap_or(80), color: colors(), ascii: is_ascii() }
+}
+
+/// Returns true if the locale or the terminal has no block characters: a locale without UTF-8, a dumb terminal, or the
+/// kernel's console, whose font lacks them.
+fn is_ascii() -> bool {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
+    let terminal = set(&"TERM").unwrap_or_default();
+    !(locale.contains("utf-8") || locale.contains("utf8")) || ["dumb", "linux"].contains(&terminal.as_str())
 }
 
 /// Returns true if standard output is a terminal and colours are wanted.
@@ -61,7 +70,7 @@ pub(crate) fn colors() -> bool {
 
 /// Returns the style of files.
 pub(crate) fn plain() -> report::Style {
-    report::Style { width: 80, color: false }
+    report::Style { width: 80, color: false, ascii: false }
 }
 
 /// Makes Ctrl-C end a run in an orderly way instead of at once.

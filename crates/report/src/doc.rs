@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::answer_line::{AnswerLine, Warnings};
 use crate::plot::{Bars, Chain, Flame, Intervals, Plot};
 
 /// A whole report.
@@ -13,6 +14,8 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
+    /// True if the answer contains the title's figures, so that a short form needs no title.
+    pub title_in_answer: bool,
 }
 
 /// A section of a document.
@@ -31,7 +34,9 @@ pub struct Section {
 /// Which readers need a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// All readers, before everything else. Also shown in the brief form of the terminal.
+    /// All readers, before everything else. If a document has such a section, the brief form shows nothing else.
+    Answer,
+    /// All readers, after the answer. Also shown in the brief form of a document without an answer.
     First,
     /// All readers. Shown in every complete form.
     #[default]
@@ -49,6 +54,10 @@ pub enum Block {
     Paragraph(String),
     /// A sentence that readers should notice.
     Note(Note),
+    /// Lines of the answer.
+    Answer(Vec<AnswerLine>),
+    /// Reasons to trust the figures less.
+    Warnings(Warnings),
     /// Main figures of the section.
     KeyFigures(Vec<KeyFigure>),
     /// Evidence of the verdict.
@@ -263,6 +272,12 @@ impl Table {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
         self.notes.extend((out > 0).then(|| format!("{out} more rows in the full report")));
+    }
+
+    /// Removes a column.
+    pub fn remove_column(&mut self, at: usize) {
+        self.columns.remove(at);
+        self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| drop(row.remove(at)));
     }
 
     /// Adds the reasons of absent cells below the table, each once.

@@ -5,6 +5,7 @@
 //! it.
 
 mod answer;
+mod answer_line;
 mod comparison;
 mod doc;
 mod forms;
@@ -14,7 +15,8 @@ mod style;
 mod what_if;
 mod words;
 
-pub use comparison::render_comparison;
+pub use answer_line::{AnswerLine, Warnings};
+pub use comparison::{brief_comparison, render_comparison};
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
 pub use pages::{PAGES, Page, busiest_device, error_words, short_time};
@@ -31,9 +33,15 @@ pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// Returns the essential parts of a run for one screen: verdict, reasons, advice and trials, in at most `most` lines.
+/// Returns the answer of a run in at most 12 lines. Without an answer, returns the essential parts of the run in at most
+/// `most` lines: verdict, reasons, advice and trials.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
+}
+
+/// Returns the capacity and the bottleneck of a search that is still going on; empty for other runs.
+pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
+    pages::so_far(run)
 }
 
 /// Renders the sampled threads of a run for a terminal, under a first sentence.

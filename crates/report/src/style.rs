@@ -7,11 +7,13 @@ pub struct Style {
     pub width: usize,
     /// True if colours may be used: standard output is a terminal and `NO_COLOR` is not set.
     pub color: bool,
+    /// True if the terminal or the locale has no characters beyond ASCII, so bars consist of `#`.
+    pub ascii: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Self { width: 80, color: false }
+        Self { width: 80, color: false, ascii: false }
     }
 }
 

@@ -26,6 +26,7 @@ fn document(answer: &WhatIf, run: &str) -> Doc {
             Section::new("what-if", "", Weight::First, then),
             Section::new("assumed", "Assumptions", Weight::Main, assumed),
         ],
+        ..Doc::default()
     }
 }
 

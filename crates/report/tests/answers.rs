@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use loadline_report::{Style, render_comparison, render_what_if};
+use loadline_report::{Style, brief_comparison, render_comparison, render_what_if};
 use run::{
     Change, ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, Estimate,
     FigureRole, LoadPoint, NeededData, Resource, SideDeath, WhatIf, WindowOrder,
@@ -12,7 +12,7 @@ use run::{
 /// A hostile name that would run as a script and reverse the following text.
 const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
 /// Style wide enough for a table without line breaks within cells.
-const WIDE: Style = Style { width: 300, color: false };
+const WIDE: Style = Style { width: 300, color: false, ascii: false };
 
 fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparisonResult) -> ComparedFigure {
     ComparedFigure {
@@ -184,6 +184,24 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
         all_in(&text, &["4 pairs of windows, in the order of", "seed 7"], form);
         assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
     }
+}
+
+/// The brief form has one sentence with the deciding figure, the deciding figures, and at most two warnings.
+#[test]
+fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
+    let listed =
+        ComparedFigure { role: FigureRole::Listed, ..figure("memory", (1.0, 0.9, 1.1), ComparisonResult::Same) };
+    let notes = vec!["the first note".into(), "the second note".into()];
+    let comparison = Comparison { comparisons: [slower().comparisons, vec![listed]].concat(), notes, ..slower() };
+    let text = brief_comparison(&comparison, &WIDE);
+    harmless("text", &text);
+    assert_eq!(text.lines().next().unwrap(), "Regression: CPU per request 5.1 % higher");
+    all_in(&text, &["+5.1 % (+4.3 % to +6.2 %)", "rate", "undecided", "! Differs: kernel", "! The first note"], "text");
+    all_in(&text, &["1 more warning with -v", "1 more figure with -v"], "text");
+    assert!(!text.contains("memory") && !text.contains("second note") && !text.contains("decided by"), "{text}");
+    let died = SideDeath { new: true, text: "the server ended at 0.9 s".into() };
+    let text = brief_comparison(&Comparison { deaths: vec![died], ..comparison }, &WIDE);
+    assert!(text.starts_with("Regression: the new server ended at 0.9 s\n"), "{text}");
 }
 
 /// The title names the conclusion and its figures. A huge change is a factor, and a server that died comes first.

@@ -21,7 +21,7 @@ proptest! {
     ) {
         let run = Run { command, trials, findings, ..Run::default() };
         for form in FORMS {
-            let text = render(form.name, &run, &Style { width, color: false });
+            let text = render(form.name, &run, &Style { width, ..Style::default() });
             let is_none = matches!(text, Err(ReportError::NoStacks)) && form.name == "folded";
             prop_assert!(text.is_ok() || is_none, "{}: {:?}", form.name, text.err());
             if form.name == "json" {

@@ -88,7 +88,11 @@ fn rates(run: &Run) -> BTreeSet<String> {
         found.trust.generator_ceiling,
     ];
     let all = capacity.chain(evidence).chain(offered).chain(good).chain(more).flatten();
-    let written = all.flat_map(|rate| [format!("{}/s", number(rate)), quantity(rate, Unit::PerSecond)]);
+    // A capacity with a wide interval has two digits.
+    let two_digits = |rate: f64| format!("{rate:.1e}").parse().unwrap_or(rate);
+    let written = all.flat_map(|rate| {
+        [rate, two_digits(rate)].map(|rate| format!("{}/s {}", number(rate), quantity(rate, Unit::PerSecond)))
+    });
     let mut known = in_words(found, RATES);
     known.extend(figures(&written.collect::<Vec<_>>().join(" "), RATES));
     known
@@ -146,7 +150,12 @@ proptest! {
     fn pages_print_the_rates_and_shares_that_judge_counted(run in judged()) {
         let doc = document(&run);
         let headline = if run.findings.capacity.is_some() { doc.title.as_str() } else { "" };
-        let printed = figures(&format!("{headline} {}", said(&doc, &["verdict", "counters-say", "trust", "capacity"])), RATES);
+        let ids: &[&str] = match run.trials.iter().any(|trial| trial.kind == TrialKind::Fixed) {
+            // The answer of a load has the figures of its trial.
+            true => &["verdict", "counters-say", "trust", "capacity"],
+            false => &["answer", "verdict", "counters-say", "trust", "capacity"],
+        };
+        let printed = figures(&format!("{headline} {}", said(&doc, ids)), RATES);
         let known = rates(&run);
         prop_assert!(printed.is_subset(&known), "rates {:?} of {:?}", printed.difference(&known), known);
         let printed = figures(&said(&doc, &["verdict", "counters-say", "trust"]), SHARES);
@@ -164,7 +173,7 @@ proptest! {
             let printed: Vec<&str> = table.rows.iter().map(|r| r[at].text.as_str()).collect();
             prop_assert_eq!(printed, shares.iter().map(String::as_str).collect::<Vec<_>>());
         }
-        let wide = Style { width: 400, color: false };
+        let wide = Style { width: 400, color: false, ascii: false };
         for (form, row) in [("text", "trial-0-of-it"), ("markdown", "| trial-0-of-it"), ("html", "trial-0-of-it</td>")] {
             let text = render(form, &run, &wide).unwrap();
             let line = text.lines().find(|l| l.contains(row) && l.contains(shares[0].as_str()));

@@ -25,31 +25,58 @@ fn without_plan(text: &str) -> &str {
 }
 
 #[test]
-fn the_terminal_shows_the_verdict_in_its_first_fifteen_lines() {
+fn the_terminal_shows_the_answer_in_its_first_fifteen_lines() {
     let text = made("text", &common::find());
     let first: String = text.lines().take(15).map(|l| format!("{l}\n")).collect();
     for wanted in [
         "46,500 requests/s",
+        "at 49,100/s p99 was 31 ms",
         "share both CPUs",
-        "3.19 in flight",
-        "server-single-thread",
-        "client-cpu at 76,000/s",
-        "99.1 %",
+        "server-single-thread (sure, 93 %): Thread 1240",
+        "Try         Let nginx run more workers",
     ] {
         assert!(first.contains(wanted), "{wanted:?} is not in\n{first}");
     }
     insta::assert_snapshot!("find.txt", text);
 }
 
+/// The brief text is the answer, and the full text repeats none of its sentences.
 #[test]
-fn the_brief_text_fits_a_screen_with_the_verdict_before_the_trials() {
-    let mut run = common::find();
+fn the_brief_text_is_the_answer_in_at_most_twelve_lines() {
+    let run = common::find();
     let text = brief(&run, &Style::default(), 42);
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
-    assert!(at("Capacity") < at("Bottleneck") && at("Because") < at("What to do") && at("What to do") < at("Trials"));
+    assert!(at("Rate") < at("Limited by") && at("Limited by") < at("Try") && at("Try") < at("! Client"));
+    assert!(text.lines().count() <= 12 && !text.contains("Trials") && !text.contains("Because"), "{text}");
+    let whole = made("text", &run);
+    for line in text.lines() {
+        assert_eq!(whole.matches(line).count(), 1, "{line:?} in\n{whole}");
+    }
+    for sentence in ["Thread 1240 of nginx:1234 is full", "Let nginx run more workers", "p99 was 31 ms"] {
+        assert_eq!(whole.matches(sentence).count(), 1, "{sentence:?} in\n{whole}");
+    }
+    insta::assert_snapshot!("find.brief.txt", text);
+}
+
+#[test]
+fn the_brief_text_of_a_load_has_percentiles_first_and_a_histogram() {
+    let run = common::load();
+    let text = brief(&run, &Style::default(), 42);
+    assert!(text.starts_with("Latency     p50 309 µs, p90 648 µs") && text.contains("█"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("To learn why: `loadline find http://127.0.0.1:8080/index.html`"), "{text}");
+    let ascii = brief(&run, &Style { ascii: true, ..Style::default() }, 42);
+    assert!(ascii.contains("####") && !ascii.contains('█'), "{ascii}");
+    insta::assert_snapshot!("load.brief.txt", text);
+}
+
+/// Repeats of a load have no answer of their own, but a table.
+#[test]
+fn the_brief_text_of_many_loads_fits_a_screen() {
+    let mut run = common::load();
     let first = run.trials[0].clone();
     run.trials.extend(std::iter::repeat_n(first, 60));
-    let text = brief(&run, &Style::default(), 42);
+    let text = brief(&common::decided(run), &Style::default(), 42);
     assert!(text.lines().count() <= 42 && text.contains("more rows in the full report"), "{text}");
 }
 
@@ -142,7 +169,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     run.interrupted = true;
     let run = common::decided(run);
     assert_eq!(run.findings.failure, Some(run::Failure::Died));
-    let wide = Style { width: 300, color: false };
+    let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
     assert!(text.starts_with(plain) && text.contains("Interrupted"), "{text}");
@@ -165,7 +192,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
 fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     for width in [40, 60, 80, 120] {
         for run in [common::find(), common::load(), common::awkward(), common::nothing()] {
-            let text = render("text", &run, &Style { width, color: false }).unwrap();
+            let text = render("text", &run, &Style { width, ..Style::default() }).unwrap();
             let long: Vec<&str> = text.lines().filter(|l| l.chars().count() > width).collect();
             assert!(long.is_empty(), "wider than {width}: {long:?}");
         }

@@ -52,7 +52,7 @@ fn comparison(open_figure: &str) -> Comparison {
 fn text(open_figure: &str) -> String {
     let c = comparison(open_figure);
     assert_eq!(c.outcome, ComparisonOutcome::Undecided);
-    render_comparison("text", &c, &Style { width: 300, color: false }).unwrap()
+    render_comparison("text", &c, &Style { width: 300, color: false, ascii: false }).unwrap()
 }
 
 /// Advice is a time that a person has, or the change that cannot be told. Costs have names in words, and a failed share

@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// text, markdown, html or json
     #[arg(long, value_name = "FORM", default_value = "text")]
     form: String,
+    /// Print all figures, not only those that decide
+    #[arg(long, short)]
+    verbose: bool,
     /// Same as --form json
     #[arg(long)]
     json: bool,
@@ -104,7 +107,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };
-    output::print(&report::render_comparison(form, &comparison, &output::style())?)?;
+    let text = match form {
+        "text" if !args.verbose => report::brief_comparison(&comparison, &output::style()),
+        form => report::render_comparison(form, &comparison, &output::style())?,
+    };
+    output::print(&text)?;
     Ok(status(&comparison, interrupted, args.undecided))
 }
 

@@ -42,7 +42,7 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
         (output.status.code(), text(&output))
     };
     let (status, said) = code(&[old, new]);
-    assert!(status == Some(1) && said.contains("decided by"), "{said}");
+    assert!(status == Some(1) && said.contains("Regression: "), "{said}");
     // A busy machine may leave a figure undecided, but shows no regression.
     let lenient = ["--threshold", "99%", "--undecided", "pass"];
     assert_eq!(code(&[&[old, new], &lenient[..]].concat()).0, Some(0));
@@ -70,7 +70,7 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
     assert_eq!(named(old).0, Some(0), "the same run");
     let (status, said) = named(new);
-    assert!(status == Some(1) && said.contains("decided by"), "{said}");
+    assert!(status == Some(1) && said.contains("Regression: "), "{said}");
     let (status, said) = with(&[new, "--baseline", "main", "--replace"]);
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
     assert_eq!(named(new).0, Some(0), "the baseline is the new run now");

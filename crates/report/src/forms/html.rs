@@ -30,8 +30,13 @@ struct Page<'a> {
 struct Shown<'a> {
     section: &'a Section,
     folded: bool,
+    /// True for the first section with a title on a long page, before which the page lists all sections.
+    before_is_toc: bool,
     body: String,
 }
+
+/// Fewest titled sections of a page with a table of contents.
+const MIN_CONTENTS: usize = 6;
 
 #[derive(Template)]
 #[template(path = "words.html")]
@@ -59,9 +64,12 @@ struct Figure<'a> {
 
 pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
     let mut sections = Vec::with_capacity(doc.sections.len());
+    let titled: Vec<&str> = doc.sections.iter().filter(|s| !s.title.is_empty()).map(|s| s.id.as_str()).collect();
+    let first = titled.first().filter(|_| titled.len() >= MIN_CONTENTS);
     for section in &doc.sections {
         let folded = section.weight == Weight::Detail;
-        sections.push(Shown { section, folded, body: body(&section.blocks)? });
+        let before_is_toc = first == Some(&section.id.as_str());
+        sections.push(Shown { section, folded, before_is_toc, body: body(&section.blocks)? });
     }
     let style = include_str!("../../templates/style.css");
     let script = include_str!("../../templates/page.js");
@@ -81,6 +89,9 @@ fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;
     for block in blocks {
+        if matches!(block, Block::Bars(bars) if bars.terminal_only) {
+            continue;
+        }
         let chart =
             matches!(block, Block::Plot(_) | Block::Bars(_) | Block::Intervals(_) | Block::Chain(_) | Block::Flame(_));
         if chart != in_grid {
@@ -109,7 +120,11 @@ fn block(block: &Block) -> Result<String, ReportError> {
 }
 
 fn figure(plot: &Plot) -> Result<String, ReportError> {
-    let frame = if plot.wide { Frame::WIDE } else { Frame::HALF };
+    let frame = match (plot.wide, plot.low) {
+        (true, true) => Frame::LOW,
+        (true, false) => Frame::WIDE,
+        (false, _) => Frame::HALF,
+    };
     let charts = vec![("page", plot_svg(plot, frame)), ("phone", plot_svg(plot, Frame::NARROW))];
     filled(&Figure { title: &plot.title, caption: &plot.caption, wide: plot.wide, charts })
 }

@@ -25,17 +25,16 @@ pub fn markdown_table(columns: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// Appends a section. A section that has only charts is left out.
 fn section(section: &Section, out: &mut String) {
-    if !section.title.is_empty() {
+    let texts: Vec<String> = section.blocks.iter().map(block).filter(|text| !text.is_empty()).collect();
+    if !section.title.is_empty() && !texts.is_empty() {
         out.push_str(&format!("\n## {}\n", escape(&section.title)));
     }
-    for block in &section.blocks {
-        let text = self::block(block);
-        if !text.is_empty() {
-            out.push('\n');
-            out.push_str(&text);
-        }
-    }
+    texts.iter().for_each(|text| {
+        out.push('\n');
+        out.push_str(text);
+    });
 }
 
 fn block(block: &Block) -> String {
@@ -43,6 +42,17 @@ fn block(block: &Block) -> String {
         Block::Paragraph(text) => escape(text) + "\n",
         Block::Note(note) if note.tone == Tone::Good => format!("{}\n", escape(&note.text)),
         Block::Note(note) => format!("> **Note:** {}\n", escape(&note.text)),
+        Block::Answer(lines) => {
+            let line = |l: &crate::AnswerLine| {
+                let value = if l.value.is_empty() { String::new() } else { format!("**{}** ", escape(&l.value)) };
+                format!("- {}: {value}{}", escape(&l.name), escape(&l.detail)).trim_end().to_string() + "\n"
+            };
+            lines.iter().map(line).collect()
+        }
+        Block::Warnings(warnings) => {
+            let all = warnings.shown.iter().cloned().chain(warnings.rest());
+            all.map(|text| format!("> **Note:** {}\n", escape(&text))).collect::<Vec<_>>().join("\n")
+        }
         Block::KeyFigures(figures) => {
             let line = |f: &crate::KeyFigure| {
                 let detail = if f.detail.is_empty() { String::new() } else { format!(" ({})", escape(&f.detail)) };
@@ -65,6 +75,7 @@ fn block(block: &Block) -> String {
             format!("**{}**\n\n{}", escape(&list.title), list.items.iter().map(line).collect::<String>())
         }
         Block::Table(table) => self::table(table),
+        Block::Bars(bars) if bars.terminal_only => String::new(),
         Block::Bars(bars) => {
             let row = |r: &crate::BarRow| vec![r.label.clone(), quantity(r.sum(), bars.unit)];
             let rows: Vec<Vec<String>> = bars.rows.iter().map(row).collect();

@@ -2,6 +2,7 @@
 //!
 //! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>` and add a row.
 
+mod brief;
 mod code_spans;
 mod csv;
 mod figures;
@@ -38,9 +39,10 @@ pub struct Form {
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// Renders the brief text for the end of a command, in at most `most` lines if leaving out rows of tables suffices.
+/// Renders the brief text for the end of a command: the answer, or without one the first sections in at most `most` lines
+/// if leaving out rows of tables suffices.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
-    text::brief(doc, style, most)
+    brief::brief(doc, style, most)
 }
 
 /// All forms.

@@ -6,35 +6,19 @@ use run::Run;
 use super::paint::{code, paint};
 use super::text_table::table;
 use super::wrap::{clean, cut, wrap};
-use crate::{Bars, Block, Chain, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
+use crate::{
+    AnswerLine, Bars, Block, Chain, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight,
+};
 use run::number::quantity;
 
 /// Width of the names in front of figures and lists.
 const GUTTER: usize = 12;
-/// Number of rows of a table in the brief form.
-const ROWS: usize = 6;
 
 pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
     Ok(Page::of(doc, style, Weight::Main).text())
 }
 
-/// Renders the first sections in at most `most` lines, if leaving out middle rows of tables suffices.
-pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
-    let whole = Page::of(doc, style, Weight::First);
-    let over = whole.lines.len().saturating_sub(most);
-    if over == 0 {
-        return whole.text();
-    }
-    let mut doc = doc.clone();
-    let blocks = doc.sections.iter_mut().filter(|s| s.weight == Weight::First).flat_map(|s| &mut s.blocks);
-    for table in blocks.filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None }) {
-        // One more line states how many rows are missing.
-        table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
-    }
-    Page::of(&doc, style, Weight::First).text()
-}
-
-struct Page {
+pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
     /// Sections of this and more important weights are shown.
@@ -42,7 +26,7 @@ struct Page {
 }
 
 impl Page {
-    fn of(doc: &Doc, style: &Style, weight: Weight) -> Self {
+    pub(super) fn of(doc: &Doc, style: &Style, weight: Weight) -> Self {
         let style = Style { width: style.width.clamp(40, 400), ..*style };
         let mut page = Self { style, lines: Vec::new(), weight };
         page.wrapped("", "", &doc.title, "1");
@@ -51,12 +35,20 @@ impl Page {
         page
     }
 
-    fn text(&self) -> String {
+    /// Returns the number of lines.
+    pub(super) fn height(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(super) fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }
 
     fn section(&mut self, section: &Section) {
-        self.lines.push(String::new());
+        // The parts of the brief answer stand together.
+        if !self.lines.is_empty() && (self.weight > Weight::Answer || section.id == "answer") {
+            self.lines.push(String::new());
+        }
         if !section.title.is_empty() {
             let title = self.paint(&clean(&section.title), "1");
             self.lines.push(title);
@@ -75,6 +67,12 @@ impl Page {
                 };
                 self.wrapped(sign, indent, &note.text, code(note.tone));
             }
+            Block::Answer(lines) => lines.iter().for_each(|line| self.answer(line)),
+            Block::Warnings(warnings) => {
+                let rest = warnings.rest();
+                let all = warnings.shown.iter().chain(&rest);
+                all.for_each(|text| self.warning(text, warnings.max_lines));
+            }
             Block::KeyFigures(figures) => figures.iter().for_each(|f| self.key_figure(f)),
             Block::Evidence(lines) => self.evidence(lines),
             Block::List(list) => self.list(list),
@@ -92,6 +90,30 @@ impl Page {
                 self.wrapped("", "", &flame.title, "2");
                 flame.lines().for_each(|line| self.wrapped("  ", "    ", &line, ""));
             }
+        }
+    }
+
+    /// Prints a line of the answer: the value in bold, and the detail behind it.
+    fn answer(&mut self, line: &AnswerLine) {
+        let (value, detail) = (clean(&line.value), clean(&line.detail));
+        let text = [value.as_str(), detail.as_str()].map(str::trim).join(" ");
+        let lines = cut_lines(wrap(text.trim(), self.style.width - GUTTER), line.max_lines);
+        let tone = if line.tone == Tone::Plain { "1" } else { code(line.tone) };
+        let mut bold = value.trim().chars().count();
+        for (i, told) in lines.iter().enumerate() {
+            let name = gutter(if i == 0 { &line.name } else { "" });
+            let (strong, plain) = told.split_at(told.char_indices().nth(bold).map_or(told.len(), |(at, _)| at));
+            // The space at the end of the line counts, too.
+            bold = bold.saturating_sub(told.chars().count() + 1);
+            self.lines.push(format!("{}{}{plain}", self.paint(&name, "2"), self.paint(strong, tone)));
+        }
+    }
+
+    fn warning(&mut self, text: &str, max_lines: Option<usize>) {
+        let lines = cut_lines(wrap(text, self.style.width - 2), max_lines);
+        for (i, line) in lines.iter().enumerate() {
+            let told = format!("{}{line}", if i == 0 { "! " } else { "  " });
+            self.lines.push(self.paint(&told, code(Tone::Warn)));
         }
     }
 
@@ -162,15 +184,15 @@ impl Page {
 
     fn bars(&mut self, bars: &Bars) {
         let width = self.style.width;
-        let names = bars.rows.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).min(width / 2);
+        let least = if bars.terminal_only { GUTTER - 2 } else { 0 };
+        let names = bars.rows.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(least).min(width / 2);
         let room = width.saturating_sub(names + 14).min(40);
         let longest = bars.rows.iter().map(crate::BarRow::sum).fold(0.0, f64::max);
         let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
         for row in &bars.rows {
             let share = if full > 0.0 { (row.sum() / full).clamp(0.0, 1.0) } else { 0.0 };
-            let bar = "▇".repeat((share * room as f64).round() as usize);
             let name = format!("{:<names$}", cut(&row.label, names));
-            let bar = self.paint(&bar, if row.strong { "33" } else { "36" });
+            let bar = self.paint(&bar(share * room as f64, self.style.ascii), if row.strong { "33" } else { "36" });
             self.lines.push(format!("{name}  {bar} {}", quantity(row.sum(), bars.unit)));
         }
     }
@@ -204,6 +226,29 @@ impl Page {
     fn paint(&self, text: &str, code: &str) -> String {
         paint(text, code, &self.style)
     }
+}
+
+/// Returns a bar of a length in characters, with eighths of a character if the terminal has such characters.
+fn bar(length: f64, ascii: bool) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if ascii {
+        return "#".repeat(length.round() as usize);
+    }
+    let eighths = (length * 8.0).round() as usize;
+    // A value above zero stays visible.
+    let eighths = if length > 0.0 { eighths.max(1) } else { 0 };
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+/// Cuts lines of one sentence after the last whole part that fits, or in the last line.
+fn cut_lines(mut lines: Vec<String>, most: Option<usize>) -> Vec<String> {
+    let Some(most) = most.filter(|most| lines.len() > *most) else { return lines };
+    lines.truncate(most.max(1));
+    let Some(last) = lines.last_mut() else { return lines };
+    let end = ["; ", ". ", ": "].iter().filter_map(|mark| last.rfind(mark)).max();
+    let end = end.or_else(|| last.rfind(' ')).unwrap_or(0);
+    *last = format!("{} …", &last[..end]);
+    lines
 }
 
 fn gutter(name: &str) -> String {

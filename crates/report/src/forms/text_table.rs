@@ -175,7 +175,7 @@ mod tests {
         let row = |i: usize| vec![Cell::new(format!("case {i}")), Cell::new((i * i).to_string()), Cell::new("words")];
         let columns = vec![Col::words("case", 0), Col::figures("square", 0), Col::words("rest", 0)];
         let all = Table { columns, rows: (0..2 * AT_ONCE + 500).map(row).collect(), ..Table::default() };
-        let lines = table(&all, &Style { width: 80, color: false }, true);
+        let lines = table(&all, &Style { width: 80, color: false, ascii: false }, true);
         assert_eq!(lines.len(), 2 * AT_ONCE + 501, "one heading");
         let at = lines[1].find("words").unwrap();
         assert!(lines.iter().skip(1).all(|line| line.find("words") == Some(at)), "{}", lines[AT_ONCE + 1]);

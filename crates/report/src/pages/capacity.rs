@@ -24,14 +24,7 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
         let points = steps.iter().filter(|t| t.latency_us.count > 0).map(|t| (t.rates.offered_rate, get(t)));
         Series::new(label, pick::look(steps), hue, points.collect())
     };
-    let mut marks = marks(run);
-    let limits = &run.findings.limits;
-    for (name, limit) in
-        [("p50", limits.p50_us), ("mean", limits.mean_us), ("p99", limits.p99_us), ("p99.9", limits.p99_9_us)]
-    {
-        let mark = |us| Mark::new(Spot::Y(us), format!("objective: {name} {}", quantity(us, Unit::Micros)), Hue::Quiet);
-        marks.extend(limit.map(mark));
-    }
+    let marks = marks(run).into_iter().chain(objectives(run)).collect();
     let title = match &run.findings.capacity {
         Some(c) if in_open_loop(run) => format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond)),
         Some(_) => no_capacity(run),
@@ -98,8 +91,21 @@ fn offered_axis() -> Axis {
     Axis::new("offered requests per second", Unit::Plain, Scale::Linear)
 }
 
+/// Returns the limits of the objective on the response time, in the colours of their percentiles.
+pub(super) fn objectives(run: &Run) -> Vec<Mark> {
+    let limits = &run.findings.limits;
+    let named = [
+        ("p50", limits.p50_us, Hue::Main),
+        ("mean", limits.mean_us, Hue::Quiet),
+        ("p99", limits.p99_us, Hue::Second),
+        ("p99.9", limits.p99_9_us, Hue::Quiet),
+    ];
+    let mark = |name, us, hue| Mark::new(Spot::Y(us), format!("{name} at most {}", quantity(us, Unit::Micros)), hue);
+    named.into_iter().filter_map(|(name, us, hue)| Some(mark(name, us?, hue))).collect()
+}
+
 /// Returns true if the open loop found the capacity.
-fn in_open_loop(run: &Run) -> bool {
+pub(super) fn in_open_loop(run: &Run) -> bool {
     run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
 }
 
@@ -122,5 +128,5 @@ fn marks(run: &Run) -> Vec<Mark> {
 fn failed(run: &Run, steps: &[&Trial]) -> Vec<Band> {
     let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max) * 2.0;
     let from = run.findings.capacity.as_ref().and_then(|c| c.failed_at);
-    from.map(|from| Band { from, to: most, label: "objective failed".into() }).into_iter().collect()
+    from.map(|from| Band { from, to: most, label: "objective failed".into(), hue: Hue::Alarm }).into_iter().collect()
 }

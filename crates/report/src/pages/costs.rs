@@ -77,7 +77,7 @@ fn bars(shown: &[&Trial]) -> Bars {
         None => "CPU time of one request".into(),
     };
     let caption = "CPU time per completed request, by where it is spent. Interrupts count for the host; for a process only where the kernel cannot separate them.";
-    Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true }
+    Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
 fn bar(label: String, side: &Side, parts: &[Part]) -> Option<BarRow> {

@@ -59,7 +59,8 @@ const CHOSEN: &[&str] = &[
     "pressure.cpu_some",
 ];
 
-fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
+/// Returns the chart of the completed rate, beside the offered rate if that changed.
+pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();
     let offered = |at_s: f64| {
@@ -88,7 +89,7 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
 }
 
 /// Returns the chart of response-time percentiles in parts of the window.
-fn times(trial: &Trial) -> Option<Plot> {
+pub(super) fn times(trial: &Trial) -> Option<Plot> {
     let line = |name: &str, hue, of: fn(&Moment) -> Option<f64>| {
         Series::new(name, Look::Line, hue, over_window(trial, of).map(|(at_s, us)| (at_s, us / 1e6)).collect())
     };

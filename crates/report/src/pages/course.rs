@@ -2,7 +2,7 @@
 
 use run::{CourseFinding, CoursePart};
 
-use crate::{Cell, Col, KeyFigure, Table, Tone, Unit};
+use crate::{AnswerLine, Cell, Col, Table, Tone, Unit};
 use run::number::{number, quantity, span};
 
 /// Greatest number of stages on the screen.
@@ -31,11 +31,12 @@ fn offered(part: &CoursePart) -> String {
     if from == to { format!("{from}/s") } else { format!("{from} to {to}/s") }
 }
 
-pub(super) fn key_figure(course: &CourseFinding) -> KeyFigure {
-    let value = course.held_rate.map_or("no rate".into(), |rate| format!("to {}", quantity(rate, Unit::PerSecond)));
+/// Returns the line of the answer.
+pub(super) fn line(course: &CourseFinding) -> AnswerLine {
+    let value = course.held_rate.map_or("no rate:".into(), |rate| format!("to {}:", quantity(rate, Unit::PerSecond)));
     let detail = failure(course).unwrap_or_else(|| "the highest rate of this load".into());
     let tone = if course.failed.is_none() { Tone::Good } else { Tone::Warn };
-    KeyFigure { name: "Held".into(), value, detail, tone }
+    AnswerLine::new("Held", value, detail).toned(tone)
 }
 
 /// Returns the cells of offered, completed and good requests per second in the table of trials.

@@ -38,6 +38,11 @@ fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     chosen
 }
 
+/// Returns the distribution of one trial; `None` without a histogram.
+pub(super) fn curve_of(trial: &Trial) -> Option<Plot> {
+    Some(curves(&[("all requests", trial)])).filter(|plot| !plot.series.is_empty())
+}
+
 fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     let mut series = Vec::new();
     for (i, (name, trial)) in shown.iter().enumerate() {

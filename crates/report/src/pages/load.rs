@@ -1,25 +1,59 @@
 //! The result of `load`: the main figures of a load that was asked for. It has no capacity, since no other load was tried.
 
-use run::{
-    Breach, BreachKind, CourseFinding, Intensity, LoadState, Outcome, Run, Summary, SummaryFigure, Trial, TrialKind,
-};
+use run::{Breach, BreachKind, Intensity, LoadState, Outcome, Run, Summary, SummaryFigure, Trial, TrialKind};
 
 use super::times::time_in_words;
-use super::{course, server_acts, statuses};
-use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
+use super::{answer, course, cpus, server_acts, spread, statuses};
+use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
+/// Returns the counts of a single load. The answer has its main figures.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let fixed: Vec<(&Trial, Outcome)> = of_load(run).collect();
-    // Several trials are shown in a table.
-    let [(trial, outcome)] = fixed.as_slice() else { return Vec::new() };
+    let Some((trial, _)) = single(run) else { return Vec::new() };
+    vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
+}
+
+/// Returns the only load that was asked for. Several loads are shown in a table.
+pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
+    let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
+    fixed.next().filter(|_| fixed.next().is_none())
+}
+
+/// Returns the answer of a single load: percentiles first, then rate, errors, CPU of both sides, and the verdict.
+pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
+    let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
-    let mut all: Vec<KeyFigure> = changed.map(course::key_figure).into_iter().collect();
-    all.extend(figures(trial, *outcome, run.plan.load.new_connections, changed));
-    all.extend(objective(run, *outcome));
-    let mut blocks = vec![Block::KeyFigures(all)];
-    blocks.extend(changed.map(|changed| Block::Table(course::table(changed))));
-    vec![Section::new("load", "", Weight::First, blocks)]
+    let mut blocks = vec![Block::Answer(vec![latency(trial, run.plan.load.new_connections)])];
+    blocks.extend(spread::histogram(trial).map(Block::Bars));
+    let rate = changed.map_or_else(|| rate(trial), course::line);
+    let lines =
+        [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
+    let verdict = [answer::limited_by(run), answer::advice(run).filter(|_| is_known(run))];
+    blocks.push(Block::Answer(lines.into_iter().chain(verdict).flatten().collect()));
+    Some(blocks)
+}
+
+/// Returns the stages of a single load, and the command that finds the limit.
+pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
+    let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
+    let next = Note::block(Tone::Plain, format!("To learn why: `loadline find{}`", target(run)));
+    if single(run).is_some() { stages.into_iter().chain([next]).collect() } else { Vec::new() }
+}
+
+/// Returns true if the verdict names a cause.
+pub(super) fn is_known(run: &Run) -> bool {
+    !matches!(run.findings.bottleneck.id.as_str(), "unknown" | "not-saturated" | "")
+}
+
+/// Returns the target as an argument of a shell command, after a space; empty for the embedded server.
+fn target(run: &Run) -> String {
+    let url = &run.plan.target.url;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=[]".contains(c);
+    match url.as_str() {
+        "" => String::new(),
+        url if url.chars().all(is_plain) => format!(" {url}"),
+        url => format!(" '{}'", url.replace('\'', r"'\''").replace('`', "%60")),
+    }
 }
 
 /// Returns true if the findings are about a load that was asked for, and not about a search.
@@ -85,7 +119,7 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
 
 /// Returns the limits on the response time that the user named, and whether the load met them. A broken limit of errors
 /// is also shown, since it decides the exit status.
-fn objective(run: &Run, outcome: Outcome) -> Option<KeyFigure> {
+fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
     let times =
@@ -93,52 +127,60 @@ fn objective(run: &Run, outcome: Outcome) -> Option<KeyFigure> {
     let failed = outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let errors = failed.then(|| format!("errors at most {} (--errors)", quantity(asked.errors, Unit::Share)));
     let named: Vec<String> = times.chain(errors).collect();
-    let (value, tone) = if outcome.held { ("met", Tone::Good) } else { ("not met", Tone::Bad) };
-    let figure = KeyFigure { name: "Objective".into(), value: value.into(), detail: named.join(", "), tone };
-    (!named.is_empty()).then_some(figure)
+    let (value, tone) = if outcome.held { ("met:", Tone::Good) } else { ("not met:", Tone::Bad) };
+    (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
 }
 
-fn figures(trial: &Trial, outcome: Outcome, new_connections: bool, changed: Option<&CourseFinding>) -> Vec<KeyFigure> {
-    let plain =
-        |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
-    let (rates, tally, response) = (&trial.rates, &trial.tally, &trial.latency_us);
+fn rate(trial: &Trial) -> AnswerLine {
+    let rates = &trial.rates;
+    let in_flight = format!("{} in flight", number(rates.concurrency));
+    let closed = matches!(trial.intensity, Intensity::Closed { .. });
+    let detail = match closed {
+        true => format!("with {in_flight}"),
+        false => format!(
+            "of {} offered, {} sent; {in_flight}",
+            quantity(rates.offered_rate, Unit::PerSecond),
+            quantity(rates.sent_rate, Unit::PerSecond)
+        ),
+    };
+    AnswerLine::new("Completed", format!("{} requests/s", number(rates.completed_rate)), detail)
+}
+
+/// Returns the percentiles, and the moment from which they count.
+fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
+    let response = &trial.latency_us;
+    if response.count == 0 {
+        return AnswerLine::new("Latency", "unknown:", "nothing completed").toned(Tone::Bad);
+    }
     let open = matches!(trial.intensity, Intensity::Open { .. } | Intensity::SClients { .. });
-    let offered = format!(
-        "offered {}, sent {}; {} in flight",
-        quantity(rates.offered_rate, Unit::PerSecond),
-        quantity(rates.sent_rate, Unit::PerSecond),
-        number(rates.concurrency)
-    );
-    let about = match (open, new_connections) {
+    let since = match (open, new_connections) {
         (true, false) => "from the intended start".into(),
         (true, true) => format!("from the intended start{}", connecting(trial)),
         (false, true) => format!("from the connect{}", connecting(trial)),
         (false, false) => "from the send".into(),
     };
-    let time = |figure| time_in_words(response.figure(figure));
-    let tail = format!(
-        "p90 {}, p99 {}, p99.9 {}, max {}; {about}",
-        time(SummaryFigure::P90),
-        time(SummaryFigure::P99),
-        time(SummaryFigure::P999),
-        time(SummaryFigure::Max)
-    );
-    let median = if response.count == 0 { "n/a".into() } else { format!("p50 {}", time(SummaryFigure::P50)) };
-    let mut figures = vec![plain("Response", median, if response.count == 0 { String::new() } else { tail })];
-    // The mean of a changing rate is none of its rates.
-    if changed.is_none() {
-        figures.push(plain("Completed", format!("{} requests/s", number(rates.completed_rate)), offered));
-    }
-    let counted = format!(
+    use SummaryFigure::{Max, P50, P90, P99, P999};
+    let named = [("p50", P50), ("p90", P90), ("p99", P99), ("p99.9", P999), ("max", Max)];
+    let told = named.map(|(name, figure)| format!("{name} {}", time_in_words(response.figure(figure))));
+    AnswerLine::new("Latency", told.join(", "), format!("({since})")).leading("latency")
+}
+
+/// Returns the number of requests and of connections.
+fn counts(trial: &Trial) -> KeyFigure {
+    let tally = &trial.tally;
+    let detail = format!(
         "{} sent, {} of {} connections established",
         count(tally.sent),
         count(tally.connected),
         count(tally.attempted)
     );
-    let counted = [counted].into_iter().chain(server_acts::sentences(trial)).collect::<Vec<_>>().join("; ");
-    figures.push(plain("Requests", count(tally.completed), counted));
-    figures.push(errors(trial, outcome));
-    figures
+    KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
+}
+
+/// Returns what the server did of its own accord.
+fn acts(trial: &Trial) -> Option<AnswerLine> {
+    let told = server_acts::sentences(trial).join("; ");
+    (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
 }
 
 /// Returns the medians of connect and handshake, which a response time with its own connection includes.
@@ -152,23 +194,25 @@ fn connecting(trial: &Trial) -> String {
 
 /// Returns the number of failed requests with their share of the whole load, and the share in the measured window, which
 /// counts for the objective.
-fn errors(trial: &Trial, outcome: Outcome) -> KeyFigure {
+fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
     let unanswered = tally.error_count().saturating_add(tally.unanswered);
     let (bad, all) = (unanswered.saturating_add(tally.unexpected_status), unanswered.saturating_add(tally.completed));
+    let failures = Some(super::trials::failures(tally)).filter(|text| !text.is_empty());
+    if bad == 0 {
+        let detail = [Some(format!("of {} requests", count(all))), failures].into_iter().flatten();
+        return AnswerLine::new("Errors", "none", detail.collect::<Vec<_>>().join("; "));
+    }
     let of = |share: f64| quantity(share, Unit::Share);
-    let share = (bad > 0).then(|| format!("{} of {} answers and failures", of(bad as f64 / all as f64), count(all)));
-    let measured =
-        outcome.failed_share.filter(|_| bad > 0).map(|share| format!("{} in the measured window", of(share)));
+    let share = Some(format!("{} of {} answers and failures", of(bad as f64 / all as f64), count(all)));
+    let measured = outcome.failed_share.map(|share| format!("{} in the measured window", of(share)));
     let refused = trial.histograms.get("refused").filter(|hist| !hist.is_empty());
     let refused = refused.map(|hist| {
         let took = quantity(hist.quantile_us(0.5), Unit::Micros);
         format!("refusals took {took} (median), which is no part of the response times")
     });
-    let failures = Some(super::trials::failures(tally)).filter(|text| !text.is_empty());
     let detail: Vec<String> = [share, measured, failures, refused].into_iter().flatten().collect();
-    let tone = if bad == 0 { Tone::Plain } else { Tone::Bad };
-    KeyFigure { name: "Errors".into(), value: count(bad), detail: detail.join("; "), tone }
+    AnswerLine::new("Errors", format!("{}:", count(bad)), detail.join("; ")).toned(Tone::Bad)
 }
 
 #[cfg(test)]
@@ -185,7 +229,7 @@ mod tests {
         trial.tally.errors.0.insert(ErrorKind::Reset, 373);
         let outcome = Outcome { failed_share: Some(0.541), ..Outcome::default() };
         let figure = errors(&trial, outcome);
-        assert_eq!(figure.value, "373");
+        assert_eq!(figure.value, "373:");
         assert!(
             figure.detail.starts_with("48.3 % of 773 answers and failures; 54.1 % in the measured window"),
             "{figure:?}"
@@ -194,7 +238,18 @@ mod tests {
         refused.record_ns(3_800_000);
         trial.histograms.insert("refused".into(), refused);
         assert!(errors(&trial, outcome).detail.contains("refusals took 3.8"), "{:?}", errors(&trial, outcome));
-        assert_eq!(errors(&Trial::default(), Outcome::default()).detail, "");
+        assert_eq!(errors(&Trial::default(), Outcome::default()).value, "none");
+    }
+
+    #[test]
+    fn the_next_command_quotes_its_target() {
+        let told = |url: &str| {
+            let mut run = Run::default();
+            run.plan.target.url = url.into();
+            target(&run)
+        };
+        assert_eq!((told(""), told("http://[::1]:80/a")), (String::new(), " http://[::1]:80/a".into()));
+        assert_eq!(told("http://h/?a=1&b='c'`d`"), r" 'http://h/?a=1&b='\''c'\''%60d%60'");
     }
 
     #[test]
@@ -204,6 +259,6 @@ mod tests {
         run.plan.objective.errors = 0.001;
         let breach = Breach { kind: BreachKind::Errors, value: Some(0.03), limit: Some(0.001), at_least: false };
         let figure = objective(&run, Outcome { breach: Some(breach), ..Outcome::default() }).unwrap();
-        assert_eq!((figure.value.as_str(), figure.detail.as_str()), ("not met", "errors at most 0.1 % (--errors)"));
+        assert_eq!((figure.value.as_str(), figure.detail.as_str()), ("not met:", "errors at most 0.1 % (--errors)"));
     }
 }

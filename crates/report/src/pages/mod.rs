@@ -3,8 +3,10 @@
 //! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row at its place in the reading
 //! order.
 
+mod answer;
 mod argument;
 mod behind;
+mod by_load;
 mod capacity;
 mod checks;
 mod class_costs;
@@ -12,6 +14,7 @@ mod classes;
 mod costs;
 mod counters;
 mod course;
+mod cpus;
 mod databases;
 mod double;
 mod figures;
@@ -19,11 +22,14 @@ mod fits;
 mod hosts;
 mod latency;
 mod load;
+mod over_time;
 mod pick;
 mod plan;
 mod proof;
+mod rate;
 mod repeats;
 mod server_acts;
+mod spread;
 mod stacks;
 mod statuses;
 mod sweep;
@@ -34,7 +40,9 @@ mod trust;
 mod utilisation;
 mod verdict;
 mod waits;
+mod warned;
 
+pub(crate) use answer::so_far;
 pub(crate) use databases::blocks as database_blocks;
 pub(crate) use stacks::{blocks as stack_blocks, profile as stacks};
 pub(crate) use waits::blocks as wait_blocks;
@@ -44,7 +52,7 @@ pub use trials::{busiest_device, words as error_words};
 
 use run::{Certainty, Run};
 
-use crate::{Doc, Section, Unit};
+use crate::{Block, Doc, Section, Unit};
 use run::number::{number, quantity, span};
 
 /// A row of [`PAGES`].
@@ -60,11 +68,27 @@ pub struct Page {
 
 /// All pages, in reading order.
 pub const PAGES: &[Page] = &[
-    Page { name: "warnings", help: "reasons to trust the figures less", sections: verdict::warned },
-    Page { name: "load", help: "the result of one fixed load", sections: load::sections },
+    Page { name: "warnings", help: "reasons to trust the figures less", sections: warned::sections },
+    Page {
+        name: "answer",
+        help: "the rate or the response times, what limits the server, the experiment, and what to do",
+        sections: answer::sections,
+    },
+    Page {
+        name: "by-load",
+        help: "response time against load, with the objective and the capacity",
+        sections: by_load::sections,
+    },
+    Page {
+        name: "over-time",
+        help: "rate and response times of one fixed load over time",
+        sections: over_time::sections,
+    },
+    Page { name: "answer-end", help: "stages of the load, the next command, and warnings", sections: answer::end },
+    Page { name: "load", help: "counts of requests and connections of one fixed load", sections: load::sections },
     Page {
         name: "verdict",
-        help: "capacity, knee, bottleneck, reasons, and the next bottleneck",
+        help: "knee, reasons, further advice, and the next bottleneck",
         sections: verdict::sections,
     },
     Page { name: "proof", help: "the experiment on the verdict", sections: proof::sections },
@@ -114,10 +138,24 @@ pub const PAGES: &[Page] = &[
 
 /// Returns the document with all pages that have contents.
 pub(crate) fn document(run: &Run) -> Doc {
+    let mut sections: Vec<Section> = PAGES.iter().flat_map(|page| (page.sections)(run)).collect();
+    remove_dead_links(&mut sections);
     Doc {
         title: title(run),
         subtitle: subtitle(run),
-        sections: PAGES.iter().flat_map(|page| (page.sections)(run)).collect(),
+        sections,
+        title_in_answer: died(run).is_none() && answer::has_title(run),
+    }
+}
+
+/// Removes links of the answer to sections that this run does not have.
+fn remove_dead_links(sections: &mut [Section]) {
+    let ids: Vec<String> = sections.iter().map(|section| section.id.clone()).collect();
+    let is_dead = |to: &str| !ids.iter().any(|id| id == to);
+    for block in sections.iter_mut().flat_map(|section| &mut section.blocks) {
+        if let Block::Answer(lines) = block {
+            lines.iter_mut().filter(|line| is_dead(line.to)).for_each(|line| line.to = "");
+        }
     }
 }
 
@@ -148,8 +186,8 @@ fn title(run: &Run) -> String {
     }
     if let Some(capacity) = &found.capacity {
         let rate = match found.users.as_ref().and_then(|users| users.held) {
-            Some(users) => format!("{} users ({} requests/s)", number(f64::from(users)), number(capacity.rate)),
-            None => format!("{} requests/s", number(capacity.rate)),
+            Some(users) => format!("{} users ({} requests/s)", number(f64::from(users)), rate::rate(capacity)),
+            None => format!("{} requests/s", rate::rate(capacity)),
         };
         return match found.bottleneck.id.as_str() {
             _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),

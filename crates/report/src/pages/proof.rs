@@ -11,13 +11,19 @@ use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(proof) = &run.findings.proof else { return Vec::new() };
-    let mut blocks = vec![Note::block(tone(proof.outcome), format!("{}: {}", capital(word(proof)), proof.why))];
+    let mut blocks = Vec::new();
+    if !super::answer::has_answer(run) {
+        blocks.push(Note::block(tone(proof.outcome), format!("{}: {}", capital(word(proof)), proof.why)));
+    }
     blocks.extend(effects(proof));
     blocks.extend(in_turns(proof));
     blocks.extend(shares(proof));
     blocks.extend(ProofTrial::of_speeds(&proof.trials).and_then(|trial| dose_response(proof, trial)));
     blocks.extend(ProofTrial::of_speeds(&proof.trials).and_then(|trial| afterwards(proof, trial)));
     blocks.extend(untried(proof));
+    if blocks.is_empty() {
+        return Vec::new();
+    }
     vec![Section::new("proof", "Proof", Weight::Main, blocks)]
 }
 
@@ -27,7 +33,8 @@ pub(super) fn key_figure(proof: &Proof) -> KeyFigure {
     KeyFigure { name: "Proof".into(), value: word(proof).into(), detail: capital(&proof.why), tone }
 }
 
-fn word(proof: &Proof) -> &'static str {
+/// Returns the word for the outcome.
+pub(super) fn word(proof: &Proof) -> &'static str {
     match proof.outcome {
         ProofOutcome::Proven => "proven",
         ProofOutcome::Supported => "supported",

@@ -16,11 +16,28 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let devices = run.findings.devices.iter().map(|of_trial| of_trial.first()).chain(std::iter::repeat(None));
     let rows = run.outcomes().zip(devices).map(|((t, outcome), busiest)| row(run, (t, outcome), busiest)).collect();
     let mut table = Table { columns: columns(), rows, ..Table::default() };
+    leave_out_the_usual(&mut table);
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
     // An experiment has its own table.
     let weight = if figures::has_table(run) { Weight::Full } else { Weight::First };
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
+}
+
+/// Leaves out columns that say the same of all trials: a goodput equal to the completed rate, and steady windows.
+fn leave_out_the_usual(table: &mut Table) {
+    let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
+    let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));
+    if let Some((at, completed)) = goodput.zip(completed)
+        && table.rows.iter().all(|row| row[at].text == row[completed].text)
+    {
+        table.remove_column(at);
+    }
+    if let Some(at) = place(table, "steady")
+        && table.rows.iter().all(|row| row[at].text == "yes")
+    {
+        table.remove_column(at);
+    }
 }
 
 fn columns() -> Vec<Col> {

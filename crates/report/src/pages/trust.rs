@@ -2,7 +2,7 @@
 
 use run::{Run, TimeSpent};
 
-use super::verdict::FIRST_WARNINGS;
+use super::warned::FIRST_WARNINGS;
 use crate::words::capital;
 use crate::{Block, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};

@@ -32,6 +32,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         rows: rows.collect(),
         full: Some(1.0),
         wide: true,
+        terminal_only: false,
     };
     vec![Section::new("utilisation", heading, Weight::Full, vec![Block::Bars(bars)])]
 }

@@ -1,20 +1,11 @@
-//! The verdict, with the warnings before it.
+//! The reasons of the verdict: knee, evidence, margin, further advice, and the next bottleneck.
 
-use run::{Bottleneck, Capacity, OwnLimit, Run, Trial, TrialKind, UsersFinding};
+use run::{Bottleneck, Run, Trial};
 
-use super::{figures, load, pick, proof};
+use super::{answer, figures, load, proof, rate};
 use crate::words::capital;
-use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
+use crate::{Block, EvidenceLine, Item, KeyFigure, List, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
-
-/// Number of warnings above the verdict; the page about trust has the rest.
-pub(super) const FIRST_WARNINGS: usize = 2;
-
-/// Returns the warnings that come before all figures.
-pub(super) fn warned(run: &Run) -> Vec<Section> {
-    let blocks = warnings(run);
-    if blocks.is_empty() { Vec::new() } else { vec![Section::new("warnings", "", Weight::First, blocks)] }
-}
 
 /// Returns the verdict of a search or a load.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -30,54 +21,30 @@ pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
 
 fn judged(run: &Run, title: &str) -> Vec<Section> {
     let figures = key_figures(run);
-    if figures.is_empty() {
-        return Vec::new();
+    let mut blocks = if figures.is_empty() { Vec::new() } else { vec![Block::KeyFigures(figures)] };
+    if is_judged(run) {
+        blocks.extend(reasons(&run.findings.bottleneck, answer::has_advice(run)));
     }
-    let mut blocks = vec![Block::KeyFigures(figures)];
-    blocks.extend(reasons(&run.findings.bottleneck));
-    vec![Section::new("verdict", title, Weight::First, blocks)]
+    let title = if answer::has_answer(run) { "Why" } else { title };
+    if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
 }
 
-fn warnings(run: &Run) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    if run.trials.is_empty() {
-        let text = "No trial was finished, so there is nothing to judge.";
-        blocks.push(Note::block(Tone::Bad, text));
-    }
-    if run.interrupted {
-        blocks.push(Note::block(Tone::Warn, "Interrupted: only a part was measured."));
-    }
-    for e in &run.findings.expected {
-        let (tone, word) = match (e.met, e.undecided) {
-            (true, _) => (Tone::Good, "Met"),
-            (false, true) => (Tone::Bad, "Not known"),
-            (false, false) => (Tone::Bad, "Not met"),
-        };
-        blocks.push(Note::block(tone, format!("{word}: {}; {}", e.text, e.found)));
-    }
-    let warned = &run.findings.trust.warnings;
-    blocks.extend(warned.iter().take(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, capital(w))));
-    if let Some(more) = warned.len().checked_sub(FIRST_WARNINGS).filter(|n| *n > 0) {
-        let word = if more == 1 { "warning" } else { "warnings" };
-        blocks.push(Note::leading(Tone::Warn, format!("{more} more {word}: see Trust in the report"), "trust"));
-    }
-    blocks
+/// Returns true if the run has a verdict.
+pub(super) fn is_judged(run: &Run) -> bool {
+    let found = &run.findings;
+    let has_figures = found.users.is_some() || answer::searched(run).is_some() || found.knee.is_some();
+    has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
 }
 
+/// Returns the figures of the verdict, without those that the answer has.
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
+    let in_answer = answer::is_of_search(run);
     let mut figures = Vec::new();
-    // A load that was asked for shows no capacity; its own page has its figures.
-    let searched = found.capacity.as_ref().filter(|_| found.users.is_none() && !load::asked(run));
-    if let Some(c) = searched {
-        figures.push(KeyFigure {
-            name: "Capacity".into(),
-            value: capacity(c),
-            detail: format!("{}{}{}", capital(&c.objective), failed(c), most(run)),
-            tone: if c.held { Tone::Plain } else { Tone::Bad },
-        });
+    if let Some(c) = answer::searched(run).filter(|_| !in_answer) {
+        let (value, tone) = (rate::capacity(c), if c.held { Tone::Plain } else { Tone::Bad });
+        figures.push(KeyFigure { name: "Capacity".into(), value, detail: capital(&c.objective), tone });
     }
-    figures.extend(found.users.as_ref().map(|users| of_users(users, found.capacity.as_ref())));
     if let Some(k) = &found.knee {
         figures.push(KeyFigure {
             name: "Knee".into(),
@@ -90,12 +57,11 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
             tone: Tone::Plain,
         });
     }
-    let judged = !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty() || !figures.is_empty();
-    if judged {
+    if is_judged(run) && !in_answer && load::single(run).is_none() {
         figures.push(bottleneck(&found.bottleneck));
     }
-    figures.extend(found.proof.as_ref().map(proof::key_figure));
-    if let Some(next) = found.bottleneck.next.as_ref().filter(|_| judged) {
+    figures.extend(found.proof.as_ref().filter(|_| !in_answer).map(proof::key_figure));
+    if let Some(next) = found.bottleneck.next.as_ref().filter(|_| is_judged(run)) {
         let rate = next.rate.map_or_else(String::new, |r| format!(" at {}", quantity(r, Unit::PerSecond)));
         figures.push(KeyFigure {
             name: "Next".into(),
@@ -105,90 +71,6 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     figures
-}
-
-/// Returns the capacity with its interval, or the bound that is known of it.
-fn capacity(c: &Capacity) -> String {
-    let rate = format!("{} requests/s", number(c.rate));
-    match (c.held, c.at_least) {
-        (false, _) if c.rate <= 0.0 => "unknown".into(),
-        (false, _) => format!("below {rate}"),
-        (true, true) => format!("at least {rate}"),
-        (true, false) => format!("{rate}{}", interval(c)),
-    }
-}
-
-/// Returns the capacity in users: the largest number that held the objective and the smallest that did not.
-fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
-    let objective = capacity.map_or(String::new(), |c| c.objective.clone());
-    let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
-    let think = format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" });
-    let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(": {why}"));
-    let failed =
-        users.failed.map_or("; more were not tried".into(), |n| format!("; not with {}{why}", number(f64::from(n))));
-    let all = users.capacity.as_ref().map_or(String::new(), |c| {
-        format!(
-            "; {} by all windows (95 % interval {} to {})",
-            number(c.value.round()),
-            number(c.low.round()),
-            number(c.high.round())
-        )
-    });
-    let value = match users.held {
-        Some(n) => format!("{} users, {} requests/s", number(f64::from(n)), number(users.rate)),
-        None => format!("fewer than {} users", number(f64::from(users.failed.unwrap_or(1)))),
-    };
-    let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
-    KeyFigure { name: "Capacity".into(), value, detail: format!("{think}; {objective}{failed}{all}"), tone }
-}
-
-/// Most that one side of an interval may be longer than the other for a single ± to describe both.
-const MAX_LOPSIDED: f64 = 1.25;
-
-/// Returns the 95 % interval where the windows give one: with ± only if both sides are about equally long.
-fn interval(c: &Capacity) -> String {
-    let (Some(low), Some(high), Some(half)) = (c.low, c.high, c.precision()) else { return String::new() };
-    let ends = format!("{} to {}", number(low), number(high));
-    let sides = (high - c.rate) / (c.rate - low);
-    match (1.0 / MAX_LOPSIDED..=MAX_LOPSIDED).contains(&sides) {
-        true => format!(" ± {} ({ends})", quantity(half, Unit::Share)),
-        false => format!(" ({ends})"),
-    }
-}
-
-/// Returns the rate at which the objective failed, and the limit that was broken.
-fn failed(c: &Capacity) -> String {
-    let own = || match &c.own_limit {
-        Some(limit) => own_limit(limit),
-        None if c.at_least => ". No load failed: a longer --budget tries higher ones".into(),
-        None => String::new(),
-    };
-    let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return own() };
-    match &c.failed_why {
-        Some(why) => format!(". At {rate} {why}"),
-        None => format!(". It failed at {rate}"),
-    }
-}
-
-/// Returns the limit of the load itself, and the flag that raises it.
-fn own_limit(limit: &OwnLimit) -> String {
-    format!(
-        ". The capacity is at least this: at {} all {} connections of the load were in use, {} per request as without \
-         load. Raise --connections",
-        quantity(limit.offered_rate, Unit::PerSecond),
-        limit.connections,
-        quantity(limit.response_us, Unit::Micros)
-    )
-}
-
-/// Returns the highest rate of good answers of any trial, where it is not the capacity.
-fn most(run: &Run) -> String {
-    let Some((trial, rate)) = beyond(run) else { return String::new() };
-    let rate = quantity(rate, Unit::PerSecond);
-    match trial.kind {
-        TrialKind::Sweep => format!(". Peak {rate} (closed loop, {})", pick::name(trial)),
-        _ => format!(". Peak {rate}, beyond the objective"),
-    }
 }
 
 /// Returns the trial with the highest rate of good answers and that rate, where it is not the capacity.
@@ -215,7 +97,8 @@ fn sure(confidence: f64) -> String {
     if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
-fn reasons(found: &Bottleneck) -> Vec<Block> {
+/// Returns the evidence and what follows from it. The first advice may be part of the answer.
+fn reasons(found: &Bottleneck, advised: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !found.evidence.is_empty() {
         blocks.push(Block::Evidence(found.evidence.iter().map(evidence).collect()));
@@ -226,8 +109,9 @@ fn reasons(found: &Bottleneck) -> Vec<Block> {
     );
     let sentences = |texts: &[String]| texts.iter().map(|t| Item::new("", t.clone())).collect::<Vec<_>>();
     let ruled_out: Vec<Item> = found.ruled_out.iter().map(|r| Item::new(r.id.clone(), r.why.clone())).collect();
+    let rest = found.advice.get(usize::from(advised)..).unwrap_or_default();
     let lists = [
-        ("What to do", sentences(&found.advice), 2),
+        (if advised { "Also try" } else { "What to do" }, sentences(rest), 2),
         ("Ruled out", ruled_out, 0),
         ("Not known", sentences(&found.missing), 2),
     ];
@@ -269,13 +153,6 @@ fn evidence(found: &run::Evidence) -> EvidenceLine {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn warnings_that_are_folded_away_are_led_to() {
-        let mut run = run::Run { trials: vec![run::Trial::default()], ..run::Run::default() };
-        run.findings.trust.warnings = ["one", "two", "three"].map(str::to_string).into();
-        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
-        assert!(html.contains(r##"<a href="#trust">1"##) && html.contains(r#"<section id="trust">"#), "{html}");
-    }
     #[test]
     fn the_closest_margin_is_shown_with_its_threshold_and_the_next_verdict() {
         let margin = run::Margin {

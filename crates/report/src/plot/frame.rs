@@ -13,9 +13,11 @@ pub struct Frame {
 
 impl Frame {
     /// Size of the whole page.
-    pub const WIDE: Self = Self { width: 1040.0, height: 400.0, small: false };
+    pub const WIDE: Self = Self { width: 1126.0, height: 360.0, small: false };
+    /// Size of one of two charts over the whole page that share a screen.
+    pub const LOW: Self = Self { width: 1126.0, height: 190.0, small: false };
     /// Size of half the page.
-    pub const HALF: Self = Self { width: 504.0, height: 320.0, small: false };
+    pub const HALF: Self = Self { width: 538.0, height: 320.0, small: false };
     /// Size of a phone.
     pub const NARROW: Self = Self { width: 350.0, height: 290.0, small: false };
     /// Size of one of many small charts.

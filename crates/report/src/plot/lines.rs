@@ -1,5 +1,6 @@
 //! Curves and points in a frame: light grid, ticks, series, marks, and names at the ends of lines.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::labels::{cut, escape, spread, width};
@@ -16,7 +17,7 @@ const KEYLESS_TOP: f64 = 28.0;
 const MAX_DOTS: usize = 80;
 /// Maximum number of hover values of a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line.
+/// Maximum number of points of a series without a line that show their values on hover. More points are one path.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle and the two axes.
@@ -38,7 +39,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let margin = if frame.narrow() { 14.0 } else { end_margin(&named, frame) };
     let height = frame.height + if with_key { (top - KEYLESS_TOP).max(0.0) } else { 0.0 };
     let bottom = height - if frame.small { 18.0 } else { 38.0 };
-    let most_y = if frame.small { 2 } else { ((bottom - top) / 44.0).clamp(2.0, 8.0) as usize };
+    let most_y = if frame.small { 2 } else { ((bottom - top) / 38.0).clamp(2.0, 8.0) as usize };
     let y = View::new(&plot.y, heights(plot), (bottom, top), Some(most_y));
     let y_ticks = y.ticks(&plot.y, most_y);
     let left = y_ticks.iter().map(|t| width(&t.label)).fold(0.0, f64::max).min(frame.width * 0.3) + 8.0;
@@ -119,17 +120,22 @@ fn bands(plot: &Plot, area: &Area, out: &mut String) {
     for band in &plot.bands {
         let (Some(from), Some(to)) = (area.x.at(band.from), area.x.at(band.to)) else { continue };
         let (from, to) = (from.clamp(area.left, area.right), to.clamp(area.left, area.right));
+        let hue = band.hue.class();
         let _ = write!(
             out,
-            "<rect class=\"band\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+            "<rect class=\"band {hue}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
             area.top,
             (to - from).max(0.0),
             area.bottom - area.top
         );
         let label = cut(&band.label, (to - from - 8.0).max(0.0));
         if to - from > 50.0 {
-            let y = area.bottom - 7.0;
-            let _ = write!(out, "<text class=\"q\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", from + 5.0, escape(&label));
+            let (x, y) = (to - 5.0, area.bottom - 7.0);
+            let _ = write!(
+                out,
+                "<text class=\"q\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>",
+                escape(&label)
+            );
         }
     }
 }
@@ -187,8 +193,11 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if series.look == Look::Line {
         return hits(series, plot, area, out);
     }
-    let most = if matches!(series.look, Look::Dots | Look::Hollow) { MAX_POINTS } else { MAX_DOTS };
-    if series.look == Look::Dashed || series.points.len() > most {
+    let is_cloud = matches!(series.look, Look::Dots | Look::Hollow);
+    if is_cloud && series.points.len() > MAX_POINTS {
+        return cloud(series, area, out);
+    }
+    if series.look == Look::Dashed || !is_cloud && series.points.len() > MAX_DOTS {
         return;
     }
     for point in &series.points {
@@ -198,9 +207,18 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
+/// Draws many points as one path of dots. Points in one pixel are one dot, which bounds the length of the path.
+fn cloud(series: &Series, area: &Area, out: &mut String) {
+    let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?.round() as i32, area.y.inside(p.1)?.round() as i32));
+    let dots: BTreeSet<(i32, i32)> = series.points.iter().filter_map(visible).collect();
+    let path: String = dots.iter().map(|(x, y)| format!("M{x} {y}h0")).collect();
+    let _ = write!(out, "<path class=\"cloud {}\" d=\"{path}\"/>", series.hue.class());
+}
+
 /// Describes a point as text.
 fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
-    format!("{}: {} at {}", series.label, quantity(y, plot.y.unit), quantity(x, plot.x.unit))
+    let name = if series.label.is_empty() { String::new() } else { format!("{}: ", series.label) };
+    format!("{name}{} at {}", quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
 /// Draws evenly chosen points of a line without dots, which show their values on hover.

@@ -15,6 +15,7 @@ mod labels;
 mod lines;
 mod model;
 mod place;
+mod rising;
 mod scale;
 mod svg;
 
@@ -24,4 +25,5 @@ pub use frame::Frame;
 pub use intervals::{IntervalRow, Intervals};
 pub(crate) use labels::escape;
 pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
+pub(crate) use rising::rising;
 pub use svg::{bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg};

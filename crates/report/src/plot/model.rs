@@ -21,6 +21,8 @@ pub struct Plot {
     pub bands: Vec<Band>,
     /// True to take the whole width of the page.
     pub wide: bool,
+    /// True for a chart that leaves room for another one on the first screen.
+    pub low: bool,
 }
 
 /// Axis.
@@ -164,6 +166,8 @@ pub struct Band {
     pub to: f64,
     /// Label.
     pub label: String,
+    /// Colour.
+    pub hue: Hue,
 }
 
 /// Chart of horizontal bars with stacked segments.
@@ -181,6 +185,8 @@ pub struct Bars {
     pub full: Option<f64>,
     /// True to take the whole width of the page.
     pub wide: bool,
+    /// True if only the terminal shows the bars, because other forms have a chart or a table of the figures.
+    pub terminal_only: bool,
 }
 
 /// Bar.

@@ -2,6 +2,7 @@
 
 use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad};
 
+use super::super::cpus::cpus;
 use super::super::pick;
 
 /// A service in the chain. Unknown figures are absent.
@@ -46,14 +47,13 @@ const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
 /// Returns the client or the server as a service of the chain.
 fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
-    let read = |id: &str| side.counters.get(&run::CounterId(id.to_string().into())).and_then(run::Reading::value);
-    let span_s = run.picked(|p| p.shown).map(|t| side.recording.span_s(t.measured.window)).filter(|s| *s > 0.0);
+    let (cpu_used, cpu_allowed) = run.picked(|p| p.shown).map_or((None, None), |trial| cpus(side, trial));
     let busiest = busiest(run, name);
     Stop {
         at: name.into(),
         processes: side.processes.clone(),
-        cpu_used: read("process.cpu").zip(span_s).map(|(us, s)| us / 1e6 / s),
-        cpu_allowed: read("cpu.online"),
+        cpu_used,
+        cpu_allowed,
         full: busiest.filter(|device| device.full).map_or("", |device| named(device.kind, "one thread")),
         busy: busiest.map(|device| (named(device.kind, "busiest thread").into(), device.busy)),
         follows: levers.iter().filter_map(|lever| found(run, lever)).max_by(|a, b| a.value.total_cmp(&b.value)),

@@ -1,9 +1,13 @@
 //! A comparison as a document: the verdict, differences in the conditions, and one table of all figures.
 
+mod brief;
+
 use run::{
     ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole, NeededData, SideDeath,
     WindowOrder,
 };
+
+pub use brief::brief_comparison;
 
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
@@ -12,6 +16,10 @@ use run::number::{count, number, quantity, significant};
 /// Renders a comparison: `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, comparison, &document(comparison), style)
+}
+
+fn names(comparison: &Comparison) -> String {
+    format!("old: {} · new: {}", comparison.old, comparison.new)
 }
 
 fn document(comparison: &Comparison) -> Doc {
@@ -33,8 +41,9 @@ fn document(comparison: &Comparison) -> Doc {
     blocks.extend(curves(comparison));
     Doc {
         title: title(comparison),
-        subtitle: format!("old: {} · new: {}", comparison.old, comparison.new),
+        subtitle: names(comparison),
         sections: vec![Section::new("compare", "", Weight::First, blocks)],
+        ..Doc::default()
     }
 }
 
@@ -58,17 +67,22 @@ fn title(comparison: &Comparison) -> String {
     let open = (!comparison.open.is_empty()).then(|| comparison.open.join(", "));
     let (first, last) = if undecided { (open, None) } else { (None, open.map(|open| format!("undecided: {open}"))) };
     let same = (!same.is_empty()).then(|| format!("the same within {allowed}: {}", same.join(", ")));
-    let head = match (comparison.outcome, comparison.verdict) {
+    let head = head(comparison);
+    let told = [worse, better].concat().into_iter().chain(same);
+    let parts: Vec<String> = first.into_iter().chain(told).chain(last).collect();
+    if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
+}
+
+/// Returns the conclusion in one word or a few.
+fn head(comparison: &Comparison) -> &'static str {
+    match (comparison.outcome, comparison.verdict) {
         (ComparisonOutcome::Regressed, _) => "Regression",
         (ComparisonOutcome::Undecided, _) => "Undecided",
         (ComparisonOutcome::Passed, ComparisonResult::Slower) => "Worse, but within what is allowed",
         (ComparisonOutcome::Passed, ComparisonResult::Faster) => "Better",
         (ComparisonOutcome::Passed, ComparisonResult::Same) => "No difference",
         (ComparisonOutcome::Passed, ComparisonResult::NotEnough) => "Not worse",
-    };
-    let told = [worse, better].concat().into_iter().chain(same);
-    let parts: Vec<String> = first.into_iter().chain(told).chain(last).collect();
-    if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
+    }
 }
 
 fn deciding(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {

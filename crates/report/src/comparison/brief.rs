@@ -1,0 +1,60 @@
+//! The conclusion of a comparison for a terminal: one sentence, the deciding figures, and at most two warnings.
+
+use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
+
+use super::{advice, clause, describe, head, names, shown, still_open, table, title};
+use crate::words::capital;
+use crate::{Block, Doc, Note, Section, Style, Table, Tone, Warnings, Weight};
+
+/// Number of warnings that are shown.
+const MAX_WARNINGS: usize = 2;
+
+/// Renders the conclusion of a comparison for a terminal.
+pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
+    let mut blocks: Vec<Block> = deciding(comparison).map(Block::Table).into_iter().collect();
+    if comparison.outcome == ComparisonOutcome::Undecided {
+        blocks.push(Block::Paragraph(format!("{}.", capital(&advice(comparison)))));
+    }
+    blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
+    blocks.push(Block::Warnings(warnings(comparison)));
+    blocks.extend(left_out(comparison));
+    let sections = vec![Section::new("compare", "", Weight::First, blocks)];
+    let doc = Doc { title: sentence(comparison), subtitle: names(comparison), sections, ..Doc::default() };
+    crate::forms::brief(&doc, style, usize::MAX)
+}
+
+/// Returns the conclusion with the figure that decided it.
+fn sentence(comparison: &Comparison) -> String {
+    let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
+    let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
+    figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
+}
+
+fn decides(figure: &ComparedFigure) -> bool {
+    figure.role != FigureRole::Listed
+}
+
+/// Returns the table of the figures that decide.
+fn deciding(comparison: &Comparison) -> Option<Table> {
+    let comparisons: Vec<ComparedFigure> = comparison.comparisons.iter().filter(|c| decides(c)).cloned().collect();
+    let only = Comparison { comparisons, ..comparison.clone() };
+    let notes = shown(&only).filter_map(still_open).collect();
+    (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
+}
+
+/// Returns what weakens the comparison, the most serious first: a death, differences of the conditions, notes.
+fn warnings(comparison: &Comparison) -> Warnings {
+    let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
+    let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));
+    let mut shown: Vec<String> = died.chain(differs).chain(comparison.notes.iter().map(|note| capital(note))).collect();
+    let more = shown.len().saturating_sub(MAX_WARNINGS);
+    shown.truncate(MAX_WARNINGS);
+    Warnings { shown, more, ..Warnings::default() }
+}
+
+/// Counts the figures that are not shown.
+fn left_out(comparison: &Comparison) -> Option<Block> {
+    let left = shown(comparison).filter(|c| !decides(c)).count();
+    let plural = if left == 1 { "" } else { "s" };
+    (left > 0).then(|| Note::block(Tone::Plain, format!("{left} more figure{plural} with -v")))
+}

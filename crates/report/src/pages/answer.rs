@@ -1,0 +1,280 @@
+//! The answer of a search or an experiment in a few lines: the rate, what limits it, the test of that, and what to do.
+
+use run::{Capacity, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
+
+use super::{load, pick, proof, rate, verdict, warned};
+use crate::{AnswerLine, Block, Section, Tone, Unit, Weight};
+use run::number::{number, quantity};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let lines = lines(run);
+    let mut blocks = warned::alerts(run);
+    match (lines.is_empty(), load::answer(run)) {
+        (false, _) => blocks.push(Block::Answer(lines)),
+        (true, Some(of_load)) => blocks.extend(of_load),
+        (true, None) => return Vec::new(),
+    }
+    vec![Section::new("answer", "", Weight::Answer, blocks)]
+}
+
+/// Returns the end of the answer, which a page shows below its main chart: stages of the load, the next command, and
+/// warnings.
+pub(super) fn end(run: &Run) -> Vec<Section> {
+    let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
+    blocks.extend(warned::warnings(run).filter(|_| has_answer(run)));
+    if blocks.is_empty() { Vec::new() } else { vec![Section::new("answer-end", "", Weight::Answer, blocks)] }
+}
+
+/// Returns true if the run has an answer of its own, so that other pages do not repeat its sentences.
+pub(super) fn has_answer(run: &Run) -> bool {
+    is_of_search(run) || load::single(run).is_some()
+}
+
+/// Returns true if the answer contains the figures of the title.
+pub(super) fn has_title(run: &Run) -> bool {
+    let of_search = is_of_search(run) && searched(run).is_some_and(|c| c.held || c.rate > 0.0);
+    of_search || load::single(run).is_some_and(|(_, outcome)| outcome.good_rate.is_some_and(|rate| rate > 0.0))
+}
+
+/// Returns true if the answer contains the first advice of the verdict.
+pub(super) fn has_advice(run: &Run) -> bool {
+    is_of_search(run) || load::single(run).is_some() && load::is_known(run)
+}
+
+/// Returns true if the answer is that of a search or an experiment on the verdict.
+pub(super) fn is_of_search(run: &Run) -> bool {
+    let found = &run.findings;
+    let measured = !run.trials.is_empty() && run.plan.experiment().is_none();
+    measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
+}
+
+/// Returns the capacity of a search. A load that was asked for has none.
+pub(super) fn searched(run: &Run) -> Option<&Capacity> {
+    run.findings.capacity.as_ref().filter(|_| !load::asked(run))
+}
+
+fn lines(run: &Run) -> Vec<AnswerLine> {
+    if !is_of_search(run) {
+        return Vec::new();
+    }
+    let found = &run.findings;
+    let beyond = searched(run).filter(|_| found.users.is_none()).and_then(|capacity| beyond(run, capacity));
+    let lines = [capacity(run), beyond, limited_by(run), seen(run), tested(run), advice(run)];
+    lines.into_iter().flatten().collect()
+}
+
+/// Returns the capacity and the bottleneck of a search.
+pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
+    let lines = [capacity(run), limited_by(run)].into_iter().flatten();
+    if searched(run).is_some() { lines.collect() } else { Vec::new() }
+}
+
+/// Returns the capacity as a rate or in users.
+fn capacity(run: &Run) -> Option<AnswerLine> {
+    let found = searched(run);
+    run.findings.users.as_ref().map(|users| of_users(users, found)).or_else(|| found.map(of_rate))
+}
+
+fn of_rate(c: &Capacity) -> AnswerLine {
+    let broken = if c.held { None } else { failure(c) };
+    let broken = broken.map_or(String::new(), |broken| format!(": {broken}"));
+    let tone = if c.held { Tone::Plain } else { Tone::Bad };
+    AnswerLine::new("Rate", rate::capacity(c), format!("with {}{broken}", c.objective)).toned(tone)
+}
+
+/// Returns what happens above the capacity, or why the capacity is only a lower bound.
+fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
+    let bound = c.own_limit.as_ref().map(own_limit);
+    let bound = bound.or_else(|| c.at_least.then(|| "no load failed: a longer --budget tries higher ones".into()));
+    let failure = failure(c).filter(|_| c.held);
+    let is_bound = failure.is_none() && bound.is_some();
+    let parts: Vec<String> = failure.or(bound).into_iter().chain(peak(run)).collect();
+    let line = AnswerLine::new("Beyond it", "", parts.join("; "));
+    (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
+}
+
+/// Returns the rate at which the objective failed, and the limit that was broken.
+fn failure(c: &Capacity) -> Option<String> {
+    let rate = quantity(c.failed_at?, Unit::PerSecond);
+    Some(match &c.failed_why {
+        Some(why) => format!("at {rate} {why}"),
+        None => format!("the objective failed at {rate}"),
+    })
+}
+
+/// Describes the limit of the load itself, and names the flag that raises it.
+fn own_limit(limit: &OwnLimit) -> String {
+    format!(
+        "at {} all {} connections of the load were in use, {} per request as without load: raise --connections",
+        quantity(limit.offered_rate, Unit::PerSecond),
+        limit.connections,
+        quantity(limit.response_us, Unit::Micros)
+    )
+}
+
+/// Returns the highest rate of good answers of any trial, where it is not the capacity.
+fn peak(run: &Run) -> Option<String> {
+    let (trial, rate) = verdict::beyond(run)?;
+    let rate = quantity(rate, Unit::PerSecond);
+    Some(match trial.kind {
+        TrialKind::Sweep => format!("peak {rate} (closed loop, {})", pick::name(trial)),
+        _ => format!("peak {rate}"),
+    })
+}
+
+/// Returns the capacity in users: the largest number that held the objective and the smallest that did not.
+fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
+    let objective = capacity.map_or(String::new(), |c| format!(" with {}", c.objective));
+    let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
+    let think = format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" });
+    let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+    let failed =
+        users.failed.map_or("; more were not tried".into(), |n| format!("; not {}{why}", number(f64::from(n))));
+    let all = users.capacity.as_ref().map_or(String::new(), |c| {
+        let [value, low, high] = [c.value, c.low, c.high].map(|n| number(n.round()));
+        format!("; {value} by all windows ({low} to {high})")
+    });
+    let value = match users.held {
+        Some(n) => format!("{} users, {} requests/s,", number(f64::from(n)), number(users.rate)),
+        None => format!("fewer than {} users", number(f64::from(users.failed.unwrap_or(1)))),
+    };
+    let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
+    AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
+}
+
+/// Returns the verdict's sentence with the word for its confidence.
+pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
+    let found = &run.findings.bottleneck;
+    let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
+    let sentence = if found.sentence.is_empty() { meaning } else { &found.sentence };
+    let (value, tone) = match found.id.as_str() {
+        "unknown" | "" => ("unknown".into(), Tone::Plain),
+        "not-saturated" => ("nothing yet".into(), Tone::Plain),
+        id => (format!("{id} ({}, {})", found.sureness.word(), quantity(found.confidence, Unit::Share)), Tone::Warn),
+    };
+    let value = if sentence.is_empty() { value } else { format!("{value}:") };
+    verdict::is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
+}
+
+/// Returns the upstream service that the server waits for, or what its threads wait for.
+fn seen(run: &Run) -> Option<AnswerLine> {
+    let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
+    let threads = || {
+        let first = run.findings.waits.first()?;
+        Some(AnswerLine::new("Threads", "", first.sentence.clone()).leading("waits"))
+    };
+    chain.or_else(threads).map(AnswerLine::optional)
+}
+
+/// Returns the path from the client to the upstream service that the server waits for.
+fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
+    let mut path = vec![waits.address.clone()];
+    let found = |address: &str| run.findings.behind.iter().find(|load| load.behind.address == address);
+    let mut before = found(&waits.address).map(|load| load.behind.from.clone());
+    // A file may contain a circle.
+    while let Some(from) = before.filter(|from| !from.is_empty() && !path.contains(from)) {
+        before = found(&from).map(|load| load.behind.from.clone());
+        path.push(from);
+    }
+    path.extend(["server".into(), "client".into()]);
+    path.reverse();
+    let processes = waits.processes.first().map_or(String::new(), |process| format!(" ({process})"));
+    AnswerLine::new("Chain", "", format!("{}{processes}", path.join(" -> "))).leading("behind")
+}
+
+/// Returns the outcome of the experiment.
+fn tested(run: &Run) -> Option<AnswerLine> {
+    let proof = run.findings.proof.as_ref()?;
+    let value = if proof.why.is_empty() { proof::word(proof).into() } else { format!("{}:", proof::word(proof)) };
+    let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
+    Some(AnswerLine::new("Tested", value, proof.why.clone()).toned(tone).leading("proof"))
+}
+
+/// Returns the first advice. A verdict without advice says which data it lacks.
+pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
+    let found = &run.findings.bottleneck;
+    let first = found.advice.first().or_else(|| found.missing.first().filter(|_| found.id == "unknown"));
+    Some(AnswerLine::new("Try", "", first?.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Bottleneck, Certainty, Estimate, Proof, Trial, Upstream, UpstreamLoad};
+
+    use super::*;
+
+    fn found() -> Run {
+        let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
+        run.findings.capacity = Some(Capacity {
+            rate: 3288.0,
+            low: Some(2590.0),
+            high: Some(4260.0),
+            held: true,
+            objective: "p99 under 20 ms".into(),
+            failed_at: Some(3460.0),
+            failed_why: Some("p99 was 31 ms".into()),
+            ..Capacity::default()
+        });
+        let bottleneck = &mut run.findings.bottleneck;
+        (bottleneck.id, bottleneck.sureness, bottleneck.confidence) = ("server-cpu".into(), Certainty::Likely, 0.8);
+        (bottleneck.sentence, bottleneck.advice) = ("the CPUs are full".into(), vec!["use more CPUs".into()]);
+        run
+    }
+
+    fn told(run: &Run) -> Vec<String> {
+        let lines = lines(run);
+        lines.iter().map(|l| format!("{}|{} {}", l.name, l.value, l.detail)).collect()
+    }
+
+    #[test]
+    fn each_question_has_one_line() {
+        let mut run = found();
+        run.findings.proof = Some(Proof { outcome: ProofOutcome::Proven, why: "it fell".into(), ..Proof::default() });
+        assert_eq!(
+            told(&run),
+            [
+                "Rate|3,300 requests/s (2,600 to 4,300) with p99 under 20 ms",
+                "Beyond it| at 3,460/s p99 was 31 ms",
+                "Limited by|server-cpu (likely, 80 %): the CPUs are full",
+                "Tested|proven: it fell",
+                "Try| use more CPUs",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_broken_objective_says_why_in_its_own_line() {
+        let mut run = found();
+        run.findings.capacity.as_mut().unwrap().held = false;
+        run.findings.bottleneck = Bottleneck { missing: vec!["a quiet machine".into()], ..Bottleneck::default() };
+        let told = told(&run);
+        assert_eq!(told[0], "Rate|below 3,300 requests/s with p99 under 20 ms: at 3,460/s p99 was 31 ms");
+        assert_eq!(told.last().unwrap(), "Try| a quiet machine");
+    }
+
+    #[test]
+    fn users_have_their_own_line() {
+        let mut run = found();
+        let capacity = Some(Estimate { value: 151.0, low: 84.0, high: 250.0 });
+        run.findings.users =
+            Some(UsersFinding { held: Some(174), failed: Some(182), rate: 749.0, capacity, ..UsersFinding::default() });
+        assert!(told(&run)[0].starts_with("Users|174 users, 749 requests/s, who think"), "{:?}", told(&run));
+        assert!(told(&run)[0].ends_with("; not 182; 151 by all windows (84 to 250)"), "{:?}", told(&run));
+    }
+
+    /// A file may name services that wait for each other.
+    #[test]
+    fn the_chain_leads_from_the_client_to_the_service_even_in_a_circle() {
+        let mut run = found();
+        let load = |address: &str, from: &str| UpstreamLoad {
+            behind: Upstream { address: address.into(), from: from.into(), ..Upstream::default() },
+            ..UpstreamLoad::default()
+        };
+        run.findings.behind = vec![load("a:1", ""), load("b:2", "a:1")];
+        let waits = WaitsFor { address: "b:2".into(), processes: vec!["db:7".into()], ..WaitsFor::default() };
+        run.findings.bottleneck.waits_for = Some(waits);
+        assert!(told(&run).contains(&"Chain| client -> server -> a:1 -> b:2 (db:7)".to_string()), "{:?}", told(&run));
+        run.findings.behind[0].behind.from = "b:2".into();
+        assert_eq!(told(&run).iter().filter(|line| line.contains("client -> server -> a:1 -> b:2")).count(), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! The main chart of a search: response time against load, with the objective and the interval of the capacity.
+//!
+//! Each window is a dot. The lines are the rising curves that fit the windows best, because a response time cannot fall
+//! when the load grows. A line from window to window would show noise instead.
+
+use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
+
+use super::times::known;
+use super::{answer, capacity, pick, rate};
+use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising};
+use crate::{Block, Section, Unit, Weight};
+
+/// Fewest windows of a chart.
+const MIN_WINDOWS: usize = 2;
+/// Free space beside the windows, as a share of their range of loads.
+const MARGIN: f64 = 0.06;
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    if answer::searched(run).is_none() || !answer::is_of_search(run) {
+        return Vec::new();
+    }
+    let chart = open_loop(run).or_else(|| closed_loop(run));
+    chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
+}
+
+/// Returns the chart by offered rate. Windows of deliberate overload would squeeze all others.
+fn open_loop(run: &Run) -> Option<Plot> {
+    let windows = pick::of(run, &[TrialKind::Search]);
+    let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
+    let found = run.findings.capacity.as_ref().filter(|c| c.held && capacity::in_open_loop(run));
+    let ends = found.and_then(|c| c.low.zip(c.high));
+    let band = |(from, to)| Band { from, to, label: "95 % interval".into(), hue: Hue::Main };
+    let mark = |c: &Capacity| Mark::new(Spot::X(c.rate), format!("capacity {}/s", rate::rate(c)), Hue::Alarm);
+    let x = Axis::new("offered requests per second", Unit::Plain, Scale::Linear);
+    Some(Plot {
+        x: points.around(x, ends),
+        bands: ends.map(band).into_iter().collect(),
+        marks: found.map(mark).into_iter().chain(capacity::objectives(run)).collect(),
+        ..points.plot("Response time against offered load")
+    })
+}
+
+/// Returns the chart by number of requests in flight, for a search that tried closed loops only.
+fn closed_loop(run: &Run) -> Option<Plot> {
+    let windows = pick::of(run, &[TrialKind::Sweep]);
+    let points = Windows::new(&windows, pick::concurrency)?;
+    let [low, high] = points.range();
+    let scale = if high / low >= 12.0 { Scale::Log2 } else { Scale::Linear };
+    Some(Plot {
+        x: Axis::new("requests in flight", Unit::Plain, scale),
+        marks: capacity::objectives(run),
+        ..points.plot("Response time against requests in flight")
+    })
+}
+
+/// Loads of the windows with their percentiles, in the order of the load.
+struct Windows {
+    p50: Vec<(f64, f64)>,
+    p99: Vec<(f64, f64)>,
+    loads: Vec<f64>,
+}
+
+impl Windows {
+    /// Collects windows with response times; `None` if there are too few.
+    fn new(trials: &[&Trial], load: impl Fn(&Trial) -> f64) -> Option<Self> {
+        let mut timed: Vec<(f64, &Trial)> = trials.iter().map(|t| (load(t), *t)).collect();
+        timed.retain(|(load, t)| load.is_finite() && *load > 0.0 && t.latency_us.count > 0);
+        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let points = |figure| timed.iter().map(|(load, t)| (*load, known(&t.latency_us, figure))).collect();
+        let loads: Vec<f64> = timed.iter().map(|(load, _)| *load).collect();
+        (timed.len() >= MIN_WINDOWS).then(|| Self {
+            p50: points(SummaryFigure::P50),
+            p99: points(SummaryFigure::P99),
+            loads,
+        })
+    }
+
+    fn range(&self) -> [f64; 2] {
+        [self.loads.first(), self.loads.last()].map(|end| end.copied().unwrap_or(1.0))
+    }
+
+    /// Returns an axis from the lowest to the highest load, which shows the ends of an interval, too.
+    fn around(&self, axis: Axis, ends: Option<(f64, f64)>) -> Axis {
+        let [low, high] = self.range();
+        let (low, high) = ends.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));
+        let free = MARGIN * (high - low).max(0.1 * high);
+        Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
+    }
+
+    fn plot(&self, title: &str) -> Plot {
+        let named = [("p99", Hue::Second, &self.p99), ("p50", Hue::Main, &self.p50)];
+        let dots = named.iter().map(|(_, hue, points)| Series::new("", Look::Dots, *hue, points.to_vec()));
+        let lines = named.iter().map(|(name, hue, points)| Series::new(*name, Look::Line, *hue, rising(points)));
+        Plot {
+            title: title.into(),
+            caption: "Each dot is one window; the lines are the best-fitting rising curves.".into(),
+            y: Axis::new("response time", Unit::Micros, Scale::Log),
+            series: dots.chain(lines).collect(),
+            wide: true,
+            ..Plot::default()
+        }
+    }
+}

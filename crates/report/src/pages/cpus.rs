@@ -1,0 +1,42 @@
+//! CPU that the generator and the server used during a load.
+
+use run::{CounterId, Reading, Run, Side, Trial};
+
+use crate::{AnswerLine, Unit};
+use run::number::{number, quantity};
+
+/// Returns the line of the answer: CPUs used and allowed on both sides, with their busiest threads.
+pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
+    let client = told(run, "client", &trial.client, trial).map(|told| format!("generator {told}"));
+    let server = match &trial.server {
+        Some(side) => told(run, "server", side, trial).map(|told| format!("server {told}")),
+        None => Some("the server was not observed".into()),
+    };
+    let both: Vec<String> = client.into_iter().chain(server).collect();
+    (!both.is_empty()).then(|| AnswerLine::new("CPU", "", both.join("; ")).leading("utilisation"))
+}
+
+/// Returns the CPUs that a side used, of those that it may use; `None` if its counters do not show it.
+fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
+    let (used, online) = cpus(side, trial);
+    let cpus = |used| match online {
+        Some(n) => format!("{} of {}", number(used), quantity(n, Unit::Cpus)),
+        None => quantity(used, Unit::Cpus),
+    };
+    let thread = busiest_thread(run, name)
+        .map_or(String::new(), |share| format!(", busiest thread {}", quantity(share, Unit::Share)));
+    Some(format!("{}{thread}", cpus(used?)))
+}
+
+/// Returns the CPUs that a side's processes used in the measured window, and the number of CPUs of its host.
+pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
+    let read = |id: &str| side.counters.get(&CounterId(id.to_string().into())).and_then(Reading::value);
+    let span_s = Some(side.recording.span_s(trial.measured.window)).filter(|s| *s > 0.0);
+    (read("process.cpu").zip(span_s).map(|(us, s)| us / 1e6 / s), read("cpu.online"))
+}
+
+/// Returns the utilisation of a side's busiest thread in the trial that the pages show.
+fn busiest_thread(run: &Run, side: &str) -> Option<f64> {
+    let devices = run.findings.devices.get(run.findings.picks.shown?)?;
+    devices.iter().find(|device| device.side == side && device.kind == "thread").map(|device| device.busy)
+}

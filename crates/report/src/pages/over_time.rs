@@ -1,0 +1,57 @@
+//! The main charts of a single load: the completed rate over time, beside the offered one if that changed, and the
+//! response times. A short load has no response times over time, so its distribution is shown instead.
+
+use run::Run;
+
+use super::{counters, latency, load};
+use crate::{Axis, Block, Plot, Section, Series, Weight};
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some((trial, _)) = load::single(run) else { return Vec::new() };
+    let rate =
+        counters::completed(run, trial).map(|plot| Plot { title: "Completed requests per second".into(), ..plot });
+    let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
+    let times = times.or_else(|| latency::curve_of(trial));
+    let charts: Vec<Plot> = rate.into_iter().chain(times).filter(|plot| !plot.series.is_empty()).collect();
+    // Two charts share the first screen.
+    let low = charts.len() > 1;
+    let blocks: Vec<Block> =
+        charts.into_iter().map(|plot| Block::Plot(Box::new(Plot { wide: true, low, ..plot }))).collect();
+    if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
+}
+
+/// Maximum number of points of a line. More would hide its course in noise.
+const MAX_POINTS: usize = 240;
+
+fn rate(plot: Plot) -> Plot {
+    let title = if plot.series.len() > 1 { "Offered and completed requests" } else { "Completed requests" };
+    Plot {
+        title: title.into(),
+        caption: String::new(),
+        y: Axis { label: "requests per second".into(), ..plot.y },
+        series: plot.series.into_iter().map(|line| Series { points: means(&line.points), ..line }).collect(),
+        ..plot
+    }
+}
+
+/// Returns the means of neighbouring points, at most [`MAX_POINTS`].
+fn means(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mean = |few: &[(f64, f64)]| {
+        let n = few.len() as f64;
+        few.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / n, y + point.1 / n))
+    };
+    points.chunks(points.len().div_ceil(MAX_POINTS).max(1)).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_points_become_means() {
+        let points: Vec<(f64, f64)> = (0..480).map(|i| (f64::from(i), f64::from(i % 2))).collect();
+        let found = means(&points);
+        assert!(found.len() == 240 && found.iter().all(|(_, y)| (*y - 0.5).abs() < 1e-9), "{found:?}");
+        assert_eq!((means(&points[..3]), means(&[])), (points[..3].to_vec(), Vec::new()));
+    }
+}

@@ -1,0 +1,63 @@
+//! The capacity as text, with as many digits as its interval allows.
+
+use run::Capacity;
+use run::number::number;
+
+/// Width of the 95 % interval, as a share of the rate, above which a third digit would be noise: it changes the rate by
+/// at most 1 %.
+const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
+
+/// Returns the capacity with its interval, or the bound that is known.
+pub(super) fn capacity(c: &Capacity) -> String {
+    let rate = format!("{} requests/s", rate(c));
+    match (c.held, c.at_least) {
+        (false, _) if c.rate <= 0.0 => "unknown".into(),
+        (false, _) => format!("below {rate}"),
+        (true, true) => format!("at least {rate}"),
+        (true, false) => format!("{rate}{}", interval(c)),
+    }
+}
+
+/// Returns the rate alone, without a unit.
+pub(super) fn rate(c: &Capacity) -> String {
+    rounded(c, c.rate)
+}
+
+/// Returns the 95 % interval in brackets; empty where the windows give none.
+fn interval(c: &Capacity) -> String {
+    let ends = c.low.zip(c.high);
+    ends.map_or(String::new(), |(low, high)| format!(" ({} to {})", rounded(c, low), rounded(c, high)))
+}
+
+fn rounded(c: &Capacity, value: f64) -> String {
+    let wide = c.precision().is_some_and(|half| 2.0 * half > MAX_WIDTH_OF_THREE_DIGITS);
+    number(if wide { two_digits(value) } else { value })
+}
+
+fn two_digits(value: f64) -> f64 {
+    format!("{value:.1e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(rate: f64, low: f64, high: f64) -> String {
+        capacity(&Capacity { rate, low: Some(low), high: Some(high), held: true, ..Capacity::default() })
+    }
+
+    #[test]
+    fn a_wide_interval_leaves_two_digits() {
+        assert_eq!(told(3288.0, 2590.0, 4260.0), "3,300 requests/s (2,600 to 4,300)");
+        assert_eq!(told(83_612.0, 83_000.0, 84_100.0), "83,600 requests/s (83,000 to 84,100)");
+        assert_eq!(told(0.0, f64::NAN, f64::INFINITY), "0 requests/s (n/a to ∞)");
+    }
+
+    #[test]
+    fn bounds_are_named() {
+        let c = Capacity { rate: 120.0, held: true, at_least: true, ..Capacity::default() };
+        assert_eq!(capacity(&c), "at least 120 requests/s");
+        assert_eq!(capacity(&Capacity { held: false, ..c.clone() }), "below 120 requests/s");
+        assert_eq!(capacity(&Capacity { held: false, rate: 0.0, ..c }), "unknown");
+    }
+}

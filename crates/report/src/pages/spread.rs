@@ -1,0 +1,72 @@
+//! The histogram of response times in a terminal: a few ranges of equal ratio.
+
+use run::{Hist, Trial};
+
+use crate::{BarRow, Bars, Hue, Segment, Unit};
+use run::number::quantity;
+
+/// Number of ranges. With their labels, they need eight lines of a terminal.
+const RANGES: i32 = 7;
+/// Share of the requests in all ranges but the last one, which has the slowest requests.
+const BODY: f64 = 0.999;
+
+/// Returns one bar per range of response times; `None` if no response time was measured.
+pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
+    let hist = trial.histograms.get("response").filter(|hist| !hist.is_empty())?;
+    let edges = edges(hist);
+    let within: Vec<f64> = edges.iter().map(|us| hist.share_within_ns((us * 1e3) as u64)).collect();
+    let mut rows = Vec::new();
+    for (i, us) in edges.iter().enumerate() {
+        let before = if i == 0 { 0.0 } else { within[i - 1] };
+        rows.push(row(format!("to {}", quantity(*us, Unit::Micros)), within[i] - before));
+    }
+    let rest = 1.0 - within.last()?;
+    if rest > 0.0 {
+        rows.push(row("slower".into(), rest));
+    }
+    Some(Bars { title: "Requests by latency".into(), unit: Unit::Share, rows, terminal_only: true, ..Bars::default() })
+}
+
+/// Returns the upper ends of the ranges, microseconds, rounded to two digits.
+fn edges(hist: &Hist) -> Vec<f64> {
+    let (low, high) = (hist.quantile_us(0.0).max(1e-3), hist.quantile_us(BODY).max(1e-3));
+    let exact = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));
+    let mut edges: Vec<f64> = (1..=RANGES).map(exact).filter_map(|us| format!("{us:.1e}").parse().ok()).collect();
+    edges.dedup();
+    edges
+}
+
+fn row(label: String, share: f64) -> BarRow {
+    let segments = vec![Segment { value: share.max(0.0), hue: Hue::Main, ..Segment::default() }];
+    BarRow { label, segments, strong: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(times_us: &[u64]) -> Vec<BarRow> {
+        let mut trial = Trial::default();
+        let mut hist = Hist::new();
+        times_us.iter().for_each(|us| hist.record_ns(us * 1000));
+        trial.histograms.insert("response".into(), hist);
+        histogram(&trial).unwrap().rows
+    }
+
+    #[test]
+    fn every_request_is_in_one_range() {
+        let times: Vec<u64> = (0..2000).map(|i| 100 + i * i % 977).chain([60_000]).collect();
+        let rows = rows(&times);
+        let all: f64 = rows.iter().map(BarRow::sum).sum();
+        assert!((all - 1.0).abs() < 1e-9 && rows.len() == 8, "{rows:?}");
+        assert_eq!(rows[0].label, "to 140 µs");
+        assert!(rows[7].label == "slower" && rows[7].sum() < 1e-3, "{rows:?}");
+    }
+
+    #[test]
+    fn equal_times_are_one_range_and_none_are_nothing() {
+        let rows = rows(&[500; 20]);
+        assert!(rows.len() <= 2 && (rows.iter().map(BarRow::sum).sum::<f64>() - 1.0).abs() < 1e-9, "{rows:?}");
+        assert!(histogram(&Trial::default()).is_none());
+    }
+}

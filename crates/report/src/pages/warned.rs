@@ -1,0 +1,58 @@
+//! What readers must know before they trust the figures: results of expectations, an interrupt, and warnings.
+
+use run::Run;
+
+use super::answer;
+use crate::words::capital;
+use crate::{Block, Note, Section, Tone, Warnings, Weight};
+
+/// Number of warnings beside the answer; the page about trust has the others.
+pub(super) const FIRST_WARNINGS: usize = 2;
+
+/// Returns the section of a run without an answer. Otherwise the answer contains the same blocks.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
+    if blocks.is_empty() || answer::has_answer(run) {
+        return Vec::new();
+    }
+    vec![Section::new("warnings", "", Weight::First, blocks)]
+}
+
+/// Returns the results of expectations, and the notes about a run that is not complete.
+pub(super) fn alerts(run: &Run) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if run.trials.is_empty() {
+        blocks.push(Note::block(Tone::Bad, "No trial was finished, so there is nothing to judge."));
+    }
+    if run.interrupted {
+        blocks.push(Note::block(Tone::Warn, "Interrupted: only a part was measured."));
+    }
+    for e in &run.findings.expected {
+        let (tone, word) = match (e.met, e.undecided) {
+            (true, _) => (Tone::Good, "Met"),
+            (false, true) => (Tone::Bad, "Not known"),
+            (false, false) => (Tone::Bad, "Not met"),
+        };
+        blocks.push(Note::block(tone, format!("{word}: {}; {}", e.text, e.found)));
+    }
+    blocks
+}
+
+/// Returns the most serious warnings and the number of the others.
+pub(super) fn warnings(run: &Run) -> Option<Block> {
+    let warned = &run.findings.trust.warnings;
+    let shown = warned.iter().take(FIRST_WARNINGS).map(|text| capital(text)).collect();
+    let more = warned.len().saturating_sub(FIRST_WARNINGS);
+    (!warned.is_empty()).then(|| Block::Warnings(Warnings { shown, more, to: "trust", ..Warnings::default() }))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn warnings_that_are_folded_away_are_led_to() {
+        let mut run = run::Run { trials: vec![run::Trial::default()], ..run::Run::default() };
+        run.findings.trust.warnings = ["one", "two", "three"].map(str::to_string).into();
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        assert!(html.contains(r##"<a href="#trust">1"##) && html.contains(r#"<section id="trust">"#), "{html}");
+    }
+}
