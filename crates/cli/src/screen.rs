@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::{LiveProgress, Watch};
 use report::{Unit, quantity};
-use run::{SummaryFigure, Tick, Trial};
+use run::{Run, SummaryFigure, Tick, Trial};
 
 use crate::args::{OutArgs, SeeArgs};
 use crate::live::{Model, Shared, View};
@@ -207,6 +207,11 @@ impl Watch for Screen {
             self.line(&head());
         }
         self.line(&loaded(trial));
+    }
+
+    fn so_far(&mut self, run: &Run) {
+        let seen = self.shared.as_ref().filter(|_| self.view.is_some());
+        seen.into_iter().for_each(|shared| shared.lock().unjudged = Some(Box::new(run.clone())));
     }
 
     fn note(&mut self, sentence: &str) {

@@ -5,32 +5,31 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Stylize as _};
 use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line, Span, Text};
-use report::{Unit, count, quantity};
-use run::Device;
+use report::{Unit, quantity};
 
 use super::history::Moment;
 use super::model::Model;
-use super::sides::{CpuKinds, SideNow};
+use super::parts::{cpu, devices, errors, now, seconds, so_far, spread, step, steps, title};
+use super::spread::scale;
 
-/// Width of a bar in columns.
-const BAR: usize = 30;
 /// Minimum and maximum number of lines of a chart with its title.
-const CHART: (usize, usize) = (3, 12);
-/// Maximum number of client hosts that are named.
-const HOSTS: usize = 5;
-/// Maximum number of busy devices that are named.
-const DEVICES: usize = 3;
+const CHART: (usize, usize) = (3, 20);
+/// Minimum number of lines of the terminal for the distribution of response times.
+const TALL: usize = 36;
 
-/// Draws the view. `keys` is the line that explains the keys.
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str) {
+/// Draws the view. `keys` is the last line; `explained` has one line per key if the user asked for them.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };
-    let parts = Parts::of(model, usize::from(area.height));
     page.lines(vec![title(model, area.width), step(model)]);
+    page.lines(explained.iter().map(|line| Line::from(line.clone())).collect());
+    let parts = Parts::of(model, usize::from(area.height).saturating_sub(explained.len()));
+    page.lines(parts.so_far);
     for (title, of) in charts(model) {
         page.chart(title, parts.chart, model, of);
     }
     page.lines(now(model));
+    page.lines(parts.spread);
     page.lines(parts.cpu);
     page.lines(parts.devices);
     page.lines(parts.errors);
@@ -42,6 +41,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str) {
 /// Number of lines for each part.
 struct Parts {
     chart: usize,
+    so_far: Vec<Line<'static>>,
+    spread: Vec<Line<'static>>,
     cpu: Vec<Line<'static>>,
     devices: Vec<Line<'static>>,
     errors: Vec<Line<'static>>,
@@ -58,7 +59,9 @@ impl Parts {
             room -= lines.len();
             lines
         };
+        let so_far = take(so_far(model));
         let (cpu, errors, devices) = (take(cpu(model)), take(vec![errors(model)]), take(devices(model)));
+        let spread = if height >= TALL { take(spread(model)) } else { Vec::new() };
         let charts = charts(model).len().max(1);
         let least = if room / charts >= CHART.0 { charts * CHART.0 } else { 0 };
         let mut room = room - least;
@@ -69,7 +72,7 @@ impl Parts {
         let steps = steps(model, room.min(3 + room / 3));
         room -= steps.len();
         let chart = if least == 0 { 0 } else { (CHART.0 + room / charts).min(CHART.1) };
-        Self { chart, cpu, devices, errors, notes, steps }
+        Self { chart, so_far, spread, cpu, devices, errors, notes, steps }
     }
 }
 
@@ -99,14 +102,14 @@ impl Page<'_, '_> {
     fn chart(&mut self, title: &str, height: usize, model: &Model, of: Of) {
         let Some(rect) = self.rect(height).filter(|rect| rect.height > 1) else { return };
         let values: Vec<f64> = model.history.in_columns(usize::from(rect.width)).iter().map(of.value).collect();
-        let most = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        let head = Line::from(vec![
-            Span::from(title.to_string()).bold(),
-            Span::from(format!("  most {}", quantity(most, of.unit))).dim(),
-        ]);
+        let (full, most) = (scale(&values), values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
+        let cut = if full < most { format!(", cut at {}", quantity(full, of.unit)) } else { String::new() };
+        let past = seconds(model.start.elapsed().as_secs_f64());
+        let axis = format!("  from 0, most {}{cut}; the last {past} from left to right", quantity(most, of.unit));
+        let head = Line::from(vec![Span::from(title.to_string()).bold(), Span::from(axis).dim()]);
         self.frame.render_widget(head, Rect { height: 1, ..rect });
         let lines =
-            bars(&values, most, usize::from(rect.height - 1)).into_iter().map(|line| Line::from(line).fg(of.color));
+            bars(&values, full, usize::from(rect.height - 1)).into_iter().map(|line| Line::from(line).fg(of.color));
         self.frame.render_widget(Text::from_iter(lines), Rect { y: rect.y + 1, height: rect.height - 1, ..rect });
     }
 
@@ -144,175 +147,19 @@ fn charts(model: &Model) -> Vec<(&'static str, Of)> {
     ]
 }
 
-fn title(model: &Model, width: u16) -> Line<'static> {
-    let gone = model.start.elapsed().as_secs_f64();
-    let time = match model.budget_s {
-        budget if budget > 0.0 => {
-            format!("{} of {}, {} left", seconds(gone), seconds(budget), seconds((budget - gone).max(0.0)))
-        }
-        _ => seconds(gone),
-    };
-    let room = usize::from(width).saturating_sub(time.chars().count() + 2);
-    let name: String = model.title.chars().take(room).collect();
-    Line::from(vec![Span::from(format!("{name:<room$}  ")).bold(), Span::from(time)])
-}
-
-fn step(model: &Model) -> Line<'static> {
-    let (name, began, expected_s) = &model.step;
-    let gone = began.elapsed().as_secs_f64();
-    let phase = match model.now.tick.phase {
-        _ if model.now.tick.t_s <= 0.0 => "",
-        run::Phase::WarmUp => ", warming up",
-        run::Phase::Measure => ", measuring",
-        run::Phase::Drain => ", awaiting the last answers",
-    };
-    let of = if *expected_s > 0.0 { format!(" of at most {}", seconds(*expected_s)) } else { String::new() };
-    Line::from(format!("step {}: {name}{phase}, {}{of}", model.trials + 1, seconds(gone)))
-}
-
-/// Formats whole seconds, or minutes and seconds.
-fn seconds(s: f64) -> String {
-    match s {
-        s if s < 10.0 => format!("{s:.1} s"),
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} min {:02.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
-        s => format!("{:.0} h {:02.0} min", (s / 3600.0).floor(), (s / 60.0 % 60.0).floor()),
-    }
-}
-
-/// Draws the figures of the newest moment.
-fn now(model: &Model) -> Vec<Line<'static>> {
-    if model.watches {
-        return Vec::new();
-    }
-    let known = |v: f64, unit| if v.is_finite() { quantity(v, unit) } else { "n/a".into() };
-    let moment = model.moment.as_ref();
-    let [rate, p50, p99] = [
-        moment.map_or(f64::NAN, |m| m.completed),
-        moment.map_or(f64::NAN, |m| m.p50_us),
-        moment.map_or(f64::NAN, |m| m.p99_us),
-    ];
-    let tick = &model.now.tick;
-    vec![Line::from(format!(
-        "now      {} completed, p50 {}, p99 {}, {} in flight, {} open",
-        known(rate, Unit::PerSecond),
-        known(p50, Unit::Micros),
-        known(p99, Unit::Micros),
-        count(tick.in_flight),
-        count(tick.open)
-    ))]
-}
-
-/// Draws the CPU time by kind (once for a shared host) and the use of each side's processes.
-fn cpu(model: &Model) -> Vec<Line<'static>> {
-    if model.sides.is_empty() {
-        return vec![Line::from("CPU      no counters yet").dim()];
-    }
-    let mut lines = Vec::new();
-    let hosts = if model.one_host { &model.sides[..1] } else { &model.sides[..] };
-    for side in hosts {
-        let name = if model.one_host { "both" } else { side.role };
-        lines.extend(side.cpu.as_ref().map(|cpu| kinds(name, cpu)));
-    }
-    lines.extend(client_hosts(model));
-    let uses: Vec<String> = model.sides.iter().map(uses).collect();
-    lines.push(Line::from(format!("use      {}", uses.join("; "))));
-    lines
-}
-
-/// Draws the utilisation of each client host, busiest first. The bar above belongs to the first.
-fn client_hosts(model: &Model) -> Option<Line<'static>> {
-    let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
-    hosts.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let told: Vec<String> = hosts.iter().take(HOSTS).map(|(name, busy)| format!("{name} {}", percent(*busy))).collect();
-    let more = hosts.len().saturating_sub(HOSTS);
-    let more = if more > 0 { format!(", {more} less busy") } else { String::new() };
-    (!told.is_empty()).then(|| Line::from(format!("clients  {}{more}", told.join(", "))))
-}
-
-fn kinds(name: &str, cpu: &CpuKinds) -> Line<'static> {
-    let kinds = [
-        (cpu.user, '█', "user", Color::Green),
-        (cpu.system, '▓', "system", Color::Yellow),
-        (cpu.interrupts, '▒', "interrupts", Color::Magenta),
-        (cpu.stolen, '░', "stolen", Color::Red),
-    ];
-    let mut spans = vec![Span::from(format!("{name:<6} "))];
-    let mut used = 0;
-    for (share, symbol, _, color) in kinds {
-        let columns = ((share * BAR as f64).round() as usize).min(BAR - used);
-        used += columns;
-        spans.push(Span::from(symbol.to_string().repeat(columns)).fg(color));
-    }
-    spans.push(Span::from("·".repeat(BAR - used)).dim());
-    let told = kinds.map(|(share, symbol, name, _)| (format!("{symbol} {name} {}", percent(share)), share));
-    let told: Vec<String> = told.into_iter().filter(|(_, share)| *share >= 0.005).map(|(text, _)| text).collect();
-    spans.push(Span::from(format!(" {}", told.join(" "))));
-    Line::from(spans)
-}
-
-fn uses(side: &SideNow) -> String {
-    let uses = &side.uses;
-    let cpus = uses.cpus.map(|cpus| format!("{cpus:.2} CPUs"));
-    let memory = uses.memory.map(|bytes| quantity(bytes, Unit::Bytes));
-    // Both sides share one line of 80 columns.
-    let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} descriptors"));
-    let all: Vec<String> = cpus.into_iter().chain(memory).chain(descriptors).collect();
-    format!("{} {}", side.role, if all.is_empty() { "unknown".into() } else { all.join(", ") })
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-/// Draws the busiest devices and their utilisation.
-fn devices(model: &Model) -> Vec<Line<'static>> {
-    let line = |(i, device): (usize, &Device)| {
-        let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);
-        let color = if device.full { Color::Red } else { Color::Blue };
-        Line::from(vec![
-            Span::from(if i == 0 { "busiest " } else { "        " }),
-            Span::from("█".repeat(columns)).fg(color),
-            Span::from("·".repeat(BAR - columns)).dim(),
-            Span::from(format!(" {:>5} {}", percent(device.busy), run::visible(&device.name()))),
-        ])
-    };
-    model.busiest.iter().take(DEVICES).enumerate().map(line).collect()
-}
-
-fn errors(model: &Model) -> Line<'static> {
-    if model.watches {
-        return Line::from("errors   unknown: only the load generator counts them").dim();
-    }
-    let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), report::error_words(kind)));
-    let statuses = model.unexpected().into_iter().map(|(status, n)| format!("{} × {status}", count(n)));
-    let told: Vec<String> = kinds.chain(statuses).collect();
-    if told.is_empty() {
-        return Line::from("errors   none").dim();
-    }
-    Line::from(format!("errors   {}", told.join(", "))).fg(Color::Red)
-}
-
-/// Draws the newest steps with their heading.
-fn steps(model: &Model, most: usize) -> Vec<Line<'static>> {
-    if model.steps.is_empty() || most < 2 {
-        return Vec::new();
-    }
-    let from = model.steps.len().saturating_sub(most - 1);
-    let head = Line::from(model.steps_head.clone()).bold();
-    std::iter::once(head).chain(model.steps.range(from..).map(|line| Line::from(line.clone()))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ratatui_core::backend::TestBackend;
     use ratatui_core::terminal::Terminal;
-    use run::{ErrorKind, Trial};
+    use report::AnswerLine;
+    use run::{Device, ErrorKind, Trial};
+
+    use super::super::sides::{CpuKinds, SideNow};
 
     fn drawn(model: &Model, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, model, "q ends")).unwrap();
+        terminal.draw(|frame| draw(frame, model, "q ends", Vec::new())).unwrap();
         terminal.backend().to_string()
     }
 
@@ -366,6 +213,25 @@ mod tests {
     fn a_bar_is_proportional_to_its_value() {
         assert_eq!(bars(&[0.0, 1.0, 8.5, 12.0, 16.0, f64::NAN], 16.0, 2), ["   ▄█ ", " ▁███ "]);
         assert_eq!(bars(&[0.0, f64::NAN], 0.0, 1), ["  "]);
+    }
+
+    #[test]
+    fn the_capacity_and_the_suspect_so_far_come_first_and_keys_are_explained() {
+        let mut model = model();
+        let line = |name, value, detail| AnswerLine::new(name, value, detail);
+        model.so_far =
+            vec![line("Rate", "810 requests/s (790 to 830)", "with p99"), line("", "server-cpu (likely):", "full")];
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(frame, &model, "q ends", super::super::keys::lines(true))).unwrap();
+        let text = terminal.backend().to_string();
+        for part in [
+            "so far   810 requests/s (790 to 830) with p99",
+            "suspect  server-cpu (likely): full",
+            "raise or lower",
+            "q ends",
+        ] {
+            assert!(text.contains(part), "{part:?} is missing:\n{text}");
+        }
     }
 
     #[test]

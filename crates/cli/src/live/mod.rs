@@ -4,8 +4,11 @@
 mod backend;
 mod draw;
 mod history;
+mod keys;
 mod model;
+mod parts;
 mod sides;
+mod spread;
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -78,7 +81,8 @@ impl View {
         let flags = Arc::new(Flags::default());
         let (theirs, shared) = (Arc::clone(&flags), shared.clone());
         let by_hand = shared.lock().rate.is_some();
-        let body = move || Painter { taken, terminal, shared, flags: theirs, frozen: None, by_hand }.work();
+        let body =
+            move || Painter { taken, terminal, shared, flags: theirs, frozen: None, by_hand, explains: false }.work();
         let thread = std::thread::Builder::new().name("loadline-view".into()).spawn(body).ok()?;
         Some(Self { flags, thread: Some(thread) })
     }
@@ -125,6 +129,8 @@ struct Painter {
     frozen: Option<Model>,
     /// True if the user may change the rate.
     by_hand: bool,
+    /// True if the view explains the keys.
+    explains: bool,
 }
 
 impl Painter {
@@ -143,6 +149,7 @@ impl Painter {
                 // The unshifted keys of + and - work, too.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
+                Some(b'?' | b'h') => self.explains = !self.explains,
                 Some(b' ') => self.frozen = if self.frozen.is_some() { None } else { Some(self.shared.lock().clone()) },
                 _ => {}
             }
@@ -150,10 +157,22 @@ impl Painter {
     }
 
     fn paint(&mut self) -> std::io::Result<()> {
+        self.judge();
         let keys = self.keys();
+        let explained = if self.explains { keys::lines(self.by_hand) } else { Vec::new() };
         // The lock covers only the copy, not the drawing.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
-        self.terminal.draw(|frame| draw::draw(frame, &model, &keys)).map(|_| ())
+        self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
+    }
+
+    /// Judges the run so far. The conductor never waits for that.
+    fn judge(&self) {
+        let unjudged = self.shared.lock().unjudged.take();
+        if let Some(mut run) = unjudged {
+            judge::judge_so_far(&mut run);
+            let found = report::so_far(&run);
+            self.shared.lock().so_far = found;
+        }
     }
 
     fn keys(&self) -> String {
@@ -163,8 +182,8 @@ impl Painter {
         let keys = match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
             (_, true, _) => return "ending: the measurements are saved".into(),
             (false, ..) => return "Ctrl-C ends the run and saves the measurements".into(),
-            (_, _, true) => "paused: space continues   q ends the run and saves it",
-            _ => "q ends the run and saves it   space pauses the view",
+            (_, _, true) => "paused: space continues   q ends the run and saves it   ? keys",
+            _ => "q ends the run and saves it   space pauses the view   ? keys",
         };
         format!("{keys}{}", rate.unwrap_or_default())
     }

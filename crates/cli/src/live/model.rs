@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use lab::LiveProgress;
-use run::{Device, ErrorKind, Side, Tick, TickDetail, Trial};
+use report::AnswerLine;
+use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, Trial};
 
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
@@ -53,6 +54,10 @@ pub(crate) struct Model {
     pub(crate) steps_head: String,
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
+    /// The run so far, until the view's thread has judged it.
+    pub(crate) unjudged: Option<Box<Run>>,
+    /// Capacity and bottleneck by the trials so far; empty before there are any.
+    pub(crate) so_far: Vec<AnswerLine>,
 }
 
 impl Model {
@@ -79,6 +84,8 @@ impl Model {
             steps_head,
             steps: VecDeque::new(),
             notes: VecDeque::new(),
+            unjudged: None,
+            so_far: Vec::new(),
         }
     }
 

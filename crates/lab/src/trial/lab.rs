@@ -285,6 +285,7 @@ impl<'w> Lab<'w> {
         self.clock.kept(self.elapsed_s() - began_s);
         let last = self.run.trials.len() - 1;
         self.watch.trial(&self.run.trials[last]);
+        self.watch.so_far(&self.run);
         Ok(&self.run.trials[last])
     }
 

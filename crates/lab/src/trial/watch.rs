@@ -1,6 +1,6 @@
 //! Reports of a run while it goes on, and the user's wish to stop. The conductor itself prints nothing.
 
-use run::{Side, Tick, TickDetail, Trial};
+use run::{Run, Side, Tick, TickDetail, Trial};
 
 /// State of a trial under load, for the live view.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,9 @@ pub trait Watch {
 
     /// Reports a trial that has become part of the run.
     fn trial(&mut self, _trial: &Trial) {}
+
+    /// Reports the run so far, after each trial. Its conclusions are those of an earlier moment.
+    fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note.
     fn note(&mut self, _sentence: &str) {}

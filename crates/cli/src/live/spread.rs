@@ -1,0 +1,78 @@
+//! The distribution of the current trial's response times, and a scale that one outlier does not flatten.
+
+use report::{Unit, quantity};
+use run::CoarseHist;
+
+/// Number of ranges of response times.
+const RANGES: i32 = 6;
+/// Share of the values that set the scale, and the factor by which a value beyond them is an outlier.
+const USUAL: f64 = 0.95;
+const OUTLIER: f64 = 3.0;
+
+/// Returns the upper ends of ranges of response times in microseconds, each with its share of the responses. The last
+/// range has no end.
+pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
+    let (Some(low), Some(high)) = (responses.quantile_us(0.0), responses.quantile_us(0.999)) else { return Vec::new() };
+    let (low, high) = (low.max(1e-3), high.max(1e-3));
+    let edge = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));
+    let mut edges: Vec<f64> = (1..=RANGES).map(edge).filter_map(|us| format!("{us:.1e}").parse().ok()).collect();
+    edges.dedup();
+    let within = |us: f64| share_within(responses, us);
+    let starts = std::iter::once(0.0).chain(edges.iter().map(|us| within(*us)));
+    let mut all: Vec<(Option<f64>, f64)> =
+        edges.iter().zip(starts).map(|(us, before)| (Some(*us), (within(*us) - before).max(0.0))).collect();
+    let rest = 1.0 - edges.last().map_or(0.0, |us| within(*us));
+    all.extend((rest > 1e-9).then_some((None, rest)));
+    all
+}
+
+/// Returns the share of the responses up to a time, as precise as the buckets allow.
+fn share_within(responses: &CoarseHist, us: f64) -> f64 {
+    let bucket = CoarseHist::bucket((us * 1e3) as u64);
+    let (below, all) = responses.counts().fold((0.0, 0.0), |(below, all), (at, n)| {
+        (if usize::from(at) <= bucket { below + n as f64 } else { below }, all + n as f64)
+    });
+    if all > 0.0 { below / all } else { 0.0 }
+}
+
+/// Returns the name of a range.
+pub(super) fn name(end_us: Option<f64>) -> String {
+    end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
+}
+
+/// Returns the value of a full column: the largest value, or less if only a few columns are far above the others.
+pub(super) fn scale(values: &[f64]) -> f64 {
+    let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    known.sort_by(f64::total_cmp);
+    let most = known.last().copied().unwrap_or(0.0);
+    let usual = known.get(((known.len() as f64 * USUAL) as usize).min(known.len().saturating_sub(1))).copied();
+    match usual.filter(|usual| *usual > 0.0 && most > OUTLIER * usual) {
+        Some(usual) => OUTLIER / 2.0 * usual,
+        None => most,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_spike_does_not_flatten_the_others() {
+        let mut values = vec![10.0; 60];
+        assert_eq!(scale(&values), 10.0);
+        values[7] = 900.0;
+        assert_eq!(scale(&values), 15.0);
+        assert_eq!((scale(&[]), scale(&[f64::NAN, 0.0])), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_ranges_hold_all_responses() {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        (1..400_u64).for_each(|i| counts[CoarseHist::bucket(i * 10_000)] += 1);
+        let found = ranges(&CoarseHist::of(counts));
+        let all: f64 = found.iter().map(|(_, share)| share).sum();
+        assert!((all - 1.0).abs() < 1e-9 && found.len() >= 5, "{found:?}");
+        assert!(ranges(&CoarseHist::default()).is_empty());
+        assert_eq!((name(Some(1500.0)), name(None)), ("to 1.5 ms".into(), "slower".into()));
+    }
+}
