@@ -107,6 +107,8 @@ fn screen(out: &mut String, id: &str) {
     judge::judge(&mut run);
     let style = report::Style { width: COLUMNS, ..report::Style::default() };
     let _ = write!(out, "\n== screen of {id}\n{}", report::brief(&run, &style, LINES));
+    let whole = report::render("text", &run, &style).unwrap_or_default();
+    let _ = write!(out, "\n== screen of {id} with -v\n{whole}");
 }
 
 fn without_server(mut run: run::Run) -> run::Run {

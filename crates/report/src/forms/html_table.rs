@@ -8,7 +8,7 @@ use crate::Table;
 
 /// Characters per line on a phone (390 px) and on the widest page.
 const PHONE: usize = 54;
-const PAGE: usize = 158;
+const PAGE: usize = 176;
 /// Gap between two columns, and maximum width of a column of words before it wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;

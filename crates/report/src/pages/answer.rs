@@ -32,13 +32,16 @@ pub(super) fn has_answer(run: &Run) -> bool {
 
 /// Returns true if the answer contains the figures of the title.
 pub(super) fn has_title(run: &Run) -> bool {
-    let of_search = is_of_search(run) && searched(run).is_some_and(|c| c.held || c.rate > 0.0);
-    of_search || load::single(run).is_some_and(|(_, outcome)| outcome.good_rate.is_some_and(|rate| rate > 0.0))
+    match is_of_search(run) {
+        true => searched(run).is_some_and(|c| c.held || c.rate > 0.0),
+        false => load::single(run).is_some_and(|(_, outcome)| outcome.good_rate.is_some_and(|rate| rate > 0.0)),
+    }
 }
 
 /// Returns true if the answer contains the first advice of the verdict.
 pub(super) fn has_advice(run: &Run) -> bool {
-    is_of_search(run) || load::single(run).is_some() && load::is_known(run)
+    // The last line of a load's answer is the usual advice of an unknown verdict: try other loads.
+    is_of_search(run) || load::single(run).is_some()
 }
 
 /// Returns true if the answer is that of a search or an experiment on the verdict.
@@ -149,10 +152,10 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     let sentence = if found.sentence.is_empty() { meaning } else { &found.sentence };
     let (value, tone) = match found.id.as_str() {
         "unknown" | "" => ("unknown".into(), Tone::Plain),
-        "not-saturated" => ("nothing yet".into(), Tone::Plain),
+        "not-saturated" => (String::new(), Tone::Plain),
         id => (format!("{id} ({}, {})", found.sureness.word(), quantity(found.confidence, Unit::Share)), Tone::Warn),
     };
-    let value = if sentence.is_empty() { value } else { format!("{value}:") };
+    let value = if sentence.is_empty() || value.is_empty() { value } else { format!("{value}:") };
     verdict::is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 

@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn latency(run: &Run, steps: &[&Trial]) -> Plot {
     let time = |label: &str, hue, get: fn(&Trial) -> f64| {
         let points = steps.iter().filter(|t| t.latency_us.count > 0).map(|t| (t.rates.offered_rate, get(t)));
-        Series::new(label, pick::look(steps), hue, points.collect())
+        Series::new(label, Look::Dots, hue, points.collect())
     };
     let marks = marks(run).into_iter().chain(objectives(run)).collect();
     let title = match &run.findings.capacity {
@@ -47,7 +47,7 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
 
 fn completed(run: &Run, steps: &[&Trial]) -> Plot {
     let rate = |label: &str, hue, get: fn(&Trial) -> f64| {
-        Series::new(label, pick::look(steps), hue, steps.iter().map(|t| (t.rates.offered_rate, get(t))).collect())
+        Series::new(label, Look::Dots, hue, steps.iter().map(|t| (t.rates.offered_rate, get(t))).collect())
     };
     let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max);
     let mut series = vec![rate("completed", Hue::Main, |t| t.rates.completed_rate)];

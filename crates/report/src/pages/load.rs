@@ -28,7 +28,9 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| rate(trial), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
-    let verdict = [answer::limited_by(run), answer::advice(run).filter(|_| is_known(run))];
+    // Otherwise the command below is the advice.
+    let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
+    let verdict = [answer::limited_by(run), answer::advice(run).filter(|_| is_advised)];
     blocks.push(Block::Answer(lines.into_iter().chain(verdict).flatten().collect()));
     Some(blocks)
 }
@@ -41,7 +43,7 @@ pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
 }
 
 /// Returns true if the verdict names a cause.
-pub(super) fn is_known(run: &Run) -> bool {
+fn is_known(run: &Run) -> bool {
     !matches!(run.findings.bottleneck.id.as_str(), "unknown" | "not-saturated" | "")
 }
 
