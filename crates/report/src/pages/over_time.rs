@@ -8,8 +8,7 @@ use crate::{Axis, Block, Plot, Section, Series, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = load::single(run) else { return Vec::new() };
-    let rate =
-        counters::completed(run, trial).map(|plot| Plot { title: "Completed requests per second".into(), ..plot });
+    let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::curve_of(trial));
     let charts: Vec<Plot> = rate.into_iter().chain(times).filter(|plot| !plot.series.is_empty()).collect();
