@@ -10,7 +10,7 @@ use report::{Unit, quantity};
 use super::history::Moment;
 use super::model::Model;
 use super::parts::{cpu, devices, errors, now, seconds, so_far, spread, step, steps, title};
-use super::spread::scale;
+use super::spread::{scale, stretched};
 
 /// Minimum and maximum number of lines of a chart with its title.
 const CHART: (usize, usize) = (3, 20);
@@ -101,11 +101,14 @@ impl Page<'_, '_> {
     /// Draws a chart of the whole run: a title with the largest value, and bars.
     fn chart(&mut self, title: &str, height: usize, model: &Model, of: Of) {
         let Some(rect) = self.rect(height).filter(|rect| rect.height > 1) else { return };
-        let values: Vec<f64> = model.history.in_columns(usize::from(rect.width)).iter().map(of.value).collect();
+        let width = usize::from(rect.width);
+        let kept: Vec<f64> = model.history.in_columns(width).iter().map(of.value).collect();
+        let (gone_s, whole_s) = (model.start.elapsed().as_secs_f64(), model.budget_s);
+        let share = if whole_s > 0.0 { (gone_s / whole_s).min(1.0) } else { 1.0 };
+        let values = stretched(&kept, (width as f64 * share) as usize);
         let (full, most) = (scale(&values), values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
         let cut = if full < most { format!(", cut at {}", quantity(full, of.unit)) } else { String::new() };
-        let past = seconds(model.start.elapsed().as_secs_f64());
-        let axis = format!("  from 0, most {}{cut}; the last {past} from left to right", quantity(most, of.unit));
+        let axis = format!("  0 to {}{cut}, over {}", quantity(most, of.unit), seconds(whole_s.max(gone_s)));
         let head = Line::from(vec![Span::from(title.to_string()).bold(), Span::from(axis).dim()]);
         self.frame.render_widget(head, Rect { height: 1, ..rect });
         let lines =
@@ -193,7 +196,7 @@ mod tests {
             "step 2: 16 connections, warming up",
             "completed",
             "p99",
-            "most 399",
+            "0 to 399",
             "now      1",
             "client █",
             "server █",

@@ -52,6 +52,12 @@ pub(super) fn scale(values: &[f64]) -> f64 {
     }
 }
 
+/// Returns the values in at least this many columns: each value is repeated if there are fewer.
+pub(super) fn stretched(values: &[f64], columns: usize) -> Vec<f64> {
+    let columns = columns.max(values.len());
+    (0..columns).filter_map(|i| values.get(i * values.len() / columns.max(1)).copied()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +69,12 @@ mod tests {
         values[7] = 900.0;
         assert_eq!(scale(&values), 15.0);
         assert_eq!((scale(&[]), scale(&[f64::NAN, 0.0])), (0.0, 0.0));
+    }
+
+    #[test]
+    fn few_values_fill_all_columns() {
+        assert_eq!(stretched(&[1.0, 2.0], 5), [1.0, 1.0, 1.0, 2.0, 2.0]);
+        assert_eq!((stretched(&[1.0, 2.0], 1), stretched(&[], 4)), (vec![1.0, 2.0], vec![]));
     }
 
     #[test]
