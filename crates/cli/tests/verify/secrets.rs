@@ -83,6 +83,7 @@ fn secrets_reach_the_server_and_are_neither_printed_nor_stored() {
     for (name, bytes) in &files {
         assert!(!String::from_utf8_lossy(bytes).contains(MARK), "{name} holds a secret");
     }
+    let output = loadline(&["report", "kept"], dir.path());
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("<redacted:"), "the command line shows that something was there: {text}");
     for form in FORMS {

@@ -254,9 +254,6 @@ fn subtitle(run: &Run) -> String {
     if !run.started.is_empty() {
         parts.push(minute(&run.started));
     }
-    if run.plan.load.tls.as_ref().is_some_and(|tls| tls.insecure) {
-        parts.push("the server's certificate was not verified (--insecure)".into());
-    }
     parts.join(" · ")
 }
 

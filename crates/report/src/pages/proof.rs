@@ -171,7 +171,8 @@ fn shares(proof: &Proof) -> Vec<Block> {
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
-    [Block::Bars(bars), Block::Table(table)].into_iter().chain(other_elasticities(proof)).collect()
+    // The bars come last, beside the chart of the slots.
+    std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 
 /// Returns the plot of each slot's throughput by the share of the resource that the main lever took away, with the

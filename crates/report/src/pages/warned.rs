@@ -27,6 +27,9 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     if run.interrupted {
         blocks.push(Note::block(Tone::Warn, "Interrupted: only a part was measured."));
     }
+    if run.plan.load.tls.as_ref().is_some_and(|tls| tls.insecure) {
+        blocks.push(Note::block(Tone::Plain, "The server's certificate was not verified (--insecure)."));
+    }
     for e in &run.findings.expected {
         let (tone, word) = match (e.met, e.undecided) {
             (true, _) => (Tone::Good, "Met"),
