@@ -50,7 +50,10 @@ fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {
 fn throughput_title(steps: &[&Trial], knee: Option<&Knee>) -> String {
     let Some(k) = knee else { return "Throughput against clients".into() };
     match k.reached_at {
-        Some(n) => format!("{} clients reach 95 % of the highest throughput; more clients only wait", number(n)),
+        Some(n) => {
+            let reach = if number(n) == "1" { "client reaches" } else { "clients reach" };
+            format!("{} {reach} 95 % of the highest throughput; more clients only wait", number(n))
+        }
         None => format!("Throughput still grows at {} clients", number(ends(steps).1)),
     }
 }
