@@ -1,6 +1,6 @@
 //! The answer of a run in a few lines, and the warnings beside it.
 
-use crate::Tone;
+use crate::tone::Tone;
 
 /// Line of the answer.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::answer_line::{AnswerLine, Warnings};
 use crate::plot::{Bars, Chain, Flame, Intervals, Plot};
+use crate::tone::Tone;
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,22 +79,6 @@ pub enum Block {
     Flame(Flame),
     /// Small charts side by side, one per counter.
     Multiples(Vec<Plot>),
-}
-
-/// Tone of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
-    /// Neutral.
-    #[default]
-    Plain,
-    /// Good: a limit held, or a check passed.
-    Good,
-    /// Needs attention.
-    Warn,
-    /// Failed.
-    Bad,
-    /// Less important.
-    Quiet,
 }
 
 /// A sentence that readers should notice.

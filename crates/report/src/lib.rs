@@ -12,12 +12,13 @@ mod forms;
 mod pages;
 mod plot;
 mod style;
+mod tone;
 mod what_if;
 mod words;
 
 pub use answer_line::{AnswerLine, Warnings};
 pub use comparison::{brief_comparison, render_comparison};
-pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
+pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
 pub use pages::{PAGES, Page, busiest_device, error_words, short_time};
 pub use plot::{
@@ -26,6 +27,7 @@ pub use plot::{
 };
 pub use run::number::{Unit, count, number, quantity, significant};
 pub use style::{ReportError, Style};
+pub use tone::Tone;
 pub use what_if::render_what_if;
 
 /// Returns the document of a run with all pages.

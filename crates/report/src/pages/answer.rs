@@ -2,7 +2,9 @@
 
 use run::{Capacity, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
 
-use super::{load, pick, proof, rate, verdict, warned};
+use super::answered::{has_answer, is_of_search, searched};
+use super::limited::{advice, limited_by};
+use super::{answered, load, pick, proof, rate, warned};
 use crate::{AnswerLine, Block, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
@@ -23,37 +25,6 @@ pub(super) fn end(run: &Run) -> Vec<Section> {
     let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
     blocks.extend(warned::warnings(run).filter(|_| has_answer(run)));
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("answer-end", "", Weight::Answer, blocks)] }
-}
-
-/// Returns true if the run has an answer of its own, so that other pages do not repeat its sentences.
-pub(super) fn has_answer(run: &Run) -> bool {
-    is_of_search(run) || load::single(run).is_some()
-}
-
-/// Returns true if the answer contains the figures of the title.
-pub(super) fn has_title(run: &Run) -> bool {
-    match is_of_search(run) {
-        true => searched(run).is_some_and(|c| c.held || c.rate > 0.0),
-        false => load::single(run).is_some_and(|(_, outcome)| outcome.good_rate.is_some_and(|rate| rate > 0.0)),
-    }
-}
-
-/// Returns true if the answer contains the first advice of the verdict.
-pub(super) fn has_advice(run: &Run) -> bool {
-    // The last line of a load's answer is the usual advice of an unknown verdict: try other loads.
-    is_of_search(run) || load::single(run).is_some()
-}
-
-/// Returns true if the answer is that of a search or an experiment on the verdict.
-pub(super) fn is_of_search(run: &Run) -> bool {
-    let found = &run.findings;
-    let measured = !run.trials.is_empty() && run.plan.experiment().is_none();
-    measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
-}
-
-/// Returns the capacity of a search. A load that was asked for has none.
-pub(super) fn searched(run: &Run) -> Option<&Capacity> {
-    run.findings.capacity.as_ref().filter(|_| !load::asked(run))
 }
 
 fn lines(run: &Run) -> Vec<AnswerLine> {
@@ -117,7 +88,7 @@ fn own_limit(limit: &OwnLimit) -> String {
 
 /// Returns the highest rate of good answers of any trial, where it is not the capacity.
 fn peak(run: &Run) -> Option<String> {
-    let (trial, rate) = verdict::beyond(run)?;
+    let (trial, rate) = answered::beyond(run)?;
     let rate = quantity(rate, Unit::PerSecond);
     Some(match trial.kind {
         TrialKind::Sweep => format!("peak {rate} (closed loop, {})", pick::name(trial)),
@@ -143,20 +114,6 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     };
     let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
     AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
-}
-
-/// Returns the verdict's sentence with the word for its confidence.
-pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
-    let found = &run.findings.bottleneck;
-    let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
-    let sentence = if found.sentence.is_empty() { meaning } else { &found.sentence };
-    let (value, tone) = match found.id.as_str() {
-        "unknown" | "" => ("unknown".into(), Tone::Plain),
-        "not-saturated" => (String::new(), Tone::Plain),
-        id => (format!("{id} ({}, {})", found.sureness.word(), quantity(found.confidence, Unit::Share)), Tone::Warn),
-    };
-    let value = if sentence.is_empty() || value.is_empty() { value } else { format!("{value}:") };
-    verdict::is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 
 /// Returns the upstream service that the server waits for, or what its threads wait for.
@@ -191,13 +148,6 @@ fn tested(run: &Run) -> Option<AnswerLine> {
     let value = if proof.why.is_empty() { proof::word(proof).into() } else { format!("{}:", proof::word(proof)) };
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
     Some(AnswerLine::new("Tested", value, proof.why.clone()).toned(tone).leading("proof"))
-}
-
-/// Returns the first advice. A verdict without advice says which data it lacks.
-pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
-    let found = &run.findings.bottleneck;
-    let first = found.advice.first().or_else(|| found.missing.first().filter(|_| found.id == "unknown"));
-    Some(AnswerLine::new("Try", "", first?.clone()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
 use super::times::known;
-use super::{answer, capacity, pick, rate};
+use super::{answered, capacity, pick, rate};
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising};
 use crate::{Block, Section, Unit, Weight};
 
@@ -16,7 +16,7 @@ const MIN_WINDOWS: usize = 2;
 const MARGIN: f64 = 0.06;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    if answer::searched(run).is_none() || !answer::is_of_search(run) {
+    if answered::searched(run).is_none() || !answered::is_of_search(run) {
         return Vec::new();
     }
     let chart = open_loop(run).or_else(|| closed_loop(run));

@@ -1,9 +1,10 @@
 //! The result of `load`: the main figures of a load that was asked for. It has no capacity, since no other load was tried.
 
-use run::{Breach, BreachKind, Intensity, LoadState, Outcome, Run, Summary, SummaryFigure, Trial, TrialKind};
+use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 
+use super::answered::{asked, of_load, single};
 use super::times::time_in_words;
-use super::{answer, course, cpus, server_acts, spread, statuses};
+use super::{course, cpus, limited, server_acts, spread, statuses};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -11,12 +12,6 @@ use run::number::{count, number, quantity};
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = single(run) else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
-}
-
-/// Returns the only load that was asked for. Several loads are shown in a table.
-pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
-    let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
-    fixed.next().filter(|_| fixed.next().is_none())
 }
 
 /// Returns the answer of a single load: percentiles first, then rate, errors, CPU of both sides, and the verdict.
@@ -30,7 +25,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
     // Otherwise the command below is the advice.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
-    let verdict = [answer::limited_by(run), answer::advice(run).filter(|_| is_advised)];
+    let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
     blocks.push(Block::Answer(lines.into_iter().chain(verdict).flatten().collect()));
     Some(blocks)
 }
@@ -56,15 +51,6 @@ fn target(run: &Run) -> String {
         url if url.chars().all(is_plain) => format!(" {url}"),
         url => format!(" '{}'", url.replace('\'', r"'\''").replace('`', "%60")),
     }
-}
-
-/// Returns true if the findings are about a load that was asked for, and not about a search.
-pub(super) fn asked(run: &Run) -> bool {
-    run.findings.state == Some(LoadState::Requested)
-}
-
-fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
-    run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
 }
 
 /// Returns the headline of a load: failures first, then how far a changing rate was held, then percentiles; `None` for a search.

@@ -4,6 +4,7 @@
 //! order.
 
 mod answer;
+mod answered;
 mod argument;
 mod behind;
 mod by_load;
@@ -21,6 +22,7 @@ mod figures;
 mod fits;
 mod hosts;
 mod latency;
+mod limited;
 mod load;
 mod over_time;
 mod pick;
@@ -144,7 +146,7 @@ pub(crate) fn document(run: &Run) -> Doc {
         title: title(run),
         subtitle: subtitle(run),
         sections,
-        title_in_answer: died(run).is_none() && answer::has_title(run),
+        title_in_answer: died(run).is_none() && answered::has_title(run),
     }
 }
 

@@ -3,11 +3,11 @@
 
 use run::Run;
 
-use super::{counters, latency, load};
+use super::{answered, counters, latency};
 use crate::{Axis, Block, Plot, Section, Series, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some((trial, _)) = load::single(run) else { return Vec::new() };
+    let Some((trial, _)) = answered::single(run) else { return Vec::new() };
     let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::curve_of(trial));

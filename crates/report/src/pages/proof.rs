@@ -12,7 +12,7 @@ use run::number::{number, quantity};
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(proof) = &run.findings.proof else { return Vec::new() };
     let mut blocks = Vec::new();
-    if !super::answer::has_answer(run) {
+    if !super::answered::has_answer(run) {
         blocks.push(Note::block(tone(proof.outcome), format!("{}: {}", capital(word(proof)), proof.why)));
     }
     blocks.extend(effects(proof));

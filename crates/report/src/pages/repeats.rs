@@ -2,7 +2,7 @@
 
 use run::{Repeat, Run, SummaryFigure, TimeFigure};
 
-use super::load;
+use super::answered;
 use super::times::short_time;
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{number, quantity};
@@ -11,7 +11,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.findings.repeats.is_empty() {
         return Vec::new();
     }
-    if load::asked(run) {
+    if answered::asked(run) {
         return vec![Section::new("repeats", "Repeats", Weight::Full, vec![Block::Table(of_load(run))])];
     }
     let columns = vec![

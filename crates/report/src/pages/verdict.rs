@@ -1,8 +1,9 @@
 //! The reasons of the verdict: knee, evidence, margin, further advice, and the next bottleneck.
 
-use run::{Bottleneck, Run, Trial};
+use run::{Bottleneck, Run};
 
-use super::{answer, figures, load, proof, rate};
+use super::answered::{self, is_judged};
+use super::{figures, proof, rate};
 use crate::words::capital;
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
@@ -23,25 +24,18 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     let figures = key_figures(run);
     let mut blocks = if figures.is_empty() { Vec::new() } else { vec![Block::KeyFigures(figures)] };
     if is_judged(run) {
-        blocks.extend(reasons(&run.findings.bottleneck, answer::has_advice(run)));
+        blocks.extend(reasons(&run.findings.bottleneck, answered::has_answer(run)));
     }
-    let title = if answer::has_answer(run) { "Why" } else { title };
+    let title = if answered::has_answer(run) { "Why" } else { title };
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
-}
-
-/// Returns true if the run has a verdict.
-pub(super) fn is_judged(run: &Run) -> bool {
-    let found = &run.findings;
-    let has_figures = found.users.is_some() || answer::searched(run).is_some() || found.knee.is_some();
-    has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
 }
 
 /// Returns the figures of the verdict, without those that the answer has.
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
-    let in_answer = answer::is_of_search(run);
+    let in_answer = answered::is_of_search(run);
     let mut figures = Vec::new();
-    if let Some(c) = answer::searched(run).filter(|_| !in_answer) {
+    if let Some(c) = answered::searched(run).filter(|_| !in_answer) {
         let (value, tone) = (rate::capacity(c), if c.held { Tone::Plain } else { Tone::Bad });
         figures.push(KeyFigure { name: "Capacity".into(), value, detail: capital(&c.objective), tone });
     }
@@ -57,7 +51,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
             tone: Tone::Plain,
         });
     }
-    if is_judged(run) && !in_answer && load::single(run).is_none() {
+    if is_judged(run) && !in_answer && answered::single(run).is_none() {
         figures.push(bottleneck(&found.bottleneck));
     }
     figures.extend(found.proof.as_ref().filter(|_| !in_answer).map(proof::key_figure));
@@ -71,12 +65,6 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     figures
-}
-
-/// Returns the trial with the highest rate of good answers and that rate, where it is not the capacity.
-pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
-    let place = run.findings.picks.beyond?;
-    run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
 }
 
 fn bottleneck(found: &Bottleneck) -> KeyFigure {

@@ -2,7 +2,7 @@
 
 use run::Run;
 
-use super::answer;
+use super::answered;
 use crate::words::capital;
 use crate::{Block, Note, Section, Tone, Warnings, Weight};
 
@@ -12,7 +12,7 @@ pub(super) const FIRST_WARNINGS: usize = 2;
 /// Returns the section of a run without an answer. Otherwise the answer contains the same blocks.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
-    if blocks.is_empty() || answer::has_answer(run) {
+    if blocks.is_empty() || answered::has_answer(run) {
         return Vec::new();
     }
     vec![Section::new("warnings", "", Weight::First, blocks)]

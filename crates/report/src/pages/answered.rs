@@ -1,0 +1,57 @@
+//! Whether a run has an answer, and of which kind. All pages ask here, so they agree on what the answer contains.
+
+use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
+
+/// Returns true if the run has an answer of its own, so that other pages do not repeat its sentences.
+pub(super) fn has_answer(run: &Run) -> bool {
+    is_of_search(run) || single(run).is_some()
+}
+
+/// Returns true if the answer contains the figures of the title.
+pub(super) fn has_title(run: &Run) -> bool {
+    match is_of_search(run) {
+        true => searched(run).is_some_and(|c| c.held || c.rate > 0.0),
+        false => single(run).is_some_and(|(_, outcome)| outcome.good_rate.is_some_and(|rate| rate > 0.0)),
+    }
+}
+
+/// Returns true if the answer is that of a search or an experiment on the verdict.
+pub(super) fn is_of_search(run: &Run) -> bool {
+    let found = &run.findings;
+    let measured = !run.trials.is_empty() && run.plan.experiment().is_none();
+    measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
+}
+
+/// Returns the capacity of a search. A load that was asked for has none.
+pub(super) fn searched(run: &Run) -> Option<&Capacity> {
+    run.findings.capacity.as_ref().filter(|_| !asked(run))
+}
+
+/// Returns true if the run has a verdict.
+pub(super) fn is_judged(run: &Run) -> bool {
+    let found = &run.findings;
+    let has_figures = found.users.is_some() || searched(run).is_some() || found.knee.is_some();
+    has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
+}
+
+/// Returns the trial with the highest rate of good answers and that rate, where it is not the capacity.
+pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
+    let place = run.findings.picks.beyond?;
+    run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
+}
+
+/// Returns true if the findings are about a load that was asked for, and not about a search.
+pub(super) fn asked(run: &Run) -> bool {
+    run.findings.state == Some(LoadState::Requested)
+}
+
+/// Returns the loads that were asked for, with their outcomes.
+pub(super) fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
+    run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
+}
+
+/// Returns the only load that was asked for. Several loads are shown in a table.
+pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
+    let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
+    fixed.next().filter(|_| fixed.next().is_none())
+}

@@ -1,0 +1,28 @@
+//! The lines of an answer about the limit: what it is, and what to do.
+
+use run::Run;
+
+use super::answered::is_judged;
+use crate::{AnswerLine, Tone, Unit};
+use run::number::quantity;
+
+/// Returns the verdict's sentence with the word for its confidence.
+pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
+    let found = &run.findings.bottleneck;
+    let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
+    let sentence = if found.sentence.is_empty() { meaning } else { &found.sentence };
+    let (value, tone) = match found.id.as_str() {
+        "unknown" | "" => ("unknown".into(), Tone::Plain),
+        "not-saturated" => (String::new(), Tone::Plain),
+        id => (format!("{id} ({}, {})", found.sureness.word(), quantity(found.confidence, Unit::Share)), Tone::Warn),
+    };
+    let value = if sentence.is_empty() || value.is_empty() { value } else { format!("{value}:") };
+    is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
+}
+
+/// Returns the first advice. A verdict without advice says which data it lacks.
+pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
+    let found = &run.findings.bottleneck;
+    let first = found.advice.first().or_else(|| found.missing.first().filter(|_| found.id == "unknown"));
+    Some(AnswerLine::new("Try", "", first?.clone()))
+}
