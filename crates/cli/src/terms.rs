@@ -1,4 +1,4 @@
-//! The terms of loadline, each with one meaning, for docs/terms.md and `loadline explain`.
+//! The terms of loadline, each with one meaning, for docs/reference/terms.md and `loadline explain`.
 
 /// Term.
 pub(crate) struct Term {
@@ -127,7 +127,7 @@ pub(crate) const TERMS: &[Term] = &[
     term("absent", "said of a value that could not be read, with the reason; an absent value is never shown as 0"),
 ];
 
-/// Returns the page docs/terms.md, without its first lines.
+/// Returns the page docs/reference/terms.md, without its first lines.
 pub(crate) fn page() -> String {
     let mut text = "# Terms\n\nCode, reports and pages use each of these words with this meaning only. \
                     `loadline explain WORD` prints one.\n\n| term | meaning |\n|---|---|\n"

@@ -1,4 +1,4 @@
-//! All texts of loadline in one file, docs/words.txt. It has every kind of sentence of the planted runs, the screens of
+//! All texts of loadline in one file, docs/reference/words.txt. It has every kind of sentence of the planted runs, the screens of
 //! some of them, the errors of wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
@@ -150,7 +150,7 @@ fn help(out: &mut String) {
 /// If LOADLINE_WRITE_WORDS is set, the file is written before it is compared.
 #[test]
 fn the_file_of_all_words_is_current() {
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/words.txt");
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/words.txt");
     let page = page();
     if std::env::var_os("LOADLINE_WRITE_WORDS").is_some() {
         std::fs::write(&file, &page).expect("docs/ can be written");
@@ -159,6 +159,6 @@ fn the_file_of_all_words_is_current() {
     let differs = kept.lines().zip(page.lines()).find(|(kept, now)| kept != now);
     assert!(
         kept == page,
-        "docs/words.txt is not current ({differs:?}); read the change and run: LOADLINE_WRITE_WORDS=1 cargo test -p loadline words"
+        "docs/reference/words.txt is not current ({differs:?}); read the change and run: LOADLINE_WRITE_WORDS=1 cargo test -p loadline words"
     );
 }

@@ -66,9 +66,9 @@
 //! # }
 //! ```
 
-/// The examples of `docs/event-library.md`, compiled and run as tests.
+/// The examples of `docs/reference/event-library.md`, compiled and run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/event-library.md")]
+#[doc = include_str!("../../../docs/reference/event-library.md")]
 struct Page;
 
 mod backend;

@@ -43,7 +43,7 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
 }
 
 /// Returns the objective of a run: that of the plan, or without a limit on the response time one made of the unloaded median
-/// (`docs/methods/capacity.md` says why).
+/// (`docs/explanation/capacity.md` says why).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {

@@ -1,5 +1,5 @@
 //! Every number that decides something in the judgement, in one table: the value, its unit, what it separates, what the value rests on, and
-//! a test that reaches the decision. `docs/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and nowhere else.
+//! a test that reaches the decision. `docs/reference/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and nowhere else.
 
 /// Basis of a threshold's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

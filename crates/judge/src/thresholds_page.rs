@@ -1,4 +1,4 @@
-//! The page `docs/thresholds.md`, and the tests of the table.
+//! The page `docs/reference/thresholds.md`, and the tests of the table.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn row(t: &Threshold) -> String {
 /// With LOADLINE_WRITE_THRESHOLDS set, as `make docs` does, the file is written before it is compared.
 #[test]
 fn the_page_of_thresholds_is_that_of_the_table() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/thresholds.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/thresholds.md");
     let made = page();
     if std::env::var_os("LOADLINE_WRITE_THRESHOLDS").is_some() {
         std::fs::write(&file, &made).unwrap();

@@ -3,7 +3,7 @@
 //! as often.
 //!
 //! `cargo test` makes a dozen runs of each model. `cargo test -p loadline-lab --test known_capacity -- --ignored
-//! --nocapture` makes hundreds, and prints the table of `docs/methods/capacity.md`.
+//! --nocapture` makes hundreds, and prints the table of `docs/explanation/capacity.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

@@ -2,7 +2,7 @@
 //! bursts. The windows, the two searches and the words are those of live servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference -- --ignored
-//! --nocapture` makes hundreds, and prints the table of `docs/methods/compare.md`.
+//! --nocapture` makes hundreds, and prints the table of `docs/explanation/compare.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

@@ -25,7 +25,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(dir) = &args.write_docs {
         for page in docs::PAGES {
             let file = dir.join(page.file);
-            std::fs::write(&file, (page.text)()).map_err(|e| {
+            let made = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+            made.and_then(|()| std::fs::write(&file, (page.text)())).map_err(|e| {
                 anyhow::anyhow!("cannot write {}: {e}; name a directory that you may write", file.display())
             })?;
         }

@@ -1,5 +1,5 @@
 //! Checks that every relative link, heading and source path exists that is named in docs/ and in the files beside
-//! README.md.
+//! README.md, and that the index of docs/ is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -18,12 +18,44 @@ pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the Markdown files of the repository's root, of docs/ and of docs/methods/.
+/// Groups of pages, as folders of docs/.
+const GROUPS: &[&str] = &["tutorial", "how-to", "reference", "explanation"];
+
+/// Returns the Markdown files of the repository's root, of docs/ and of its groups.
 pub(super) fn pages(root: &Path) -> Vec<PathBuf> {
-    let folders = [root.to_path_buf(), root.join("docs"), root.join("docs/methods")];
-    let entries = folders.iter().flat_map(|folder| folder.read_dir().expect("the folder can be read"));
-    let pages = entries.map(|entry| entry.expect("the entry can be read").path());
-    pages.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+    let docs = root.join("docs");
+    let groups = GROUPS.iter().map(|group| docs.join(group));
+    [root.to_path_buf(), docs.clone()].into_iter().chain(groups).flat_map(|folder| pages_in(&folder)).collect()
+}
+
+/// Returns the Markdown files of a folder.
+fn pages_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().expect("the folder can be read");
+    let files = entries.map(|entry| entry.expect("the entry can be read").path());
+    files.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+}
+
+#[test]
+fn the_index_names_every_page_once() {
+    let docs = root().join("docs");
+    let index = std::fs::read_to_string(docs.join("README.md")).expect("the index can be read");
+    for group in GROUPS {
+        for page in pages_in(&docs.join(group)) {
+            let link = format!("]({group}/{})", page.file_name().unwrap_or_default().display());
+            assert_eq!(index.matches(&link).count(), 1, "{link}");
+        }
+    }
+}
+
+/// Maximum number of lines of a page about one job.
+const MAX_HOW_TO_LINES: usize = 50;
+
+#[test]
+fn the_page_of_a_job_is_short() {
+    for page in pages_in(&root().join("docs/how-to")) {
+        let text = std::fs::read_to_string(&page).expect("the page can be read");
+        assert!(text.lines().count() <= MAX_HOW_TO_LINES, "{} is too long", page.display());
+    }
 }
 
 /// Returns the links and source paths of a page that lead nowhere.

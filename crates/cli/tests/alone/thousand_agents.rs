@@ -1,4 +1,4 @@
-//! One conductor with a thousand agents on one machine needs no more than docs/scale.md states.
+//! One conductor with a thousand agents on one machine needs no more than docs/explanation/hosts.md states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Both causes of every feasible pair of bottlenecks in one run, and which of them the verdict names. See `docs/rule-matrix.md`.
+//! Both causes of every feasible pair of bottlenecks in one run, and which of them the verdict names. See `docs/reference/rule-matrix.md`.
 
 use run::Run;
 

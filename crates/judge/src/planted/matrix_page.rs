@@ -1,4 +1,4 @@
-//! The page `docs/rule-matrix.md`.
+//! The page `docs/reference/rule-matrix.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -196,7 +196,7 @@ fn every_reason_is_of_a_relation() {
 /// With LOADLINE_WRITE_MATRIX set, as `make docs` does, the file is written before it is compared.
 #[test]
 fn the_matrix_in_the_docs_is_what_the_rules_answer() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rule-matrix.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/rule-matrix.md");
     let made = page();
     if std::env::var_os("LOADLINE_WRITE_MATRIX").is_some() {
         std::fs::write(&file, &made).unwrap();

@@ -1,5 +1,5 @@
 //! Experiments on verdicts: the shares that slots of a load show for each resource, and their comparison with the prediction.
-//! `docs/methods/experiment.md` explains it.
+//! `docs/explanation/experiment.md` explains it.
 
 mod against;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It answers [`Verdict::Binds`] with its evidence, or why the
 //! bottleneck is ruled out, or which counters are missing. Each rule has a [`Tier`] and names the bottlenecks whose signs it explains (a full
 //! CPU makes the accept queue overflow, not the other way round). The verdict follows from these and from the probabilities of the answers:
-//! see `choose.rs` and `docs/rule-matrix.md`. No rule calls another. A missed cause is better than a wrong one: a rule that does not know says so.
+//! see `choose.rs` and `docs/reference/rule-matrix.md`. No rule calls another. A missed cause is better than a wrong one: a rule that does not know says so.
 //!
 //! To add a rule, write a file here, add a line to [`RULES`], and plant a run in `planted/` that it must win.
 

@@ -1,6 +1,6 @@
 //! The capacity search. Pure controllers decide what to try next from what was observed; a [`Conductor`] conducts the
 //! trials. The whole is tested against servers of known capacity in virtual time (`tests/known_capacity.rs`).
-//! `docs/methods/find.md` and `capacity.md` describe it in prose.
+//! `docs/explanation/find.md` and `capacity.md` describe it in prose.
 
 mod budget;
 mod class_turns;

@@ -68,7 +68,7 @@ mod tests {
         HostPlan { name: name.into(), role, ..HostPlan::default() }
     }
 
-    /// Example from docs/hosts.md.
+    /// Example from docs/how-to/other-machines.md.
     #[test]
     fn hosts_stand_in_a_plan() {
         let text = "[[hosts]]\nname = \"gen1\"\nagents = 2\n[[hosts]]\nname = \"web1\"\nrole = \"server\"\nvia = \"ssh\"\n\

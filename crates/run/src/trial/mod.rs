@@ -225,7 +225,7 @@ pub struct Rates {
     pub concurrency: f64,
 }
 
-/// Steady-state test at the start of measuring, as described in `docs/method.md`.
+/// Steady-state test at the start of measuring, as described in `docs/explanation/method.md`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -12,9 +12,9 @@ fn libraries() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().to_path_buf()
 }
 
-/// Extracts the example program from `docs/event-library.md` into a file.
+/// Extracts the example program from `docs/reference/event-library.md` into a file.
 fn shown_program(dir: &Path) -> PathBuf {
-    let page = include_str!("../../../../docs/event-library.md");
+    let page = include_str!("../../../../docs/reference/event-library.md");
     let program = page.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
     let source = dir.join("hello.c");
     std::fs::write(&source, program).unwrap();

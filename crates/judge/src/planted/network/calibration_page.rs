@@ -1,4 +1,4 @@
-//! The page `docs/calibration.md`, and the test that keeps its promises.
+//! The page `docs/reference/calibration.md`, and the test that keeps its promises.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -160,7 +160,7 @@ fn outcomes(cases: &[Case]) -> String {
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();
     if std::env::var_os("LOADLINE_WRITE_CALIBRATION").is_some() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/calibration.md");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/calibration.md");
         std::fs::write(file, verdicts.page()).unwrap();
     }
     let (all, disturbed) = (Tally::of(&verdicts.cases), Tally::of(&verdicts.disturbed));

@@ -2,7 +2,7 @@
 //!
 //! Each world is solved by simulation of its threads, locks, queues and CPUs, because a worker that waits for a lock on a shared CPU has
 //! no closed form. Where there is one, the simulation agrees with mean value analysis (`agrees.rs`). The same simulation plays the
-//! experiment. `docs/calibration.md` compares the verdicts with the truth.
+//! experiment. `docs/reference/calibration.md` compares the verdicts with the truth.
 
 mod agrees;
 mod calibration;
