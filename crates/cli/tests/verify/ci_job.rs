@@ -1,4 +1,4 @@
-//! The CI job of docs/ci.md, run as a CI runner does: the step's own line in a shell, with a file for the summary. Only
+//! The CI job of docs/how-to/ci.md, run as a CI runner does: the step's own line in a shell, with a file for the summary. Only
 //! ports and budget are changed.
 
 #![allow(clippy::unwrap_used)]
@@ -10,7 +10,7 @@ use testkit::{alone, free_port};
 
 /// Returns the command of the job's last step.
 fn step() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/ci.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mut steps = page.lines().filter_map(|line| line.trim().strip_prefix("- run: "));
     steps.next_back().unwrap().to_owned()

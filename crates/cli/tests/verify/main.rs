@@ -25,6 +25,7 @@ mod large_runs;
 mod live_view;
 mod memcached;
 mod mixes;
+mod pages;
 mod repeats;
 mod replays;
 mod s_clients;

@@ -1,0 +1,75 @@
+//! Runs the commands in the tutorial and in the pages about jobs, as a reader does. A block is run if its first command starts a
+//! reference server, because its further commands need nothing else. Ports are free ones, and times are shorter.
+
+use std::path::Path;
+use std::process::Command;
+
+use testkit::free_port;
+
+/// Folders of docs/ with pages whose commands a reader copies.
+const FOLDERS: &[&str] = &["tutorial", "how-to"];
+/// Ports of the servers in the pages.
+const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
+/// Times in the pages, and those of the test.
+const SHORTER: &[(&str, &str)] =
+    &[("--budget 20s", "--budget 8s"), ("--duration 10s", "--duration 1s"), ("/20s", "/2s")];
+
+/// Returns the commands of each block of a page that starts a reference server.
+fn sessions(page: &str) -> Vec<Vec<String>> {
+    let blocks = page.split("\n\n").map(|block| {
+        let commands = block.lines().filter_map(|line| line.strip_prefix("    $ "));
+        commands.map(String::from).collect::<Vec<_>>()
+    });
+    blocks.filter(|commands| commands.first().is_some_and(|first| first.starts_with("loadline serve"))).collect()
+}
+
+/// Returns a script of these commands. It waits for a server that it starts, and ends with the status of a command that is wrong.
+fn script(commands: &[String]) -> String {
+    let mut script = String::from("trap 'kill $(jobs -p)' EXIT\n");
+    for command in commands {
+        script.push_str(&match command.split_once("127.0.0.1:").filter(|_| command.starts_with("loadline serve")) {
+            Some((_, rest)) => {
+                let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                format!("{command}\nuntil (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
+            }
+            // Status 1 and 3 are answers: a regression, a limit that does not hold, or an undecided comparison.
+            None => format!("{command}\nstatus=$?; case $status in 0|1|3) ;; *) exit $status;; esac\n"),
+        });
+    }
+    let script = SHORTER.iter().fold(script, |script, (page, test)| script.replace(page, test));
+    PORTS.fold(script, |script, port| script.replace(&port.to_string(), &free_port().to_string()))
+}
+
+/// Runs a script in an empty folder. Returns its error output if it failed.
+fn run(script: &str) -> Result<(), String> {
+    let dir = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash").args(["-c", script]).current_dir(dir.path()).env("PATH", path).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("{}\n{said}\n{script}", output.status)) }
+}
+
+#[test]
+fn the_commands_of_the_pages_run() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut ran = 0;
+    for folder in FOLDERS {
+        for page in docs.join(folder).read_dir().unwrap() {
+            let page = page.unwrap().path();
+            for commands in sessions(&std::fs::read_to_string(&page).unwrap()) {
+                run(&script(&commands)).unwrap_or_else(|why| panic!("{}: {why}", page.display()));
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran >= 5, "only {ran} blocks were found");
+}
+
+#[test]
+fn a_wrong_command_of_a_page_is_found() {
+    let page =
+        "    $ loadline serve --listen 127.0.0.1:19381 &\n    $ loadline load http://127.0.0.1:19381/ --nosuch 1\n";
+    let found = sessions(page);
+    assert!(run(&script(&found[0])).unwrap_err().contains("--nosuch"));
+}
