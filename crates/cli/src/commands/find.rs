@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Find the capacity in users, at most N; each has a connection and pauses for --think after each answer
     #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
     users: Option<u32>,
-    /// Test the verdict by an experiment, in a quarter of the budget: busy threads of low priority slow server and
+    /// Test the verdict by an experiment, in 30 % of the budget: busy threads of low priority slow server and
     /// generator in turn
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
     prove: Proving,
