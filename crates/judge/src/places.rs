@@ -2,7 +2,7 @@
 //! master, threads of one name, connections to an upstream. A matching count identifies the workers. A count far above
 //! the number shows that the workers wait for an upstream.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use run::{Counted, InstanceFilter};
 
@@ -120,14 +120,14 @@ fn pid(name: &str) -> &str {
 fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
     let all = all(view);
     let parents: HashMap<String, f64> = view.instances("process.parent").into_iter().collect();
-    let mut groups: Vec<((u32, f64, &str), f64)> = Vec::new();
+    let mut groups: BTreeMap<(u32, String, &str), f64> = BTreeMap::new();
     for task in view.processes_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
         let Some(parent) = parents.get(&task.name) else { continue };
         let Some((name, depth)) = all.get(pid(&task.name)).filter(|(name, _)| *name == task.name) else { continue };
-        add(&mut groups, (*depth, *parent, program(name)), 1.0);
+        *groups.entry((*depth, parent.to_string(), program(name))).or_default() += 1.0;
     }
-    let of = |((depth, parent, name), count): ((u32, f64, &str), f64)| {
-        let (master, _) = all.get(parent.to_string().as_str())?;
+    let of = |((depth, parent, name), count): ((u32, String, &str), f64)| {
+        let (master, _) = all.get(parent.as_str())?;
         // A program that another one started is no worker of it.
         (program(master) == name)
             .then(|| (depth, Counted { what: CHILDREN.into(), count, of: name.into(), peer: String::new() }))
@@ -138,13 +138,13 @@ fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
 /// Counts, per program and name, the threads that used CPU time; not the first thread, which often only accepts.
 fn threads(view: &View<'_>) -> Vec<(u32, Counted)> {
     let all = all(view);
-    let mut groups: Vec<((u32, &str, String), f64)> = Vec::new();
+    let mut groups: BTreeMap<(u32, &str, String), f64> = BTreeMap::new();
     for task in view.threads_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
         let parts = task.name.rsplit_once('/').and_then(|(of, tid)| Some((of.rsplit_once(':')?, tid)));
         let Some(((name, pid), _)) = parts.filter(|((_, pid), tid)| pid != tid) else { continue };
         let Some((process, depth)) = all.get(pid) else { continue };
         let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_#:. ".contains(c));
-        add(&mut groups, (*depth, program(process), name.to_string()), 1.0);
+        *groups.entry((*depth, program(process), name.to_string())).or_default() += 1.0;
     }
     let of = |((depth, process, name), count): ((u32, &str, String), f64)| {
         let of = if process == name || name.is_empty() { process.into() } else { format!("{name} of {process}") };
@@ -156,13 +156,6 @@ fn threads(view: &View<'_>) -> Vec<(u32, Counted)> {
 /// Returns a filter of the processes of the server and of its upstreams.
 fn filter<'a>(view: &View<'a>) -> InstanceFilter<'a> {
     InstanceFilter::new(view.side.processes.iter().chain(view.side.behind.iter().flat_map(|b| &b.processes)))
-}
-
-fn add<K: PartialEq>(groups: &mut Vec<(K, f64)>, key: K, count: f64) {
-    match groups.iter_mut().find(|(one, _)| *one == key) {
-        Some((_, all)) => *all += count,
-        None => groups.push((key, count)),
-    }
 }
 
 /// Counts the connections to each upstream, where all are in use.

@@ -24,7 +24,8 @@ fn the_path_with_five_times_the_cpu_time_costs_most() {
     let run = json(binary!(), &["find", &url, "--requests", &file, "--budget", "16s", "--prove", "off"]);
     let (classes, costs) = (&run["findings"]["classes"], &run["findings"]["class_costs"]);
     let windows = run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == "classes");
-    assert_eq!(windows.count(), 9, "three rounds of the mix as it is and of more of each class");
+    let windows = windows.count();
+    assert!([6, 9].contains(&windows), "two or three rounds of the mix as it is and of more of each class: {windows}");
     assert_eq!(costs["dearest"], 1, "{classes:#}\n{costs:#}");
     let us = |at: usize, what: &str| num(&classes[at]["server_cpu"][what]);
     assert!(us(0, "us") > 0.0 && us(1, "us") > us(0, "us"), "{classes:#}");

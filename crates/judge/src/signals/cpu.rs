@@ -14,10 +14,19 @@ use crate::thresholds::{
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
 
-/// Makes a signal of a busy share. Nobody could have used CPU time that a hypervisor took.
+/// Makes a signal of a busy share.
 pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
-    let stolen = view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN);
-    Signal::new(name, share / (1.0 - stolen), (FULL_MIDDLE, FULL_WIDTH))
+    full_of(name, given(view), share)
+}
+
+/// Returns the share of the time that a hypervisor gave to the CPUs. Nobody could have used the rest.
+fn given(view: &View<'_>) -> f64 {
+    1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
+}
+
+/// Makes a signal of a busy share of the time, of which the CPUs had the share `given`.
+fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
+    Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
 /// Returns what the load levels say about any full device, as log odds.
@@ -162,15 +171,15 @@ impl<'a> ServerCpu<'a> {
     /// use them, so its wait counts as far as they are.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
-        let free = 1.0 - self.filled();
+        let (free, given) = (1.0 - self.filled(), given(&self.view));
         let of = |task: &Task| {
             let ran = interrupts.ran(task);
-            let wants = full(
+            let wants = full_of(
                 "time that the server's busiest thread ran or waited for a CPU",
-                &self.view,
+                given,
                 ran + task.wait.unwrap_or(0.0),
             );
-            let ran = full("time that the server's busiest thread ran", &self.view, ran);
+            let ran = full_of("time that the server's busiest thread ran", given, ran);
             let mostly = chance((ran.value - MOSTLY_RUNS) / FULL_WIDTH);
             let (runs, wanted) = (chance(ran.log_odds() + self.shift), chance(wants.log_odds() + self.shift));
             let chance = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const MARK: &str = "LOADLINE_SERVER_OF";
 /// Time that a server has to end after SIGTERM, before SIGKILL.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum number of looks for processes.
+const MAX_ROUNDS: usize = 10;
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Marks all processes that `command` starts as those of this agent.
@@ -23,7 +25,13 @@ pub(super) fn mark(command: &mut Command) {
 
 /// Ends the processes of servers whose agents no longer exist. Returns a sentence if there were any.
 pub(super) fn end() -> Option<String> {
-    let left = left();
+    // A server may start processes while it is being ended.
+    let said: Vec<String> = (0..MAX_ROUNDS).map_while(|_| end_those(left())).collect();
+    said.into_iter().next()
+}
+
+/// Ends some processes. Returns a sentence if there were any.
+fn end_those(left: Vec<Process>) -> Option<String> {
     if left.is_empty() {
         return None;
     }

@@ -16,6 +16,8 @@ const WINDOW_SHARE: f64 = 0.6;
 /// Shortest turn as a share of a planned one (chosen). With more time per turn lost to starting agents, the turns would no
 /// longer measure for most of their time.
 const MIN_SHORTENED: f64 = 0.5;
+/// Minimum number of rounds: with one, a slow phase of the machine would be taken for the cost of a kind.
+const MIN_ROUNDS: usize = 2;
 /// Number of connections: enough to keep a server busy, and too few to measure mainly the wait in a queue.
 const CONNECTIONS: u32 = 4;
 
@@ -31,6 +33,13 @@ pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
+/// Returns the possible length of each of some turns as a share of the planned length. All are shortened alike if each
+/// takes more time besides its window than its share has.
+fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
+    let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
+    (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)
+}
+
 /// Conducts windows of several kinds in turns, within about this many seconds. `subject` names the cost that they
 /// reveal, and `window` returns the load of a kind in a turn.
 pub(crate) fn conduct(
@@ -40,14 +49,19 @@ pub(crate) fn conduct(
     kinds: usize,
     window: impl Fn(usize, usize) -> (LoadPlan, Point),
 ) -> Result<(), LabError> {
-    let turns = ROUNDS * kinds;
-    let each_s = seconds / turns.max(1) as f64;
-    let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
+    if seconds <= 0.0 || conductor.stopped() {
+        return Ok(());
+    }
+    let each_s = seconds / (ROUNDS * kinds).max(1) as f64;
+    let fits = |rounds: &usize| shortened(conductor, each_s, rounds * kinds) >= MIN_SHORTENED;
+    let Some(rounds) = (MIN_ROUNDS..=ROUNDS).rev().find(fits) else {
+        conductor.note(format!("what {subject} is not known: the search left too little time for it (--budget)"));
+        return Ok(());
+    };
+    let (turns, connections) = (rounds * kinds, CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1)));
     for turn in 0..turns {
-        // Turns are shortened alike if each takes more time besides its window than its share has.
-        let room_s = conductor.left_s() / (turns - turn) as f64 - conductor.overhead_s();
-        let shortened = (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0);
-        if seconds <= 0.0 || conductor.stopped() || shortened < MIN_SHORTENED {
+        let shortened = shortened(conductor, each_s, turns - turn);
+        if conductor.stopped() || shortened < MIN_SHORTENED {
             return Ok(());
         }
         let (load, point) = window(back_and_forth(turn, kinds), turn);
