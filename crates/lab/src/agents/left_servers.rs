@@ -4,6 +4,7 @@
 //! Every process that the command starts inherits a mark in its environment, whatever its parent or session is. The
 //! mark names the agent, so a server is ended only if its agent no longer exists.
 
+use std::io::ErrorKind;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -65,8 +66,12 @@ impl Process {
         Some(Self { pid, started_ticks: probe::started_ticks(pid)? })
     }
 
+    /// Returns true if the process still runs. One that ended may wait for its parent to take its status, without a
+    /// program.
     fn exists(&self) -> bool {
-        probe::started_ticks(self.pid) == Some(self.started_ticks)
+        let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
+        let has_ended = program.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        probe::started_ticks(self.pid) == Some(self.started_ticks) && !has_ended
     }
 }
 
