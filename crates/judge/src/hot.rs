@@ -11,18 +11,14 @@ const MAX_FUNCTIONS: usize = 10;
 
 /// Returns the hottest functions of the run.
 pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
-    stacks(run).map(hot).unwrap_or_default()
+    run.sampled_stacks().as_ref().map(hot).unwrap_or_default()
 }
 
 /// Returns the first function if it has much of the CPU time, beyond the error of sampling, and a name of its own.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
-    let (first, samples) = (functions.first()?, stacks(run)?.cpu_samples as f64);
+    let (first, samples) = (functions.first()?, run.sampled_stacks()?.cpu_samples as f64);
     let error = stats::NORMAL_95 * (first.share * (1.0 - first.share) / samples.max(1.0)).sqrt();
     (first.share - error >= HOT_SHARE && !is_module(&first.function)).then_some(first)
-}
-
-fn stacks(run: &Run) -> Option<&StackProfile> {
-    run.sampled_waits()?.stacks.as_ref()
 }
 
 /// Returns the functions by the share of their own code, the largest first.

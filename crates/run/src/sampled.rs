@@ -1,16 +1,16 @@
-//! The sampled threads of a run: one trial of it tells most.
+//! The sampled threads of a run: one trial tells most of waiting, and one of running code.
 
-use crate::{DatabaseProfile, Run, Trial, WaitProfile};
+use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose samples tell most: many rounds, and more than one request in flight, so that requests wait
-    /// inside. Twice the rounds tell more than twice the requests.
+    /// Returns the trial whose samples tell most of what requests wait for: many rounds, and many requests in flight, so
+    /// that some wait inside. The error of a mean shrinks with the square root of the rounds.
     pub fn sampled_trial(&self) -> Option<usize> {
         let requests = |trial: &Trial| {
             let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);
             let of_databases = trial.databases.iter().map(|database| database.samples).max();
             let rounds = of_threads.filter(|rounds| *rounds > 0).or(of_databases)? as f64;
-            (rounds > 0.0).then(|| (rounds * trial.rates.concurrency.max(1.0).ln(), rounds))
+            (rounds > 0.0).then(|| (rounds.sqrt() * trial.rates.concurrency.max(1.0).ln(), rounds))
         };
         let samples = self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, requests(trial)?)));
         samples.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
@@ -24,6 +24,27 @@ impl Run {
         match self.sampled_trial() {
             Some(at) => of(self.trials.get(at)?),
             None => self.trials.iter().rev().find_map(of),
+        }
+    }
+
+    /// Returns the trial with most samples of running code.
+    pub fn cpu_sampled_trial(&self) -> Option<usize> {
+        let samples = |trial: &Trial| trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref().map(|s| s.cpu_samples);
+        let all = self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, samples(trial)?)));
+        all.max_by_key(|(_, samples)| *samples).map(|(at, _)| at)
+    }
+
+    /// Returns the stacks of running code from the trial with most samples of it, and those of waiting threads from the
+    /// trial of [`Run::sampled_waits`].
+    pub fn sampled_stacks(&self) -> Option<StackProfile> {
+        let of = |trial: &Trial| trial.server.as_ref()?.waits.as_ref()?.stacks.clone();
+        let running = self.cpu_sampled_trial().and_then(|at| of(self.trials.get(at)?));
+        let waiting = self.sampled_waits().and_then(|waits| waits.stacks.clone());
+        match (running, waiting) {
+            (Some(running), waiting) => {
+                Some(StackProfile { waiting: waiting.map(|stacks| stacks.waiting).unwrap_or_default(), ..running })
+            }
+            (None, waiting) => waiting,
         }
     }
 

@@ -365,8 +365,8 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
 
 /// Drops the sampled threads of all trials but the one that the findings are about, since they take much room.
 fn drop_other_profiles(run: &mut Run) {
-    let kept = run.sampled_trial();
-    let others = run.trials.iter_mut().enumerate().filter(|(at, _)| Some(*at) != kept);
+    let kept = [run.sampled_trial(), run.cpu_sampled_trial()];
+    let others = run.trials.iter_mut().enumerate().filter(|(at, _)| !kept.contains(&Some(*at)));
     for (_, trial) in others {
         trial.databases.clear();
         trial.server.iter_mut().for_each(|server| server.waits = None);

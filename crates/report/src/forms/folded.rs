@@ -6,7 +6,7 @@ use run::{Run, StackSum};
 use crate::{Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
-    let profile = crate::pages::stacks(run).ok_or(ReportError::NoStacks)?;
+    let profile = run.sampled_stacks().ok_or(ReportError::NoStacks)?;
     Ok(lines("cpu", &profile.cpu) + &lines("waiting", &profile.waiting))
 }
 

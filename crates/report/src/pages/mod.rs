@@ -46,7 +46,7 @@ mod warned;
 
 pub(crate) use answer::so_far;
 pub(crate) use databases::blocks as database_blocks;
-pub(crate) use stacks::{blocks as stack_blocks, profile as stacks};
+pub(crate) use stacks::blocks as stack_blocks;
 pub(crate) use waits::blocks as wait_blocks;
 
 pub use times::short_time;

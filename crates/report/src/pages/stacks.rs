@@ -11,17 +11,12 @@ const ROWS: usize = 12;
 const BRIEF_ROWS: usize = 5;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(profile) = profile(run) else { return Vec::new() };
-    let blocks = blocks(profile, &run.findings.hot);
+    let Some(profile) = run.sampled_stacks() else { return Vec::new() };
+    let blocks = blocks(&profile, &run.findings.hot);
     if blocks.is_empty() {
         return Vec::new();
     }
     vec![Section::new("stacks", "Functions of the server", Weight::Full, blocks)]
-}
-
-/// Returns the stacks of the sampled threads.
-pub(crate) fn profile(run: &Run) -> Option<&StackProfile> {
-    run.sampled_waits()?.stacks.as_ref()
 }
 
 /// Returns the table and the flame graphs of the stacks.
