@@ -9,6 +9,7 @@ pub mod fieller;
 pub mod fit;
 pub mod moments;
 pub mod number;
+pub mod pairwise;
 pub mod posterior;
 pub mod queueing;
 pub mod shares;
