@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 mod arbitrary;
+pub mod arena;
 mod argument;
 mod capacity;
 mod chain;

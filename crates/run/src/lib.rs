@@ -4,6 +4,7 @@
 //! Everything after a [`Run`] is a pure function of it, so newer code can judge and render an old run. Other programs
 //! depend on the shape of `run.json`: `loadline schema` prints it, [`FORMAT`] is its version.
 
+mod arena;
 mod bounded;
 mod figure;
 mod findings;
@@ -19,6 +20,15 @@ mod trial;
 mod visible;
 mod wire;
 
+pub use arena::plan::{
+    AnswerCheck, ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources, MAX_ARENA_ENTRIES, MAX_ARENA_PROFILES,
+};
+pub use arena::refusal::{ArenaRefusal, ArenaRefusalKind};
+pub use arena::result::{ArenaCapacity, ArenaCell, ArenaNoise, ArenaProfileResult, ArenaResult};
+pub use arena::state::{
+    ARENA_FORMAT, ArenaAnswer, ArenaBuild, ArenaPlace, ArenaSearch, ArenaState, ArenaTurn, MAX_ARENA_ROUNDS,
+    MAX_ARENA_TURNS,
+};
 pub use findings::Findings;
 pub use findings::bottleneck::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,

@@ -1,0 +1,59 @@
+//! Figures of a cell over its turns, with 95 % intervals.
+
+use run::{ArenaNoise, ArenaPlace, ArenaState, ArenaTurn, Estimate};
+use stats::pairwise::PairDifference;
+use stats::student::t95;
+use stats::two_means::Trimmed;
+
+use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
+
+/// Returns the turns of a cell that count.
+pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
+    state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
+}
+
+/// Returns the logarithm of the CPU time per request in each round; NaN where a turn is missing.
+pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) -> Vec<f64> {
+    let rounds = state.turns.iter().map(|turn| turn.round as usize + 1).max().unwrap_or(0);
+    let mut values = vec![f64::NAN; rounds];
+    for turn in turns(state, place, twin) {
+        if let Some((cpu, value)) = turn.cpu_us.zip(values.get_mut(turn.round as usize)) {
+            *value = cpu.ln();
+        }
+    }
+    values
+}
+
+/// Returns the mean of a figure over the turns of a cell on the scale of logarithms, with its interval.
+pub(super) fn estimate(
+    state: &ArenaState,
+    place: ArenaPlace,
+    figure: impl Fn(&ArenaTurn) -> Option<f64>,
+) -> Option<Estimate> {
+    let lns: Vec<f64> =
+        turns(state, place, false).filter_map(figure).map(f64::ln).filter(|ln| ln.is_finite()).collect();
+    let Trimmed { mean, left, squares } = Trimmed::of(&lns);
+    let half = t95(left - 1.0) * (squares / (left - 1.0) / left).sqrt();
+    // Values without scatter, such as rounded ones, have an interval without width.
+    let half = if lns.len() < 2 { f64::NAN } else { half };
+    let end = |ln: f64| if ln.is_finite() { ln.exp() } else { f64::NAN };
+    (!lns.is_empty()).then(|| Estimate { value: mean.exp(), low: end(mean - half), high: end(mean + half) })
+}
+
+/// Compares both starts of the server that shows the noise of a load.
+pub(super) fn noise(state: &ArenaState, profile: usize) -> Option<ArenaNoise> {
+    let place = state.turns.iter().find(|turn| turn.twin && turn.place.profile == profile)?.place;
+    let [first, second] = [false, true].map(|twin| cpu_by_round(state, place, twin));
+    let apart = PairDifference::of(&first, &second, FEWEST_WINDOWS);
+    let ratio = apart.map(|apart| {
+        let half = apart.half(COMPARE_LEVEL);
+        Estimate { value: apart.mean.exp(), low: (apart.mean - half).exp(), high: (apart.mean + half).exp() }
+    });
+    Some(ArenaNoise {
+        profile: state.plan.profiles.get(profile)?.name.clone(),
+        entry: state.plan.entries.get(place.entry)?.name.clone(),
+        ratio,
+        tied: apart.is_none_or(|apart| apart.chance() > COMPARE_LEVEL),
+        pairs: apart.map_or(0, |apart| apart.rounds as u32),
+    })
+}

@@ -1,0 +1,82 @@
+//! Many servers under the same loads: which of them get a rank, and which cannot be told apart.
+//!
+//! Servers are compared by their CPU time per request at one common rate per load, in rounds of turns. A group has all
+//! servers that cannot be told apart (`stats::pairwise`). A cell whose search or turns were bounded by something else
+//! than the server gets no group.
+
+mod answers;
+mod figures;
+mod ranking;
+mod rate;
+mod search;
+mod turn;
+
+use run::{ArenaNoise, ArenaProfileResult, ArenaResult, ArenaState};
+
+pub use answers::wrong_answer;
+pub use rate::{common_rate, takes_turns};
+pub use search::searched;
+pub use turn::measured;
+
+/// Returns the result of a comparison so far.
+pub fn result(state: &ArenaState) -> ArenaResult {
+    let mut result = ArenaResult {
+        format: state.format.clone(),
+        file: state.file.clone(),
+        started: state.started.clone(),
+        seed: state.seed,
+        budget_s: state.budget_s,
+        used_s: state.used_s,
+        interrupted: !state.done,
+        notes: state.notes.clone(),
+        ..ArenaResult::default()
+    };
+    for profile in 0..state.plan.profiles.len() {
+        let cells = ranking::cells(state, profile);
+        let noise = figures::noise(state, profile);
+        result.notes.extend(noise.as_ref().and_then(warning));
+        result.profiles.push(profile_result(state, profile, cells.iter().filter_map(|cell| cell.group).max()));
+        result.cells.extend(cells);
+        result.noise.extend(noise);
+    }
+    result
+}
+
+fn profile_result(state: &ArenaState, profile: usize, groups: Option<u32>) -> ArenaProfileResult {
+    let plan = &state.plan.profiles[profile];
+    let turns = || state.turns.iter().filter(|turn| turn.place.profile == profile);
+    ArenaProfileResult {
+        profile: plan.name.clone(),
+        load: words(plan),
+        common_rate: turns().next().map(|turn| turn.rate),
+        rounds: turns().map(|turn| turn.round + 1).max().unwrap_or(0),
+        groups: groups.unwrap_or(0),
+    }
+}
+
+/// Describes a load in words.
+fn words(plan: &run::ArenaProfile) -> String {
+    let what = plan.requests.as_ref().map_or_else(|| plan.path.clone(), |file| format!("the requests of {file}"));
+    let scheme = if plan.https { "https" } else { "http" };
+    let version = if plan.http2 { ", HTTP/2" } else { "" };
+    let connections = match (plan.new_connections, plan.pipeline) {
+        (true, _) => "a new connection per request".into(),
+        (false, 1) => format!("up to {} connections", plan.connections),
+        (false, n) => format!("up to {} connections with {n} requests in flight each", plan.connections),
+    };
+    format!("{scheme} {what}{version}, {connections}")
+}
+
+/// Warns if two starts of one server were told apart.
+fn warning(noise: &ArenaNoise) -> Option<String> {
+    let ratio = noise.ratio.filter(|_| !noise.tied)?;
+    Some(format!(
+        "two starts of {} under {} differ by {:.1} % in CPU time per request: do not trust smaller differences here",
+        noise.entry,
+        noise.profile,
+        100.0 * (ratio.value - 1.0).abs()
+    ))
+}
+
+#[cfg(test)]
+mod tests;

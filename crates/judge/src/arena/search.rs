@@ -1,0 +1,132 @@
+//! Conclusions from the capacity search of one server.
+
+use run::{ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, Failure, IncidentKind, Run, TrialKind};
+
+/// Verdicts that name the generator.
+const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "client-connects"];
+/// Verdicts that name the network.
+const MEDIUM: [&str; 2] = ["network-medium", "network-loss"];
+/// Verdict of a server that refuses on purpose.
+const REFUSES: &str = "server-rate-limit";
+
+/// Returns capacity, verdict and the reason against a rank from the run of a search.
+pub fn searched(run: &Run) -> ArenaSearch {
+    let found = run.findings.capacity.as_ref().filter(|capacity| capacity.held);
+    let capacity = found.map(|capacity| ArenaCapacity {
+        rate: capacity.rate,
+        low: capacity.low.unwrap_or(f64::NAN),
+        high: capacity.high.unwrap_or(f64::NAN),
+    });
+    let bottleneck = Some(run.findings.bottleneck.id.clone());
+    ArenaSearch { capacity, bottleneck, refused: refused(run), ..ArenaSearch::default() }
+}
+
+fn refused(run: &Run) -> Option<ArenaRefusal> {
+    let (kind, text) = ended(run).or_else(|| stalled(run)).or_else(|| errors(run)).or_else(|| bounded(run))?;
+    Some(ArenaRefusal { kind, text })
+}
+
+fn ended(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+    if run.findings.failure != Some(Failure::Died) {
+        return None;
+    }
+    let incident = run.ended_by().map(|(_, incident)| incident);
+    let by_generator =
+        incident.is_some_and(|i| matches!(i.kind, IncidentKind::GeneratorStopped | IncidentKind::GeneratorEnded));
+    let kind = if by_generator { ArenaRefusalKind::Stall } else { ArenaRefusalKind::Failed };
+    Some((kind, incident.map_or("the search broke off".into(), |incident| incident.text.clone())))
+}
+
+/// Returns the silence of a server while it was not overloaded on purpose.
+fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+    let searched = run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Search));
+    let mut incidents = searched.flat_map(|trial| &trial.incidents);
+    let silence = incidents.find(|incident| incident.kind == IncidentKind::Silence)?;
+    Some((ArenaRefusalKind::Stall, silence.text.clone()))
+}
+
+fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+    let sentence = || run.findings.bottleneck.sentence.clone();
+    let text = match run.findings.capacity.as_ref() {
+        _ if run.findings.bottleneck.id == REFUSES => sentence(),
+        None => "no request completed".into(),
+        Some(capacity) if !capacity.held => {
+            let why = capacity.failed_why.as_ref().map_or(String::new(), |why| format!(": {why}"));
+            format!("no rate that was tried held {}{why}", capacity.objective)
+        }
+        Some(_) => return None,
+    };
+    Some((ArenaRefusalKind::Errors, text))
+}
+
+/// Returns the limit besides the server, which makes the capacity a lower bound.
+fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+    let (capacity, verdict) = (run.findings.capacity.as_ref()?, &run.findings.bottleneck);
+    let sentence = |otherwise: &str| {
+        if verdict.sentence.is_empty() { otherwise.to_owned() } else { verdict.sentence.clone() }
+    };
+    let generator = |text: String| Some((ArenaRefusalKind::Generator, text));
+    match verdict.id.as_str() {
+        id if GENERATOR.contains(&id) => generator(sentence("the generator was the limit")),
+        id if MEDIUM.contains(&id) => Some((ArenaRefusalKind::Medium, sentence("the network was the limit"))),
+        _ if run.findings.trust.generator_limited => generator("the generator was at its own limit".into()),
+        _ if capacity.own_limit.is_some() => {
+            generator("the connections of the load were the limit: raise connections".into())
+        }
+        _ if capacity.at_least => {
+            generator("throughput still grew at the most connections: raise connections or the budget".into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Bottleneck, Capacity, Incident, Trial};
+
+    fn run_of(bottleneck: &str, capacity: Capacity) -> Run {
+        let mut run = Run::default();
+        run.findings.capacity = Some(capacity);
+        run.findings.bottleneck = Bottleneck { id: bottleneck.into(), ..Bottleneck::default() };
+        run
+    }
+
+    fn held() -> Capacity {
+        Capacity { rate: 1000.0, held: true, low: Some(950.0), high: Some(1050.0), ..Capacity::default() }
+    }
+
+    #[test]
+    fn what_was_bounded_by_something_else_than_the_server_gets_no_rank() {
+        let kind = |run: &Run| searched(run).refused.map(|refused| refused.kind);
+        assert_eq!(kind(&run_of("server-cpu", held())), None);
+        assert_eq!(kind(&run_of("unknown", held())), None);
+        for id in GENERATOR {
+            assert_eq!(kind(&run_of(id, held())), Some(ArenaRefusalKind::Generator), "{id}");
+        }
+        for id in MEDIUM {
+            assert_eq!(kind(&run_of(id, held())), Some(ArenaRefusalKind::Medium), "{id}");
+        }
+        assert_eq!(kind(&run_of(REFUSES, held())), Some(ArenaRefusalKind::Errors));
+        let at_least = Capacity { at_least: true, ..held() };
+        assert_eq!(kind(&run_of("not-saturated", at_least)), Some(ArenaRefusalKind::Generator));
+        let failed = run_of("unknown", Capacity { held: false, ..held() });
+        assert_eq!((kind(&failed), searched(&failed).capacity), (Some(ArenaRefusalKind::Errors), None));
+        let mut limited = run_of("server-cpu", held());
+        limited.findings.trust.generator_limited = true;
+        assert_eq!(kind(&limited), Some(ArenaRefusalKind::Generator));
+        let mut silent = run_of("server-cpu", held());
+        let incident = Incident { kind: IncidentKind::Silence, begin_s: 0.0, end_s: None, text: "silent".into() };
+        silent.trials = vec![Trial { kind: TrialKind::Search, incidents: vec![incident], ..Trial::default() }];
+        assert_eq!(kind(&silent), Some(ArenaRefusalKind::Stall));
+        silent.trials[0].kind = TrialKind::Overload;
+        assert_eq!(kind(&silent), None, "an overloaded server may be silent");
+    }
+
+    #[test]
+    fn every_named_verdict_exists() {
+        for id in GENERATOR.iter().chain(&MEDIUM).chain([&REFUSES]) {
+            assert!(run::bottleneck(id).is_some(), "{id}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Servers, loads and resources of a comparison, as in the user's TOML file.
+
+use serde::{Deserialize, Serialize};
+
+/// Maximum number of servers in a comparison.
+pub const MAX_ARENA_ENTRIES: usize = 64;
+/// Maximum number of loads in a comparison.
+pub const MAX_ARENA_PROFILES: usize = 16;
+
+/// Servers to compare, and the loads for them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArenaPlan {
+    /// Servers.
+    #[serde(rename = "entry", deserialize_with = "crate::bounded::list::<{ MAX_ARENA_ENTRIES }, _, _>")]
+    pub entries: Vec<ArenaEntry>,
+    /// Loads. Each server gets each load.
+    #[serde(rename = "profile", deserialize_with = "crate::bounded::list::<{ MAX_ARENA_PROFILES }, _, _>")]
+    pub profiles: Vec<ArenaProfile>,
+    /// Resources that each server gets.
+    pub resources: ArenaResources,
+}
+
+/// A server: a command, a container image, or a URL where it already runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArenaEntry {
+    /// Name in the results.
+    pub name: String,
+    /// Shell command that starts the server in the folder of the file; with an image, the words after the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Port on which the server listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Port for profiles with `https`; absent if it is `port`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_port: Option<u16>,
+    /// Container image that podman or docker starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// URL of a server that already runs, without a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Shell command that builds the server in the folder of the file, before anything is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+}
+
+impl ArenaEntry {
+    /// Returns the URL of the server for a path.
+    pub fn target(&self, https: bool, path: &str) -> String {
+        match &self.url {
+            Some(url) => format!("{}{path}", url.trim_end_matches('/')),
+            None => {
+                let port = if https { self.tls_port.or(self.port) } else { self.port };
+                let scheme = if https { "https" } else { "http" };
+                format!("{scheme}://127.0.0.1:{}{path}", port.unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// A load that each server gets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArenaProfile {
+    /// Name in the results.
+    pub name: String,
+    /// Path and query of the request.
+    pub path: String,
+    /// File with a set of requests, instead of `path`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<String>,
+    /// Maximum number of connections of the capacity search.
+    pub connections: u32,
+    /// True for one connection per request.
+    pub new_connections: bool,
+    /// Requests in flight per connection.
+    pub pipeline: u32,
+    /// True for TLS. The certificate of a server that the file starts is not verified.
+    pub https: bool,
+    /// True for HTTP/2.
+    pub http2: bool,
+    /// Common rate at which CPU time, memory and response times are compared, requests per second. Absent: half of
+    /// the smallest capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Warm-up of each turn, seconds. A server with a just-in-time compiler may need more.
+    pub warm_up_s: f64,
+    /// Parts of the answer that must equal those of the first server.
+    pub check: AnswerCheck,
+    /// Required status; absent for that of the first server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect_status: Option<u16>,
+    /// Required length of the body in bytes; absent for that of the first server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect_bytes: Option<u64>,
+    /// Text that must be in the first 200 characters of the body. The body then need not equal that of the first
+    /// server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect_text: Option<String>,
+}
+
+impl Default for ArenaProfile {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            path: "/".into(),
+            requests: None,
+            connections: 256,
+            new_connections: false,
+            pipeline: 1,
+            https: false,
+            http2: false,
+            rate: None,
+            warm_up_s: 0.5,
+            check: AnswerCheck::default(),
+            expect_status: None,
+            expect_bytes: None,
+            expect_text: None,
+        }
+    }
+}
+
+/// Parts of an answer that are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnswerCheck {
+    /// Status only.
+    Status,
+    /// Status and length of the body.
+    Length,
+    /// Status, length and beginning of the body.
+    #[default]
+    Text,
+}
+
+/// Resources that each server gets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArenaResources {
+    /// CPUs that a server may use; empty for all.
+    #[serde(deserialize_with = "crate::bounded::list::<4096, _, _>")]
+    pub cpus: Vec<u32>,
+    /// CPU time per second of a server, in CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<f64>,
+    /// Memory of a server, such as `512MiB`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+}

@@ -1,0 +1,44 @@
+//! Reasons why a server gets no rank under a load.
+
+use serde::{Deserialize, Serialize};
+
+/// Reason why a cell gets no rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArenaRefusal {
+    /// Kind of the reason.
+    pub kind: ArenaRefusalKind,
+    /// The reason in one sentence.
+    pub text: String,
+}
+
+/// Kinds of reasons why a cell gets no rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArenaRefusalKind {
+    /// The server was not built, did not start, or ended.
+    #[default]
+    Failed,
+    /// An answer differs from that of the first server, or from the stated expectation.
+    WrongAnswer,
+    /// The generator, or the number of its connections, was the limit.
+    Generator,
+    /// The network was the limit.
+    Medium,
+    /// The server or the machine stood still.
+    Stall,
+    /// Requests failed, or no rate held the objective.
+    Errors,
+    /// The server cannot hold the common rate of the load.
+    TooSlow,
+    /// The server's CPU time is not known.
+    NoCounters,
+    /// The budget or the user ended the comparison before this cell was measured.
+    NotMeasured,
+}
+
+impl ArenaRefusalKind {
+    /// Returns true if the server still carries a known rate, so that its turns are measured and shown without a rank.
+    pub const fn is_lower_bound(self) -> bool {
+        matches!(self, Self::Generator | Self::Medium)
+    }
+}

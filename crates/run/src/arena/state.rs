@@ -1,0 +1,137 @@
+//! Everything measured so far in a comparison of many servers. It is stored after each step, so that an interrupted
+//! comparison can go on. The result is a pure function of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::ArenaPlan;
+use super::refusal::ArenaRefusal;
+use super::result::ArenaCapacity;
+
+/// Name and version of the format of `arena.json`.
+pub const ARENA_FORMAT: &str = "loadline-arena/1";
+/// Maximum number of rounds of turns.
+pub const MAX_ARENA_ROUNDS: u32 = 1000;
+/// Maximum number of turns that a stored comparison may have.
+pub const MAX_ARENA_TURNS: usize = 1_000_000;
+
+/// State of a comparison of many servers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArenaState {
+    /// [`ARENA_FORMAT`].
+    pub format: String,
+    /// Version of the program that wrote the file.
+    pub version: String,
+    /// Start of the first part, RFC 3339 in UTC.
+    pub started: String,
+    /// Path of the user's file.
+    pub file: String,
+    /// Contents of the user's file.
+    pub plan: ArenaPlan,
+    /// Seed of the order of the turns and of all loads.
+    pub seed: u64,
+    /// Time for all measurements, seconds; builds have their own.
+    pub budget_s: f64,
+    /// Measuring time used so far, seconds.
+    pub used_s: f64,
+    /// Sentences about what weakens the comparison.
+    pub notes: Vec<String>,
+    /// Builds by index of the server; a missing server is not built yet.
+    pub builds: Vec<ArenaBuild>,
+    /// Results of the capacity searches, in the order in which they ended.
+    pub searches: Vec<ArenaSearch>,
+    /// Results of the turns at the common rates, in the order in which they ended.
+    #[serde(deserialize_with = "crate::bounded::list::<{ MAX_ARENA_TURNS }, _, _>")]
+    pub turns: Vec<ArenaTurn>,
+    /// True once nothing is left to do.
+    pub done: bool,
+}
+
+impl ArenaState {
+    /// Returns the search of a server under a load, if it has ended.
+    pub fn search(&self, cell: ArenaPlace) -> Option<&ArenaSearch> {
+        self.searches.iter().find(|search| search.place == cell)
+    }
+
+    /// Returns the places of all cells, servers of one load together.
+    pub fn places(&self) -> Vec<ArenaPlace> {
+        let entries = self.plan.entries.len();
+        let of_profile = |profile| (0..entries).map(move |entry| ArenaPlace { entry, profile });
+        (0..self.plan.profiles.len()).flat_map(of_profile).collect()
+    }
+}
+
+/// A server under a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ArenaPlace {
+    /// Index of the server in the user's file.
+    pub entry: usize,
+    /// Index of the load in the user's file.
+    pub profile: usize,
+}
+
+/// Build of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArenaBuild {
+    /// Index of the server.
+    pub entry: usize,
+    /// Reason of a failure, with the last output of the build.
+    pub failed: Option<String>,
+}
+
+/// First answer of a server to a load's request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArenaAnswer {
+    /// Status code.
+    pub status: u16,
+    /// Length of the body, bytes; absent if it is not known.
+    pub body_bytes: Option<u64>,
+    /// First 200 characters of the body; empty if they are not known.
+    pub text: String,
+}
+
+/// Result of a capacity search for one cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArenaSearch {
+    /// Server and load.
+    pub place: ArenaPlace,
+    /// First answer; absent if none came.
+    pub answer: Option<ArenaAnswer>,
+    /// Capacity; absent if no rate held the objective.
+    pub capacity: Option<ArenaCapacity>,
+    /// One id of [`crate::BOTTLENECKS`].
+    pub bottleneck: Option<String>,
+    /// Reason why the cell gets no rank.
+    pub refused: Option<ArenaRefusal>,
+    /// Folder of the search's own run, relative to that of the comparison.
+    pub run: Option<String>,
+    /// Time from the command until the server was ready, seconds.
+    pub start_s: f64,
+}
+
+/// One turn of a server at the common rate of a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArenaTurn {
+    /// Server and load.
+    pub place: ArenaPlace,
+    /// True for the second start of the first server, which shows the noise.
+    pub twin: bool,
+    /// Number of the round, from 0.
+    pub round: u32,
+    /// Offered rate, requests per second.
+    pub rate: f64,
+    /// CPU time of the server per request, microseconds.
+    pub cpu_us: Option<f64>,
+    /// Resident memory of the server, bytes.
+    pub rss_bytes: Option<f64>,
+    /// Resident memory with shared pages divided among their users, bytes.
+    pub pss_bytes: Option<f64>,
+    /// Median response time, microseconds.
+    pub p50_us: Option<f64>,
+    /// 99th percentile of the response time, microseconds.
+    pub p99_us: Option<f64>,
+    /// Reason why the turn does not count.
+    pub refused: Option<ArenaRefusal>,
+}
