@@ -9,7 +9,6 @@ mod kept;
 mod live;
 mod metrics;
 mod output;
-mod own_server;
 mod screen;
 mod tables;
 mod terms;

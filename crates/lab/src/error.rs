@@ -36,6 +36,14 @@ pub enum LabError {
         /// Time that it had, and the probable cause.
         why: String,
     },
+    /// A command of the user did not become a server.
+    #[error("{command:?} {why}")]
+    CommandServer {
+        /// The command, without secrets.
+        command: String,
+        /// What happened, and the server's last output.
+        why: String,
+    },
     /// An agent was killed before it was ready. Its task is not the cause.
     #[error("the agent {name:?} ended before it was ready: {why}")]
     Killed {

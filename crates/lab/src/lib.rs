@@ -2,6 +2,7 @@
 //! levers. Crate `judge` interprets the results, and crate `report` prints them.
 
 pub mod agents;
+pub mod arena;
 mod error;
 mod hosts;
 pub mod levers;
@@ -17,6 +18,6 @@ pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
 pub use search::{InTurns, find, in_turns, user_search};
 pub use trial::{
-    BudgetClock, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, TargetSetup, Watch, cold, load, merged,
-    own_program, resolve, start_server, start_servers, target, watch_server,
+    BudgetClock, CommandServer, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, ServerCommand, TargetSetup, Watch,
+    cold, load, merged, own_program, resolve, start_server, start_servers, target, watch_server,
 };

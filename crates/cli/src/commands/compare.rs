@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use judge::Pairing;
+use lab::{CommandServer, ServerCommand};
 use run::{Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
 use crate::args::{HostArgs, TlsArgs, protocol_of, read_variables, units};
-use crate::own_server::OwnServer;
 use crate::{Exit, output};
 
 /// Directory of named baselines.
@@ -271,23 +271,24 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
 }
 
 /// Adds the exit status and the last output of a command to the death of its server.
-fn with_last_words(mut comparison: Comparison, servers: &[Option<OwnServer>; 2]) -> Comparison {
+fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {
-        let ended = servers[usize::from(death.new)].as_ref().and_then(OwnServer::ended);
+        let ended = servers[usize::from(death.new)].as_ref().and_then(CommandServer::ended);
         death.text.extend(ended.map(|ended| format!("; its command ended ({ended})")));
     }
     comparison
 }
 
 /// Starts the servers that the flags name. Dropping the result ends them.
-fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<OwnServer>; 2]> {
+fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
     if commands.iter().all(|command| command.is_some()) {
         ensure!(at(&plans[0])? != at(&plans[1])?, "both servers are at {}: give each its own port", at(&plans[0])?);
     }
-    let start = |side: usize| -> anyhow::Result<Option<OwnServer>> {
-        commands[side].as_ref().map(|command| OwnServer::start(command, &at(&plans[side])?)).transpose()
+    let start = |side: usize| -> anyhow::Result<Option<CommandServer>> {
+        let Some(command) = commands[side] else { return Ok(None) };
+        Ok(Some(CommandServer::start(&ServerCommand::new(command), &at(&plans[side])?, &|| false)?))
     };
     Ok([start(0)?, start(1)?])
 }

@@ -87,8 +87,9 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
             inside_watch::watch(spec, &commands);
             Ok(())
         }
-        AgentSpec::Command { shell, guarded } => {
+        AgentSpec::Command { shell, guarded, cpus } => {
             stop_on_signals(heartbeat);
+            confine(&cpus)?;
             let run = if guarded { inside_command::run } else { inside_command::guard };
             run(&shell, &commands, &|| ready(Vec::new()))
         }

@@ -33,7 +33,7 @@ const MAX_OUTPUT_BYTES: usize = 400;
 pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     sys::orphans::adopt().map_err(|e| not_started(&e.into()))?;
     let mut inner = AgentGroup::default();
-    let spec = AgentSpec::Command { shell: shell.into(), guarded: true };
+    let spec = AgentSpec::Command { shell: shell.into(), guarded: true, cpus: Vec::new() };
     let said = |error: LabError| match error {
         LabError::Agent { why, .. } => why,
         error => error.to_string(),

@@ -68,6 +68,7 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
         said: exchange.said.take().map(scrub),
         redirect,
         body,
+        body_bytes: exchange.answer.body_bytes(exchange.answer_bytes),
         answered,
         handshakes: exchange.handshakes,
     })

@@ -52,16 +52,66 @@ impl Answer {
         redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
     }
 
+    /// Returns the length of an HTTP/1.1 body, given the bytes of the whole answer. `None` if the answer has another form,
+    /// or is a long one in chunks.
+    pub(super) fn body_bytes(&self, answer_bytes: u64) -> Option<u64> {
+        let (head, body) = self.halves();
+        if !head.starts_with(b"HTTP/1.") || !head.ends_with(b"\r\n\r\n") {
+            return None;
+        }
+        if is_chunked(head) {
+            let whole = self.0.len() as u64 == answer_bytes;
+            return whole.then(|| chunks_bytes(body)).flatten();
+        }
+        answer_bytes.checked_sub(head.len() as u64)
+    }
+
     /// Returns the beginning of the body. The length that begins a chunked body is left out.
     pub(super) fn body(&self) -> String {
         let (head, body) = self.halves();
-        let chunked = String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked");
-        let line = body.iter().position(|b| *b == b'\n').filter(|_| chunked).map_or(0, |at| at + 1);
+        let line = body.iter().position(|b| *b == b'\n').filter(|_| is_chunked(head)).map_or(0, |at| at + 1);
         printable(&body[line..], MAX_BODY_BYTES)
+    }
+}
+
+fn is_chunked(head: &[u8]) -> bool {
+    String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked")
+}
+
+/// Returns the sum of the lengths of all chunks of a body (RFC 9112, section 7.1).
+fn chunks_bytes(mut body: &[u8]) -> Option<u64> {
+    let mut sum = 0;
+    loop {
+        let end = body.windows(2).position(|w| w == b"\r\n")?;
+        let size = std::str::from_utf8(&body[..end]).ok()?;
+        let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
+        if size == 0 {
+            return Some(sum);
+        }
+        sum += size as u64;
+        body = body.get(end.checked_add(size)?.checked_add(4)?..)?;
     }
 }
 
 /// Returns the beginning of untrusted bytes in one line, with dots for unprintable characters.
 fn printable(bytes: &[u8], most: usize) -> String {
     run::visible(String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).trim()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_body_does_not_count_its_frame() {
+        let of = |text: &str| Answer(text.as_bytes().to_vec()).body_bytes(text.len() as u64);
+        assert_eq!(of("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), Some(5));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(of(&format!("{chunked}3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n")), Some(5));
+        for broken in ["", "zz\r\n", "5\r\nhe", "ffffffffffffffff\r\n"] {
+            assert_eq!(of(&format!("{chunked}{broken}")), None, "{broken:?}");
+        }
+        assert_eq!(of("+PONG\r\n\r\n"), None);
+        assert_eq!(Answer(chunked.as_bytes().to_vec()).body_bytes(1 << 20), None);
+    }
 }

@@ -6,6 +6,7 @@ mod budget_clock;
 pub mod cold;
 mod collected_parts;
 mod command_line;
+mod command_server;
 mod conduct;
 mod lab;
 mod load_once;
@@ -26,6 +27,7 @@ mod watch;
 mod watch_server;
 
 pub use budget_clock::BudgetClock;
+pub use command_server::{CommandServer, ServerCommand};
 pub use conduct::Load;
 pub use lab::{Lab, own_program};
 pub use load_once::load;

@@ -52,6 +52,9 @@ pub enum AgentSpec {
         /// parent is killed, this one ends them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
+        /// CPUs that the processes may use; empty for all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cpus: Vec<u32>,
     },
     /// Ask the server something by one connection or one request.
     Ask {

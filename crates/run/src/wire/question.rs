@@ -64,6 +64,9 @@ pub struct TestResponse {
     pub redirect: Option<String>,
     /// First bytes of the body, with unprintable ones escaped.
     pub body: String,
+    /// Length of the body in bytes; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
     /// True if a response came; some protocols have none by design.
     pub answered: bool,
     /// Number of handshakes before the response.

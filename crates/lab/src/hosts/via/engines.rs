@@ -13,11 +13,14 @@ pub struct Engine {
     /// True if each host first gets a master connection (ssh's ControlMaster). Starting an agent over one takes a tenth
     /// of the time, and servers refuse many new connections at once.
     pub masters: bool,
+    /// Words that start a container called `{host}` on this machine's network, before its options and its image; empty
+    /// for an engine without images.
+    pub starts: &'static [&'static str],
     /// Meaning of a host for this engine, in one line.
     pub help: &'static str,
 }
 
-const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: false, help: "" };
+const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: false, starts: &[], help: "" };
 
 /// All engines.
 pub const ENGINES: &[Engine] = &[
@@ -27,6 +30,7 @@ pub const ENGINES: &[Engine] = &[
         prefix: &["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"],
         joins: true,
         masters: true,
+        starts: &[],
         help: "a name or USER@NAME that ssh reaches without a prompt, with the keys of its configuration",
     },
     Engine {
@@ -46,12 +50,14 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         name: "podman",
         prefix: &["podman", "exec", "-i", "{host}"],
+        starts: &["podman", "run", "--rm", "--network=host", "--name={host}"],
         help: "a running container; one without a shell needs --agent-path",
         ..BASE
     },
     Engine {
         name: "docker",
         prefix: &["docker", "exec", "-i", "{host}"],
+        starts: &["docker", "run", "--rm", "--network=host", "--name={host}"],
         help: "a running container; one without a shell needs --agent-path",
         ..BASE
     },

@@ -1,0 +1,196 @@
+//! Steps of a comparison of many servers: builds, searches, and rounds of turns. A resumed comparison does what its state
+//! lacks.
+
+use judge::arena::{common_rate, takes_turns, wrong_answer};
+use run::{ArenaBuild, ArenaPlace, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn};
+
+use super::conductor::{ArenaConductor, TurnPlan};
+use super::times;
+use crate::LabError;
+
+/// Number of turns after which a server with none that counts gets no more (chosen): the budget serves the others.
+const MAX_REFUSED_TURNS: usize = 3;
+
+/// Does everything that the state lacks, until the budget ends or the user stops.
+pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Result<(), LabError> {
+    if state.done {
+        return Ok(());
+    }
+    let before_s = state.used_s;
+    let mut steps = Steps { state, conductor, before_s };
+    steps.builds()?;
+    steps.searches()?;
+    steps.rounds()?;
+    steps.state.done = !steps.conductor.stopped();
+    steps.save()
+}
+
+struct Steps<'a> {
+    state: &'a mut ArenaState,
+    conductor: &'a mut dyn ArenaConductor,
+    /// Time used by earlier parts, seconds.
+    before_s: f64,
+}
+
+/// A server in the rounds of a load; the twin is another start of the first one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Member {
+    place: ArenaPlace,
+    twin: bool,
+}
+
+impl Steps<'_> {
+    fn used_s(&self) -> f64 {
+        self.before_s + self.conductor.elapsed_s()
+    }
+
+    fn left_s(&self) -> f64 {
+        self.state.budget_s - self.used_s()
+    }
+
+    fn save(&mut self) -> Result<(), LabError> {
+        self.state.used_s = self.used_s();
+        self.conductor.save(self.state)
+    }
+
+    fn name(&self, place: ArenaPlace) -> String {
+        let (entry, profile) = (&self.state.plan.entries[place.entry], &self.state.plan.profiles[place.profile]);
+        format!("{}, {}", entry.name, profile.name)
+    }
+
+    fn builds(&mut self) -> Result<(), LabError> {
+        for entry in 0..self.state.plan.entries.len() {
+            if self.state.builds.iter().any(|build| build.entry == entry) {
+                continue;
+            }
+            let failed = self.conductor.build(entry).err();
+            if self.conductor.stopped() {
+                return Ok(());
+            }
+            self.state.builds.push(ArenaBuild { entry, failed });
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    fn is_built(&self, entry: usize) -> bool {
+        self.state.builds.iter().any(|build| build.entry == entry && build.failed.is_none())
+    }
+
+    fn searches(&mut self) -> Result<(), LabError> {
+        let places: Vec<ArenaPlace> = self.state.places();
+        let open = |state: &ArenaState, place: ArenaPlace| state.search(place).is_none();
+        for (at, place) in places.iter().copied().enumerate() {
+            if self.conductor.stopped() {
+                return Ok(());
+            }
+            if !self.is_built(place.entry) || !open(self.state, place) {
+                continue;
+            }
+            let left = places[at..].iter().filter(|p| self.is_built(p.entry) && open(self.state, **p)).count();
+            let budget_s = times::search_s(self.state.budget_s, self.used_s(), left, self.start_s());
+            let found = self.search(place, budget_s);
+            if self.conductor.stopped() {
+                return Ok(());
+            }
+            let said = format!("{}: {}", self.name(place), words(&found));
+            self.state.searches.push(found);
+            self.save()?;
+            self.conductor.progress(&said, self.left_s());
+        }
+        Ok(())
+    }
+
+    fn search(&mut self, place: ArenaPlace, budget_s: f64) -> ArenaSearch {
+        let of_profile = |search: &&ArenaSearch| search.place.profile == place.profile;
+        let accepted = |search: &&ArenaSearch| {
+            search.refused.as_ref().is_none_or(|refused| refused.kind != ArenaRefusalKind::WrongAnswer)
+        };
+        let mut known = self.state.searches.iter().filter(of_profile).filter(accepted);
+        let first = known.find_map(|search| Some((search.place.entry, search.answer.clone()?)));
+        let first = first.map(|(entry, answer)| (self.state.plan.entries[entry].name.clone(), answer));
+        let profile = self.state.plan.profiles[place.profile].clone();
+        let found = self.conductor.search(place, budget_s, &|answer| {
+            wrong_answer(&profile, first.as_ref().map(|(name, answer)| (name.as_str(), answer)), answer)
+        });
+        ArenaSearch { place, ..found }
+    }
+
+    /// Returns the mean time that servers take to start, seconds.
+    fn start_s(&self) -> f64 {
+        judge::average(&self.state.searches.iter().map(|search| search.start_s).collect::<Vec<_>>())
+    }
+
+    /// Returns the mean warm-up of turns, seconds.
+    fn warm_up_s(&self, members: &[Member]) -> f64 {
+        let of = |member: &Member| self.state.plan.profiles[member.place.profile].warm_up_s;
+        judge::average(&members.iter().map(of).collect::<Vec<_>>())
+    }
+
+    fn rounds(&mut self) -> Result<(), LabError> {
+        let first = self.state.turns.iter().map(|turn| turn.round + 1).max().unwrap_or(0);
+        let members = self.members();
+        let (start_s, warm_up_s) = (self.start_s(), self.warm_up_s(&members));
+        let window_s = times::window_s(self.left_s(), members.len(), start_s, warm_up_s);
+        let mut last_s = members.len() as f64 * times::turn_s(window_s, start_s, warm_up_s);
+        for round in first.. {
+            let members = self.members();
+            if members.is_empty() || self.conductor.stopped() || !times::fits(self.left_s(), round, last_s) {
+                break;
+            }
+            let began_s = self.used_s();
+            for at in times::order(self.state.seed, round, members.len()) {
+                if self.conductor.stopped() {
+                    return Ok(());
+                }
+                self.turn(members[at], round, window_s);
+            }
+            last_s = self.used_s() - began_s;
+            self.save()?;
+            self.conductor.progress(&format!("round {} of turns at the common rates", round + 1), self.left_s());
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, member: Member, round: u32, window_s: f64) {
+        let Some(rate) = common_rate(self.state, member.place.profile) else { return };
+        let seed = self.state.seed.wrapping_add(u64::from(round));
+        let turn = self.conductor.turn(member.place, TurnPlan { rate, window_s, seed });
+        if !self.conductor.stopped() {
+            self.state.turns.push(ArenaTurn { place: member.place, twin: member.twin, round, rate, ..turn });
+        }
+    }
+
+    /// Returns who takes turns. The first of each load takes two per round.
+    fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        for profile in 0..self.state.plan.profiles.len() {
+            let places = (0..self.state.plan.entries.len()).map(|entry| ArenaPlace { entry, profile });
+            let places: Vec<ArenaPlace> =
+                places.filter(|place| takes_turns(self.state, *place) && !self.is_spoiled(*place)).collect();
+            members.extend(places.iter().map(|place| Member { place: *place, twin: false }));
+            let twin = self.state.turns.iter().find(|turn| turn.twin && turn.place.profile == profile);
+            let twin = twin.map(|turn| turn.place).filter(|place| places.contains(place)).or(places.first().copied());
+            members.extend(twin.map(|place| Member { place, twin: true }));
+        }
+        members
+    }
+
+    /// Returns true if a server had several turns and none counts.
+    fn is_spoiled(&self, place: ArenaPlace) -> bool {
+        let own = || self.state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
+        own().count() >= MAX_REFUSED_TURNS && own().all(|turn| turn.refused.is_some())
+    }
+}
+
+/// Describes the result of a search in a few words.
+fn words(found: &ArenaSearch) -> String {
+    let capacity = found.capacity.map(|capacity| run::number::prose::whole_rate(capacity.rate));
+    let capacity = capacity.map(|rate| format!("capacity {rate}"));
+    let verdict = found.bottleneck.clone().filter(|_| capacity.is_some());
+    let refused = found.refused.as_ref().map(|refused| format!("no rank: {}", refused.text));
+    capacity.into_iter().chain(verdict).chain(refused).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

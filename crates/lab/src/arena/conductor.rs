@@ -1,0 +1,46 @@
+//! Interface between a comparison of many servers and what it does with them.
+
+use run::{ArenaAnswer, ArenaPlace, ArenaRefusal, ArenaSearch, ArenaState, ArenaTurn};
+
+use crate::LabError;
+
+/// Builds, searches and takes turns. The implementations are real servers, and simulated ones in tests.
+pub trait ArenaConductor {
+    /// Returns the measuring time since this part of the comparison began, without builds, seconds.
+    fn elapsed_s(&self) -> f64;
+
+    /// Returns true if the user wants to stop. The last result is then incomplete.
+    fn stopped(&self) -> bool;
+
+    /// Tells the user what was done, and about how many seconds are left.
+    fn progress(&mut self, sentence: &str, left_s: f64);
+
+    /// Builds a server; the error has its last output.
+    fn build(&mut self, entry: usize) -> Result<(), String>;
+
+    /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks its first answer
+    /// before any load.
+    fn search(
+        &mut self,
+        place: ArenaPlace,
+        budget_s: f64,
+        refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
+    ) -> ArenaSearch;
+
+    /// Measures a server at a rate.
+    fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn;
+
+    /// Stores the state.
+    fn save(&mut self, state: &ArenaState) -> Result<(), LabError>;
+}
+
+/// Load of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TurnPlan {
+    /// Requests per second.
+    pub rate: f64,
+    /// Length of the window, seconds.
+    pub window_s: f64,
+    /// Seed of the load.
+    pub seed: u64,
+}

@@ -1,0 +1,112 @@
+//! Servers in containers that an installed engine starts from images.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::control_group::Limits;
+use super::quote::quoted;
+use crate::via::{ENGINES, Engine};
+
+/// Maximum time in which an engine reports its state.
+const INFO_TIMEOUT: Duration = Duration::from_secs(20);
+/// Interval between checks of the engine.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Returns the first engine that works here and starts containers from images.
+pub(super) fn usable_engine() -> Result<&'static Engine, String> {
+    let engines = || ENGINES.iter().filter(|engine| !engine.starts.is_empty());
+    engines().find(|engine| works(engine)).ok_or_else(|| {
+        let names: Vec<&str> = engines().map(|engine| engine.name).collect();
+        format!(
+            "an image needs {}, and none of them works here: install one, see what `{} info` says, or give a command",
+            names.join(" or "),
+            names.first().copied().unwrap_or_default()
+        )
+    })
+}
+
+/// Returns true if the engine reports its state, which docker does only if its daemon runs.
+fn works(engine: &Engine) -> bool {
+    let mut info = Command::new(engine.name);
+    let info = info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = info.spawn() else { return false };
+    let deadline = Instant::now() + INFO_TIMEOUT;
+    while Instant::now() < deadline {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => std::thread::sleep(INTERVAL),
+            Err(_) => return false,
+        }
+    }
+    // A hanging engine is not usable, and its end tells nothing more.
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+/// A container of a turn. Dropping this value removes it, if it is still there.
+pub(super) struct Container {
+    engine: &'static Engine,
+    name: String,
+}
+
+impl Container {
+    /// Returns a container that is not started yet.
+    pub(super) fn new(engine: &'static Engine, entry: &str) -> Self {
+        Self { engine, name: format!("loadline-arena-{}-{entry}", std::process::id()) }
+    }
+
+    /// Returns the shell command that starts it. `words` follow the image.
+    pub(super) fn command(&self, image: &str, words: &str, port: u16, limits: Limits, cpus: &[u32]) -> String {
+        let start = self.engine.starts.iter().map(|word| quoted(&word.replace("{host}", &self.name)));
+        let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+        let options = [
+            Some(format!("--env=PORT={port}")),
+            (!cpus.is_empty()).then(|| format!("--cpuset-cpus={}", cpus.join(","))),
+            limits.quota.map(|quota| format!("--cpus={quota}")),
+            limits.memory_bytes.map(|bytes| format!("--memory={bytes}")),
+        ];
+        let parts: Vec<String> = start.chain(options.into_iter().flatten()).collect();
+        format!("exec {} {} {words}", parts.join(" "), quoted(image))
+    }
+
+    /// Returns the shell command that fetches an image.
+    pub(super) fn pull(engine: &Engine, image: &str) -> String {
+        format!("{} pull {}", engine.name, quoted(image))
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let mut remove = Command::new(self.engine.name);
+        // It has usually removed itself.
+        let _ = remove
+            .args(["rm", "--force", &self.name])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_starts_with_its_limits() {
+        let engine = ENGINES.iter().find(|engine| engine.name == "podman").unwrap();
+        let limits = Limits { quota: Some(0.5), memory_bytes: Some(1024) };
+        let container = Container::new(engine, "nginx");
+        let command = container.command("nginx:1", "nginx -g x", 80, limits, &[1, 2]);
+        let name = format!("loadline-arena-{}-nginx", std::process::id());
+        assert_eq!(
+            command,
+            format!(
+                "exec 'podman' 'run' '--rm' '--network=host' '--name={name}' --env=PORT=80 --cpuset-cpus=1,2 --cpus=0.5 \
+                 --memory=1024 'nginx:1' nginx -g x"
+            )
+        );
+        std::mem::forget(container);
+    }
+}

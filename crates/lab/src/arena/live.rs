@@ -1,0 +1,271 @@
+//! A comparison of real servers.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use judge::arena::{measured, searched};
+use run::{
+    ArenaAnswer, ArenaEntry, ArenaPlace, ArenaPlan, ArenaRefusal, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn,
+    Arrival, Intensity, Plan, Run, visible,
+};
+
+use super::build::build;
+use super::conductor::{ArenaConductor, TurnPlan};
+use super::container::{Container, usable_engine};
+use super::control_group::{ControlGroup, Limits, remove_left};
+use super::first_answer::first_answer;
+use super::shell;
+use crate::via::Engine;
+use crate::{CommandServer, LabError, ServerCommand, Watch, find, load, own_program, resolve};
+
+/// Folder of the runs of all searches.
+const RUNS: &str = "runs";
+/// Maximum number of characters of a server's own words in a result.
+const MAX_WORDS_CHARS: usize = 600;
+
+/// Settings of a comparison of real servers.
+pub struct LiveArenaSetup<'a> {
+    /// Servers, loads and resources.
+    pub plan: &'a ArenaPlan,
+    /// Plan of a run under each load, without a target.
+    pub loads: Vec<Plan>,
+    /// Memory of a server, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Folder of the user's file, in which commands run.
+    pub folder: PathBuf,
+    /// Folder of the results.
+    pub dir: PathBuf,
+    /// Returns true if the user wants to stop.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Tells the user something, with the seconds left.
+    pub tell: &'a mut dyn FnMut(&str, f64),
+    /// Writes the report of a search into the folder of its run.
+    pub report: &'a dyn Fn(&Run, &Path),
+    /// Stores the state.
+    pub store: &'a dyn Fn(&ArenaState) -> Result<(), LabError>,
+}
+
+/// A comparison of real servers.
+pub struct LiveArena<'a> {
+    setup: LiveArenaSetup<'a>,
+    limits: Limits,
+    engine: Option<&'static Engine>,
+    /// True if servers get control groups of their own.
+    groups: bool,
+    program: PathBuf,
+    began: Instant,
+    /// Time of builds, seconds.
+    left_out_s: f64,
+}
+
+/// A started server. Its processes end before its control group.
+struct Started {
+    server: Option<CommandServer>,
+    _container: Option<Container>,
+    _group: Option<ControlGroup>,
+}
+
+impl<'a> LiveArena<'a> {
+    /// Checks what the comparison needs, before anything starts. Also returns notes for the user.
+    pub fn prepare(setup: LiveArenaSetup<'a>) -> Result<(Self, Vec<String>), LabError> {
+        let fail = |why: String| LabError::set_up("preparing the comparison", why);
+        remove_left();
+        let limits = Limits { quota: setup.plan.resources.quota, memory_bytes: setup.memory_bytes };
+        let with_image = setup.plan.entries.iter().any(|entry| entry.image.is_some());
+        let engine = with_image.then(usable_engine).transpose().map_err(fail)?;
+        let grouped = ControlGroup::make("test", limits);
+        let groups = grouped.is_ok();
+        let notes = match grouped {
+            Err(why) if limits.any() => {
+                return Err(fail(format!(
+                    "[resources] with quota or memory needs the right to make control groups: {why}; run as root, or leave \
+                     both out"
+                )));
+            }
+            Err(why) => vec![format!("servers run without control groups of their own: {why}")],
+            Ok(_) => Vec::new(),
+        };
+        std::fs::create_dir_all(setup.dir.join(RUNS))
+            .map_err(|e| fail(format!("creating {}: {e}", setup.dir.join(RUNS).display())))?;
+        let (program, began) = (own_program()?, Instant::now());
+        Ok((Self { setup, limits, engine, groups, program, began, left_out_s: 0.0 }, notes))
+    }
+
+    fn entry(&self, place: ArenaPlace) -> &'a ArenaEntry {
+        &self.setup.plan.entries[place.entry]
+    }
+
+    /// Returns the plan of a run of a server under a load.
+    fn run_plan(&self, place: ArenaPlace) -> Plan {
+        let mut plan = self.setup.loads[place.profile].clone();
+        let profile = &self.setup.plan.profiles[place.profile];
+        plan.target.url = self.entry(place).target(profile.https, &profile.path);
+        plan
+    }
+
+    /// Starts a server, unless it already runs.
+    fn start(&self, place: ArenaPlace, url: &str) -> Result<Started, LabError> {
+        let entry = self.entry(place);
+        if entry.url.is_some() {
+            return Ok(Started { server: None, _container: None, _group: None });
+        }
+        let addr = resolve(url, &self.setup.loads[place.profile].load.protocol)?.addr;
+        let port = addr.inet().map_or(0, |addr| addr.port());
+        let words = entry.command.as_deref().unwrap_or_default();
+        let (container, group, inner) = match entry.image.as_ref().zip(self.engine) {
+            Some((image, engine)) => {
+                let container = Container::new(engine, &entry.name);
+                let inner = container.command(image, words, port, self.limits, &self.setup.plan.resources.cpus);
+                (Some(container), None, inner)
+            }
+            None => {
+                let make = || {
+                    ControlGroup::make(&entry.name, self.limits)
+                        .map_err(|why| LabError::set_up("starting a server", why))
+                };
+                (None, self.groups.then(make).transpose()?, words.to_owned())
+            }
+        };
+        let command = ServerCommand {
+            shell: shell::command(&self.setup.folder, port, &self.program, group.as_ref(), &inner),
+            shown: run::hide_tokens_of_command(&inner),
+            cpus: if container.is_some() { Vec::new() } else { self.setup.plan.resources.cpus.clone() },
+        };
+        let server = CommandServer::start(&command, &addr, self.setup.stop)?;
+        Ok(Started { server: Some(server), _container: container, _group: group })
+    }
+
+    /// Measures a search that passed the check of its first answer.
+    fn searched(&self, place: ArenaPlace, plan: Plan, started: &Started) -> ArenaSearch {
+        let name = format!("{RUNS}/{}--{}", self.entry(place).name, self.setup.plan.profiles[place.profile].name);
+        let dir = self.setup.dir.join(&name);
+        match find(plan, Some(&dir), &mut Quiet(self.setup.stop)) {
+            Ok(run) => {
+                (self.setup.report)(&run, &dir);
+                let mut found = ArenaSearch { run: Some(name), ..searched(&run) };
+                found.refused.iter_mut().for_each(|refused| add_last_words(refused, started));
+                found
+            }
+            Err(error) => failed(&error.to_string()),
+        }
+    }
+}
+
+impl ArenaConductor for LiveArena<'_> {
+    fn elapsed_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64() - self.left_out_s
+    }
+
+    fn stopped(&self) -> bool {
+        (self.setup.stop)()
+    }
+
+    fn progress(&mut self, sentence: &str, left_s: f64) {
+        (self.setup.tell)(sentence, left_s);
+    }
+
+    fn build(&mut self, entry: usize) -> Result<(), String> {
+        let begin = Instant::now();
+        let plan: &ArenaPlan = self.setup.plan;
+        let entry = &plan.entries[entry];
+        let pull = entry.image.as_ref().zip(self.engine).map(|(image, engine)| Container::pull(engine, image));
+        let Some(command) = entry.build.clone().or(pull) else { return Ok(()) };
+        (self.setup.tell)(&format!("building {}", entry.name), f64::NAN);
+        let port = entry.port.unwrap_or_default();
+        let shell = shell::command(&self.setup.folder, port, &self.program, None, &command);
+        let built = build(&shell, &self.setup.dir.join(".built"), self.setup.stop);
+        self.left_out_s += begin.elapsed().as_secs_f64();
+        built.map_err(|why| bounded(&why))
+    }
+
+    fn search(
+        &mut self,
+        place: ArenaPlace,
+        budget_s: f64,
+        refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
+    ) -> ArenaSearch {
+        let begin = Instant::now();
+        let mut plan = self.run_plan(place);
+        plan.search.budget_s = budget_s;
+        let started = match self.start(place, &plan.target.url) {
+            Ok(started) => started,
+            Err(error) => return failed(&error.to_string()),
+        };
+        let answer = first_answer(&plan);
+        let start_s = begin.elapsed().as_secs_f64();
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => return failed(&why),
+        };
+        if let Some(refused) = refuse(&answer) {
+            return ArenaSearch { answer: Some(answer), refused: Some(refused), start_s, ..ArenaSearch::default() };
+        }
+        ArenaSearch { answer: Some(answer), start_s, ..self.searched(place, plan, &started) }
+    }
+
+    fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn {
+        let warm_up_s = self.setup.plan.profiles[place.profile].warm_up_s;
+        let plan = turn_plan(self.run_plan(place), turn, warm_up_s);
+        let started = match self.start(place, &plan.target.url) {
+            Ok(started) => started,
+            Err(error) => return ArenaTurn { refused: failed(&error.to_string()).refused, ..ArenaTurn::default() },
+        };
+        let loaded = load(plan, None, &mut Quiet(self.setup.stop));
+        let mut found = match &loaded {
+            Ok(Run { trials, findings, .. }) => {
+                trials.last().map(|trial| measured(trial, turn.rate, findings.limits.errors)).unwrap_or_default()
+            }
+            Err(error) => ArenaTurn { refused: failed(&error.to_string()).refused, ..ArenaTurn::default() },
+        };
+        found.refused.iter_mut().for_each(|refused| add_last_words(refused, &started));
+        found
+    }
+
+    fn save(&mut self, state: &ArenaState) -> Result<(), LabError> {
+        (self.setup.store)(state)
+    }
+}
+
+/// Returns the plan of a turn: an open loop with equal gaps, so that every server gets the same requests.
+fn turn_plan(mut plan: Plan, turn: TurnPlan, warm_up_s: f64) -> Plan {
+    let TurnPlan { rate, window_s, seed } = turn;
+    let (max_connections, pipeline) = (plan.search.max_connections, plan.load.intensity.pipeline());
+    plan.command = "load".into();
+    plan.load.intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline };
+    (plan.load.duration_s, plan.load.seed) = (window_s, seed);
+    // The whole warm-up: a server that has just started may seem steady before its caches and its compiler are.
+    (plan.load.warmup_s, plan.load.least_warmup_s) = (warm_up_s, warm_up_s);
+    plan.observe.at_rest_s = 0.0;
+    plan
+}
+
+/// Returns a search that gave no result.
+fn failed(why: &str) -> ArenaSearch {
+    let refused = ArenaRefusal { kind: ArenaRefusalKind::Failed, text: bounded(why) };
+    ArenaSearch { refused: Some(refused), ..ArenaSearch::default() }
+}
+
+/// Adds the exit status and the last output of a server that ended.
+fn add_last_words(refused: &mut ArenaRefusal, started: &Started) {
+    let ended = started.server.as_ref().and_then(CommandServer::ended);
+    refused.text.extend(ended.map(|how| format!("; its command ended ({how})")));
+    refused.text = bounded(&refused.text);
+}
+
+/// Returns a text of other programs, escaped and with a maximum length.
+fn bounded(text: &str) -> String {
+    let shown = visible(text);
+    match shown.char_indices().nth(MAX_WORDS_CHARS) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown.into_owned(),
+    }
+}
+
+/// Watch of one run within the comparison.
+struct Quiet<'a>(&'a dyn Fn() -> bool);
+
+impl Watch for Quiet<'_> {
+    fn stop(&self) -> bool {
+        (self.0)()
+    }
+}

@@ -1,0 +1,19 @@
+//! Comparison of many servers under the same loads. Each server is started alone, and its first answer is checked.
+//! First, a short search finds the capacity of each one. Turns at one common rate per load follow, in rounds of random
+//! balanced order. Each turn starts its server anew, so differences between two starts of one server count as noise.
+
+mod build;
+mod conduct;
+mod conductor;
+mod container;
+mod control_group;
+mod first_answer;
+mod live;
+mod quote;
+mod shell;
+mod times;
+
+pub use conduct::conduct;
+pub use conductor::{ArenaConductor, TurnPlan};
+pub use live::{LiveArena, LiveArenaSetup};
+pub use times::least_budget_s;

@@ -1,0 +1,6 @@
+//! Quoting for the shell.
+
+/// Quotes a text for the shell.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,107 @@
+//! Division of the budget among searches and turns, and the order of the turns. Pure.
+
+/// Share of the budget for the capacity searches (chosen): a search shows the bottleneck, and turns rank the servers.
+const SEARCH_SHARE: f64 = 0.5;
+/// Shortest search, seconds. `find` needs about two for a sweep and a few rates.
+const MIN_SEARCH_S: f64 = 3.0;
+/// Longest search, seconds: a longer one hardly changes the capacity.
+const MAX_SEARCH_S: f64 = 120.0;
+/// Fewest rounds that show a scatter, and the number of rounds that the turns are planned for: of twelve, eight values
+/// are left after trimming.
+const MIN_ROUNDS: f64 = 3.0;
+const PREFERRED_ROUNDS: f64 = 12.0;
+/// Maximum number of rounds: more would narrow the intervals too slowly.
+const MAX_ROUNDS: u32 = 40;
+/// Shortest and longest window of a turn, seconds.
+const WINDOW_S: (f64, f64) = (0.4, 3.0);
+/// Time of a turn besides start, warm-up and window, seconds: agents, drain, and the end of the server.
+const TURN_OVERHEAD_S: f64 = 0.6;
+/// Time of a search besides its own budget and the start, seconds.
+const SEARCH_OVERHEAD_S: f64 = 0.5;
+/// Expected time in which a server starts, seconds.
+const START_S: f64 = 0.2;
+
+/// Returns the shortest useful budget for this many servers, seconds, given the warm-up of each load.
+pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> f64 {
+    // The first server takes two turns per round.
+    let turns_s = |warm_up_s: f64| MIN_ROUNDS * (entries + 1) as f64 * turn_s(WINDOW_S.0, START_S, warm_up_s);
+    let search_s = entries as f64 * (MIN_SEARCH_S + SEARCH_OVERHEAD_S + START_S);
+    warm_ups_s.map(|warm_up_s| (search_s / SEARCH_SHARE).max(turns_s(warm_up_s) / (1.0 - SEARCH_SHARE))).sum()
+}
+
+/// Returns the budget of the next search, seconds, with `left` searches to do and `spent_s` spent on searches.
+pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, start_s: f64) -> f64 {
+    let each_s = (SEARCH_SHARE * budget_s - spent_s) / left.max(1) as f64;
+    (each_s - start_s - SEARCH_OVERHEAD_S).clamp(MIN_SEARCH_S, MAX_SEARCH_S)
+}
+
+/// Returns the window of a turn, seconds, with this time for all turns, and this many turns per round. Start and
+/// warm-up are means.
+pub(super) fn window_s(left_s: f64, turns: usize, start_s: f64, warm_up_s: f64) -> f64 {
+    let each_s = left_s / (PREFERRED_ROUNDS * turns.max(1) as f64);
+    (each_s - turn_s(0.0, start_s, warm_up_s)).clamp(WINDOW_S.0, WINDOW_S.1)
+}
+
+/// Returns the expected length of a turn, seconds.
+pub(super) fn turn_s(window_s: f64, start_s: f64, warm_up_s: f64) -> f64 {
+    start_s + warm_up_s + window_s + TURN_OVERHEAD_S
+}
+
+/// Returns true if another round fits, after `rounds` rounds of which the last took `last_s`.
+pub(super) fn fits(left_s: f64, rounds: u32, last_s: f64) -> bool {
+    rounds == 0 || rounds < MAX_ROUNDS && left_s >= last_s
+}
+
+/// Returns the order of a round: random, and every second round runs backwards through the order before, so that a
+/// steady drift of the machine affects all alike.
+pub(super) fn order(seed: u64, round: u32, count: usize) -> Vec<usize> {
+    let pair = u64::from(round / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut random = fastrand::Rng::with_seed(seed.wrapping_add(pair));
+    let mut order: Vec<usize> = (0..count).collect();
+    random.shuffle(&mut order);
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_random_and_balanced() {
+        for seed in 0..20 {
+            for pair in 0..10 {
+                let [first, second] = [order(seed, 2 * pair, 7), order(seed, 2 * pair + 1, 7)];
+                let back: Vec<usize> = second.into_iter().rev().collect();
+                assert_eq!(first, back);
+            }
+        }
+        let first: std::collections::BTreeSet<Vec<usize>> = (0..100).map(|seed| order(seed, 0, 7)).collect();
+        assert!(first.len() > 90 && order(1, 0, 7) != order(1, 2, 7));
+        assert_eq!(order(3, 4, 5), order(3, 4, 5));
+    }
+
+    #[test]
+    fn ten_entries_have_twelve_rounds_within_ten_minutes() {
+        let search = search_s(600.0, 0.0, 10, 0.2);
+        assert!((29.0..30.0).contains(&search), "{search}");
+        let window = window_s(300.0, 11, 0.2, 0.5);
+        let round = 11.0 * turn_s(window, 0.2, 0.5);
+        assert!((WINDOW_S.0..=WINDOW_S.1).contains(&window) && 12.0 * round <= 300.1, "{window} {round}");
+        assert!(fits(0.0, 0, f64::INFINITY) && fits(10.0, 3, 9.0) && !fits(8.0, 3, 9.0) && !fits(1e9, MAX_ROUNDS, 1.0));
+        assert_eq!(search_s(10.0, 100.0, 0, 0.0), MIN_SEARCH_S);
+    }
+
+    #[test]
+    fn the_shortest_budget_has_room_for_searches_and_three_rounds() {
+        for entries in [1, 2, 10] {
+            let least = least_budget_s(entries, [0.5, 2.0].into_iter());
+            let turns: f64 =
+                [0.5, 2.0].iter().map(|warm_up| 3.0 * (entries + 1) as f64 * turn_s(0.4, 0.2, *warm_up)).sum();
+            assert!(least >= 2.0 * turns && least / 2.0 >= 2.0 * entries as f64 * 3.7, "{least}");
+        }
+        assert!(least_budget_s(2, [0.5].into_iter()) < 32.0);
+    }
+}
