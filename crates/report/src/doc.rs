@@ -158,6 +158,8 @@ pub struct Table {
     /// Number of rows in the terminal, which only counts the other rows. 0 hides the table in the terminal, and `None`
     /// shows all rows.
     pub brief: Option<usize>,
+    /// True if a reader can sort the table by each column, in forms that can do so.
+    pub sortable: bool,
 }
 
 /// Column of a table.
@@ -181,6 +183,10 @@ pub struct Cell {
     pub tone: Tone,
     /// Details, for forms that can show them on demand.
     pub hint: String,
+    /// Page that a form with links opens, relative to this one; empty for none.
+    pub link: String,
+    /// Value by which a sortable table orders this cell; absent to order by the text.
+    pub sort: Option<f64>,
 }
 
 impl Section {
@@ -229,7 +235,7 @@ impl Cell {
 
     /// Creates a cell without a value, with the reason.
     pub fn absent(reason: impl Into<String>) -> Self {
-        Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into() }
+        Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into(), ..Self::default() }
     }
 
     /// Returns the cell with another tone.

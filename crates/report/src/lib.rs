@@ -6,6 +6,7 @@
 
 mod answer;
 mod answer_line;
+mod arena;
 mod comparison;
 mod doc;
 mod forms;
@@ -17,6 +18,7 @@ mod what_if;
 mod words;
 
 pub use answer_line::{AnswerLine, Warnings};
+pub use arena::render_arena;
 pub use comparison::{brief_comparison, render_comparison};
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};

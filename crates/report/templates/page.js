@@ -9,6 +9,24 @@
   addEventListener("hashchange", open);
   open();
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  // A click on a heading sorts its table; another click turns the order around.
+  for (const table of document.querySelectorAll("table.sort")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, at) => {
+      const key = (row) => Number.parseFloat(row.cells[at].dataset.sort ?? "Infinity");
+      const text = (row) => row.cells[at].textContent;
+      const sort = () => {
+        const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        const order = (a, b) => sign * (Math.sign(key(a) - key(b)) || text(a).localeCompare(text(b)));
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+        table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
+      };
+      head.tabIndex = 0;
+      head.addEventListener("click", sort);
+      head.addEventListener("keydown", (event) => event.key === "Enter" && sort());
+    });
+  }
   // The value that is nearest to the pointer stands in the corner of its chart: a point itself is small.
   for (const chart of document.querySelectorAll(".chart svg[role]")) {
     const points = [...chart.querySelectorAll("circle, rect")].filter((p) => p.querySelector("title"));

@@ -77,7 +77,7 @@ fn table(derived: &[Derived]) -> Table {
         columns: words.into_iter().chain(figures).chain(rest).collect(),
         rows: derived.iter().map(row).collect(),
         notes,
-        brief: None,
+        ..Table::default()
     }
 }
 

@@ -105,7 +105,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {
         None => Cell::absent("no request was made in the measured window"),
-        Some(share) => Cell { text: quantity(share, Unit::Share), tone: Tone::Plain, hint }.toned(match share {
+        Some(share) => Cell { text: quantity(share, Unit::Share), hint, ..Cell::default() }.toned(match share {
             s if s > 0.0 => Tone::Bad,
             _ => Tone::Plain,
         }),
@@ -124,7 +124,7 @@ fn of_device(busiest: Option<&Device>) -> Cell {
     match busiest {
         Some(d) => {
             let share = quantity(d.busy, Unit::Share);
-            Cell { text: format!("{} {share}", d.short()), tone: Tone::Plain, hint: d.name() }
+            Cell { text: format!("{} {share}", d.short()), hint: d.name(), ..Cell::default() }
         }
         None => Cell::absent("no device counter was recorded"),
     }
@@ -137,7 +137,7 @@ pub fn busiest_device(ranked: &[Device]) -> Option<String> {
 
 fn steady(trial: &Trial) -> Cell {
     let word = if trial.steady.steady { "yes" } else { "no" };
-    Cell { text: word.into(), tone: Tone::Plain, hint: trial.steady.reason.clone() }
+    Cell { text: word.into(), hint: trial.steady.reason.clone(), ..Cell::default() }
 }
 
 /// Describes a kind of failure.

@@ -1,0 +1,197 @@
+//! Comparison of many servers as a document: the best servers, and for each load a table and a chart.
+
+use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaResult, Estimate};
+
+use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
+use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
+
+/// Maximum number of servers of the best group that the title names.
+const MAX_NAMED: usize = 3;
+
+/// Renders a comparison of many servers: `text`, `markdown`, `html` or `json`.
+pub fn render_arena(form: &str, result: &ArenaResult, style: &Style) -> Result<String, ReportError> {
+    crate::answer::render(form, result, &document(result), style)
+}
+
+fn document(result: &ArenaResult) -> Doc {
+    let mut first: Vec<Block> = Vec::new();
+    if result.interrupted {
+        first.push(Note::block(Tone::Warn, "Interrupted: not everything was measured."));
+    }
+    first.extend(result.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
+    let mut sections = vec![Section::new("arena", "", Weight::First, first)];
+    sections.extend(result.profiles.iter().enumerate().map(|(at, profile)| section(result, at, profile)));
+    Doc { title: title(result), subtitle: subtitle(result), sections }
+}
+
+fn subtitle(result: &ArenaResult) -> String {
+    let used = quantity(result.used_s, Unit::Seconds);
+    format!("{} · {} · {used} of measuring · seed {}", result.file, result.started, result.seed)
+}
+
+/// Names the best servers of each load.
+fn title(result: &ArenaResult) -> String {
+    let each: Vec<String> = result.profiles.iter().filter_map(|profile| best(result, profile)).collect();
+    if each.is_empty() { "No server got a rank".into() } else { each.join("; ") }
+}
+
+fn best(result: &ArenaResult, profile: &ArenaProfileResult) -> Option<String> {
+    let best: Vec<&ArenaCell> = cells(result, profile).filter(|cell| cell.group == Some(1)).collect();
+    let cpu = best.first()?.cpu_us_per_request.map(|cpu| quantity(cpu.value, Unit::Micros))?;
+    let mut names: Vec<&str> = best.iter().take(MAX_NAMED).map(|cell| cell.entry.as_str()).collect();
+    let more = best.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!("{more} more") } else { String::new() };
+    names.extend(Some(more.as_str()).filter(|more| !more.is_empty()));
+    let shared = if names.len() > 1 { "share the first group" } else { "is best" };
+    Some(format!("{}: {} {shared} with {cpu} of CPU per request", profile.profile, list(&names)))
+}
+
+/// Joins names as `a, b and c`.
+fn list(names: &[&str]) -> String {
+    match names {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+fn cells<'a>(result: &'a ArenaResult, profile: &'a ArenaProfileResult) -> impl Iterator<Item = &'a ArenaCell> {
+    result.cells.iter().filter(|cell| cell.profile == profile.profile)
+}
+
+fn section(result: &ArenaResult, at: usize, profile: &ArenaProfileResult) -> Section {
+    let cells: Vec<&ArenaCell> = cells(result, profile).collect();
+    let mut blocks = vec![Block::Paragraph(load(profile))];
+    let noise = result.noise.iter().find(|noise| noise.profile == profile.profile);
+    blocks
+        .extend(noise.map(|noise| Note::block(if noise.tied { Tone::Plain } else { Tone::Warn }, noise_words(noise))));
+    blocks.push(Block::Table(table(&cells)));
+    let refused: Vec<Item> =
+        cells.iter().filter_map(|cell| Some(Item::new(cell.entry.clone(), cell.refused.clone()?))).collect();
+    if !refused.is_empty() {
+        blocks.push(Block::List(List { title: "Without a rank".into(), brief: refused.len(), items: refused }));
+    }
+    blocks.extend(chart(&cells));
+    Section::new(&format!("profile-{at}"), &profile.profile, Weight::First, blocks)
+}
+
+fn load(profile: &ArenaProfileResult) -> String {
+    let rate = profile.common_rate.map_or("no common rate".into(), |rate| {
+        format!(
+            "CPU time, memory and response times at {}, in {} rounds of turns",
+            quantity(rate, Unit::PerSecond),
+            profile.rounds
+        )
+    });
+    format!("{}; {rate}.", crate::words::capital(&profile.load))
+}
+
+fn noise_words(noise: &ArenaNoise) -> String {
+    let Some(ratio) = noise.ratio else {
+        return format!("The noise is not known: {} had too few pairs of turns.", noise.entry);
+    };
+    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let tied = if noise.tied { "a tie, as it should be" } else { "no tie, so differences of this size are noise" };
+    format!(
+        "Noise: a second start of {} took {} CPU time per request ({} to {}): {tied}.",
+        noise.entry,
+        percent(ratio.value),
+        percent(ratio.low),
+        percent(ratio.high)
+    )
+}
+
+fn table(cells: &[&ArenaCell]) -> Table {
+    let columns = vec![
+        Col::words("server", 0),
+        Col::figures("group", 0),
+        Col::figures("CPU per request", 0),
+        Col::figures("capacity", 0),
+        Col::figures("p50", 3),
+        Col::figures("p99", 1),
+        Col::figures("memory", 2),
+        Col::words("bottleneck", 1),
+    ];
+    let row = |cell: &&ArenaCell| {
+        vec![
+            Cell { link: report_of(cell), ..Cell::new(cell.entry.clone()) },
+            group(cell),
+            between(cell, cell.cpu_us_per_request, Unit::Micros),
+            capacity(cell),
+            value(cell, cell.p50_us, Unit::Micros),
+            value(cell, cell.p99_us, Unit::Micros),
+            value(cell, cell.pss_bytes.or(cell.rss_bytes), Unit::Bytes),
+            Cell::new(cell.bottleneck.clone().unwrap_or_else(|| "–".into())),
+        ]
+    };
+    let notes = vec![
+        "servers of one group cannot be told apart by their CPU time per request; servers of different groups differ \
+         with 95 % certainty for all pairs together"
+            .to_owned(),
+    ];
+    let apart = cells.iter().filter(|cell| !cell.differs_from.is_empty());
+    let apart = apart.map(|cell| format!("{} differs from {} of its group", cell.entry, cell.differs_from.join(", ")));
+    let rows = cells.iter().map(row).collect();
+    Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
+}
+
+/// Returns the report of a search relative to the page; empty if there is none.
+fn report_of(cell: &ArenaCell) -> String {
+    let plain = |run: &&String| run.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c));
+    cell.run.as_ref().filter(plain).map_or(String::new(), |run| format!("{run}/report.html"))
+}
+
+fn absent(cell: &ArenaCell) -> Cell {
+    Cell::absent(cell.refused.clone().unwrap_or_default())
+}
+
+fn group(cell: &ArenaCell) -> Cell {
+    cell.group
+        .map_or_else(|| absent(cell), |group| Cell { sort: Some(f64::from(group)), ..Cell::new(group.to_string()) })
+}
+
+fn capacity(cell: &ArenaCell) -> Cell {
+    let Some(capacity) = cell.capacity else { return absent(cell) };
+    let ends = [capacity.low, capacity.high].map(|end| quantity(end, Unit::PerSecond));
+    Cell {
+        sort: Some(capacity.rate),
+        hint: format!("{} to {}", ends[0], ends[1]),
+        ..Cell::new(quantity(capacity.rate, Unit::PerSecond))
+    }
+}
+
+fn value(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {
+    let Some(Estimate { value, low, high }) = figure else { return absent(cell) };
+    let hint = format!("{} to {}", quantity(low, unit), quantity(high, unit));
+    Cell { sort: Some(value), hint, ..Cell::new(quantity(value, unit)) }
+}
+
+/// Returns a figure with its interval.
+fn between(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {
+    let Some(Estimate { value, low, high }) = figure else { return absent(cell) };
+    let text = format!("{} ({} to {})", quantity(value, unit), quantity(low, unit), quantity(high, unit));
+    Cell { sort: Some(value), ..Cell::new(text) }
+}
+
+fn chart(cells: &[&ArenaCell]) -> Option<Block> {
+    let point = |cell: &&ArenaCell| Some((cell.entry.clone(), cell.cpu_us_per_request?.value, cell.p99_us?.value));
+    let points: Vec<(String, f64, f64)> = cells.iter().filter_map(point).collect();
+    let series = points
+        .iter()
+        .enumerate()
+        .map(|(at, (name, cpu, p99))| Series::new(name.clone(), Look::Dots, Hue::nth(at), vec![(*cpu, *p99)]));
+    (points.len() > 1).then(|| {
+        Block::Plot(Box::new(Plot {
+            title: "CPU time per request against latency".into(),
+            caption: format!(
+                "{} servers at the common rate; the best are at the lower left.",
+                number(points.len() as f64)
+            ),
+            x: Axis::new("CPU time per request", Unit::Micros, Scale::Linear),
+            y: Axis::new("99th percentile", Unit::Micros, Scale::Log),
+            series: series.collect(),
+            wide: true,
+            ..Plot::default()
+        }))
+    })
+}
