@@ -1,5 +1,6 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 
+mod arena_dir;
 mod args;
 mod commands;
 mod docs;

@@ -93,6 +93,14 @@ pub(crate) const TERMS: &[Term] = &[
     term("R1", "response time with one connection and no other load"),
     also("Xmax", "highest completed rate of the closed-loop sweep", &["peak"]),
     term("capacity", "highest completed rate at which the objective holds"),
+    term(
+        "common rate",
+        "rate at which `arena` compares all servers under a load: half of the smallest capacity, or the stated one",
+    ),
+    term(
+        "group",
+        "servers of an `arena` that cannot be told apart by their CPU time per request; servers of different groups differ",
+    ),
     also("demand", "time that one request occupies a device, such as a CPU or a disk", &["service demand"]),
     term("bottleneck", "device or limit that stops the throughput from growing; `loadline list bottlenecks` names all"),
     term("saturated", "state in which more load brings no more completed requests"),

@@ -159,7 +159,7 @@ impl MixArgs {
 }
 
 /// Replaces variables of the environment in the headers of a set.
-fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
+pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
     for (name, value) in set.requests.iter_mut().flat_map(|request| &mut request.headers) {
         *value = from_environment(name, value, secrets)?;
     }

@@ -1,6 +1,7 @@
 //! The commands: one file each, and the enum that lists them.
 
 mod agent;
+mod arena;
 mod compare;
 mod completions;
 mod explain;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Prove(Box<prove::Args>),
     /// Compare two runs, or two live servers
     Compare(Box<compare::Args>),
+    /// Compare many servers under the same loads
+    Arena(Box<arena::Args>),
     /// Watch the counters of a server without loading it
     Watch(Box<watch::Args>),
     /// Tell what the threads of a server wait for, without loading it
@@ -82,6 +85,7 @@ impl Command {
             Self::Load(args) => load::run(&args),
             Self::Prove(args) => prove::run(&args),
             Self::Compare(args) => compare::run(&args),
+            Self::Arena(args) => arena::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Waits(args) => waits::run(&args),
             Self::WhatIf(args) => what_if::run(&args),

@@ -1,6 +1,7 @@
 //! The program as a user sees it, in tests that need no long load. Each test takes a second or two.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod arena_files;
 mod compare_kept;
 mod first_answer;
 mod groups;

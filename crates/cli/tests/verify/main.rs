@@ -1,6 +1,7 @@
 //! Tests of the program under load that may run beside other tests. `make verify` runs them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod arena;
 mod busy_machine;
 mod caches;
 mod chaos;
