@@ -328,10 +328,6 @@ thresholds! {
         COMPARE_LEVEL: f64 = 0.05, "chance over all figures of a family", "a difference that gets a word from chance, \"the same\" from a change beyond the threshold, and servers that rise and fall together from others",
             Simulated, "equal servers get a word, and servers that are worse by the threshold pass, in at most 5 of 100 comparisons", "equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons";
     }
-    "Many servers" {
-        COMMON_RATE_SHARE: f64 = 0.5, "share of the smallest capacity", "a rate at which no server has a queue from one at which the slowest has",
-            Chosen, "a single worker then waits for half of a service time in the mean (M/D/1)", "the_common_rate_is_half_of_the_smallest_capacity_or_the_stated_one";
-    }
     "Drift" {
         LONG_S: f64 = 30.0, "s", "a window long enough to show drift from one that shows a warm-up",
             Chosen, "most servers have warmed up by then", "a_planted_leak_is_named_with_its_slope";
@@ -384,7 +380,8 @@ thresholds! {
             LINK_USED, "a link with a known rate that is full from one beside a link whose rate is not known",
             HALF_USED, "a resource whose cost per request says when it is full from one that is mostly woken up",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",
-            BUFFER_FILLED, "a send buffer that limits its sender from one with room"];
+            BUFFER_FILLED, "a send buffer that limits its sender from one with room",
+            COMMON_RATE_SHARE, "a rate for all servers, as a share of the smallest capacity, from one at which the slowest has a queue"];
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",
             Simulated, "in networks of one to four stations whose largest demand is 1.25 times the next, its elasticity is at least 0.5", "a_bottleneck_is_never_excluded";
         EXCESS: f64 = 0.25, "share of the whole", "parts that together exceed 1 by the cost of a lever from parts that are not independent",

@@ -13,6 +13,8 @@ mod turn;
 
 use run::{ArenaNoise, ArenaProfileResult, ArenaResult, ArenaState};
 
+use crate::number::percent;
+
 pub use answers::wrong_answer;
 pub use rate::{common_rate, takes_turns};
 pub use search::searched;
@@ -71,10 +73,10 @@ fn words(plan: &run::ArenaProfile) -> String {
 fn warning(noise: &ArenaNoise) -> Option<String> {
     let ratio = noise.ratio.filter(|_| !noise.tied)?;
     Some(format!(
-        "two starts of {} under {} differ by {:.1} % in CPU time per request: do not trust smaller differences here",
+        "two starts of {} under {} differ by {} in CPU time per request: do not trust smaller differences here",
         noise.entry,
         noise.profile,
-        100.0 * (ratio.value - 1.0).abs()
+        percent((ratio.value - 1.0).abs())
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use run::{ArenaRefusal, ArenaRefusalKind, ArenaTurn, CounterId, IncidentKind, SummaryFigure, Trial};
 
-use crate::number::positive;
+use crate::number::{percent, positive};
 use crate::single::{failed_share, good};
 use crate::thresholds::KEEPS_UP;
 
@@ -13,7 +13,8 @@ const CPU: &str = "process_cpu_us";
 /// requests.
 pub fn measured(trial: &Trial, rate: f64, errors: f64) -> ArenaTurn {
     let server = trial.server.as_ref();
-    let counter = |id: &'static str| server.and_then(|s| s.counters.get(&CounterId(id.into()))?.value()).and_then(positive);
+    let counter =
+        |id: &'static str| server.and_then(|s| s.counters.get(&CounterId(id.into()))?.value()).and_then(positive);
     let time = |figure| trial.latency_us.figure(figure).exact().and_then(positive);
     let cpu = server.and_then(|server| server.costs.get(CPU)).and_then(|cost| cost.per_request.value());
     let refused = refused(trial, errors).map(|(kind, text)| ArenaRefusal { kind, text });
@@ -38,20 +39,19 @@ fn refused(trial: &Trial, errors: f64) -> Option<(ArenaRefusalKind, String)> {
     if let Some(silence) = trial.incidents.iter().find(|incident| incident.kind == IncidentKind::Silence) {
         return Some((ArenaRefusalKind::Stall, silence.text.clone()));
     }
-    let percent = |share: f64| 100.0 * share;
     if let Some(share) = failed_share(trial).filter(|share| *share > errors) {
         return Some((
             ArenaRefusalKind::Errors,
-            format!("{:.2} % of the requests failed at the common rate", percent(share)),
+            format!("{} of the requests failed at the common rate", percent(share)),
         ));
     }
     let part = |of: f64| of / trial.rates.offered_rate;
     match (part(trial.rates.sent_rate), part(good(trial))) {
         (sent, _) if sent < KEEPS_UP => {
-            Some((ArenaRefusalKind::Generator, format!("the generator sent {:.0} % of the common rate", percent(sent))))
+            Some((ArenaRefusalKind::Generator, format!("the generator sent {} of the common rate", percent(sent))))
         }
         (_, kept) if kept < KEEPS_UP => {
-            Some((ArenaRefusalKind::TooSlow, format!("it completed {:.0} % of the common rate", percent(kept))))
+            Some((ArenaRefusalKind::TooSlow, format!("it completed {} of the common rate", percent(kept))))
         }
         _ => None,
     }
