@@ -22,7 +22,7 @@ fn document(result: &ArenaResult) -> Doc {
     first.extend(result.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
     let mut sections = vec![Section::new("arena", "", Weight::First, first)];
     sections.extend(result.profiles.iter().enumerate().map(|(at, profile)| section(result, at, profile)));
-    Doc { title: title(result), subtitle: subtitle(result), sections }
+    Doc { title: title(result), subtitle: subtitle(result), sections, ..Doc::default() }
 }
 
 fn subtitle(result: &ArenaResult) -> String {
@@ -69,7 +69,7 @@ fn section(result: &ArenaResult, at: usize, profile: &ArenaProfileResult) -> Sec
     let refused: Vec<Item> =
         cells.iter().filter_map(|cell| Some(Item::new(cell.entry.clone(), cell.refused.clone()?))).collect();
     if !refused.is_empty() {
-        blocks.push(Block::List(List { title: "Without a rank".into(), brief: refused.len(), items: refused }));
+        blocks.push(Block::List(List { title: "No rank".into(), brief: refused.len(), items: refused }));
     }
     blocks.extend(chart(&cells));
     Section::new(&format!("profile-{at}"), &profile.profile, Weight::First, blocks)

@@ -346,7 +346,7 @@ fn an_arena_names_the_best_and_says_why_others_have_no_rank() {
         "20 µs (19.6 µs to 20.4 µs)",
         "50,000/s",
         "a second start of nginx took +0.4 %",
-        "Without a rank",
+        "No rank",
         "its command ended",
         "seed 7",
     ] {
