@@ -55,7 +55,7 @@ fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
         }
         at_s += stage.seconds;
     }
-    // After the last stage its final rate goes on.
+    // The final rate of the last stage continues after it.
     edges.extend((length_s - at_s > MIN_PART_S).then_some(at_s.max(0.0)));
     edges.push(length_s);
     edges
@@ -70,7 +70,7 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     let moments: Vec<&Moment> = trial.moments.iter().filter(|m| inside(m.t_s - begin_s)).collect();
     let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
     let errors = count(|m| m.failed.saturating_sub(m.unexpected));
-    // Slightly inside the part, so that a step has its own rate at both ends.
+    // The rate is taken slightly inside the part: at the edge itself, a step would get its neighbour's rate.
     let rate_at = |s: f64| Stage::rate_at(stages, begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);
     let part = CoursePart {

@@ -202,8 +202,8 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     run.trials.first().and_then(other_processes_cpu_of)
 }
 
-/// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from this machine, the largest of any side; 0 where
-/// unknown. The machine stands still for milliseconds then, which is most of what a high percentile shows.
+/// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from this machine, the largest of
+/// any side; 0 where unknown. Each time the machine stands still for milliseconds, which dominates high percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }

@@ -11,9 +11,10 @@ use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED
 pub enum Plateau {
     /// From `from` to `to` clients (at least twice as many) the rate grew by less than 5 %.
     Flat {
-        /// Clients of the decisive step, or of the first step whose rate is within that distance of the best.
+        /// Clients of the decisive step, or of the first step whose rate is within 5 % of the best.
         from: f64,
-        /// Greatest number of clients; of an open loop past the last step, its requests in flight.
+        /// Greatest number of clients. If an open loop with more requests in flight than the last step counts, too: its
+        /// requests in flight.
         to: f64,
         /// Growth of the rate between them, as a share; negative where it fell.
         growth: f64,

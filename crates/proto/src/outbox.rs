@@ -24,7 +24,8 @@ impl SendBuffer {
         n
     }
 
-    /// Copies waiting bytes, and drops all bytes once everything was given out. Keeps at most `kept` bytes of memory.
+    /// Copies waiting bytes to `out`. Clears the buffer once all bytes were copied. Keeps at most `kept` bytes of
+    /// memory.
     #[inline]
     pub(crate) fn take_into(&mut self, kept: usize, out: &mut [u8]) -> usize {
         let n = self.copy(out);

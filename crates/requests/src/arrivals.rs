@@ -84,7 +84,7 @@ fn several(row: &csv::StringRecord) -> String {
     format!("several values: {}; name the column of the times by --arrivals-column", shown(&line))
 }
 
-/// Parses a time in seconds, counted from anywhere.
+/// Parses a time in seconds, counted from any moment: only differences of times matter.
 fn time(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12);
     seconds.ok_or_else(|| format!("{} is not a time; write seconds, such as 12.345 or 1700000000.25", shown(text)))

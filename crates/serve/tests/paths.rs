@@ -16,7 +16,7 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Request targets. Each led outside the directory in some known server.
+/// Request targets. Each has escaped the served directory in some well-known server.
 const TRICKS: &[&str] = &[
     // Dots, plain and percent-encoded.
     "/../secret",

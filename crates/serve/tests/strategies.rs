@@ -192,7 +192,7 @@ fn closed(server: &Server) -> serve::Stats {
 fn limits_bound_the_outstanding_sends() {
     at_once("limits", |model| {
         if model == "blocking" {
-            // Each send has its own thread, so this model has no such limit.
+            // Each send has its own thread, so this model does not limit outstanding sends.
             return;
         }
         let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);

@@ -52,7 +52,7 @@ pub enum Goroutine {
 pub struct Goroutines {
     /// Goroutines that were read.
     pub goroutines: Vec<Goroutine>,
-    /// Number of entries of the runtime's list for each entry that was read.
+    /// Number of goroutines in the runtime's list per goroutine that was read; above 1 if the list was sampled.
     pub listed_per_read: u64,
 }
 

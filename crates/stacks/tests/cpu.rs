@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 
-/// Samples of CPU time that a profile has at least. A busy machine takes longer for them.
+/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect them.
 const SAMPLES: u64 = 60;
 
-/// Time until a profile without these samples is a failure.
+/// Maximum time to collect these samples.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Profiles a program. Returns `None` where the kernel does not allow it.

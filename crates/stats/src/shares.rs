@@ -4,7 +4,7 @@
 
 use crate::Interval;
 
-/// Returns Wilson's interval of a share `p` of `n` draws. `z` is half of the interval in standard errors.
+/// Returns Wilson's interval of a share `p` of `n` draws. `z` is the half-width of the interval in standard errors.
 pub fn wilson(p: f64, n: f64, z: f64) -> Interval {
     let z2 = z * z / n;
     let (middle, half) = (p + z2 / 2.0, z * (p * (1.0 - p) / n + z2 / (4.0 * n)).sqrt());

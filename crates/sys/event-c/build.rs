@@ -1,5 +1,5 @@
-//! Names the shared library for the programs that use it. Its SONAME holds the major version, so that programs do not
-//! load a later, incompatible library. `scripts/install` creates the matching links.
+//! Sets the SONAME of the shared library. The SONAME contains the major version, so that programs do not load a later,
+//! incompatible library. `scripts/install` creates the matching links.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libloadline_event_c.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));

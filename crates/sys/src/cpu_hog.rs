@@ -7,8 +7,8 @@
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
-/// Nice value that a child asks for. Raising the priority needs privilege. Without privilege, a child keeps its value.
-/// A value further down would keep the kernel's own threads from the CPU (ksoftirqd handles packets at nice 0).
+/// Nice value that a child sets. Raising the priority needs privilege; without it, the child keeps the nice value that
+/// it inherited. A lower value would keep the kernel's own threads from the CPU (ksoftirqd handles packets at nice 0).
 const NICE: i32 = -5;
 
 /// A child process that wants a CPU. The kernel kills it if the thread that started it ends; drop kills it, too.

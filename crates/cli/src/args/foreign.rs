@@ -63,8 +63,8 @@ pub(crate) fn accepted(name: &str, command: Command) -> Command {
     })
 }
 
-/// Puts the answer to an unknown flag into its error. Otherwise removes the tip to pass the flag as a value, which would
-/// be wrong for every command.
+/// Adds the answer to an unknown flag to its error. If there is no answer, removes clap's tip to pass the flag as a
+/// value, which is wrong for every command.
 pub(crate) fn answer(error: &mut Error, words: &[std::ffi::OsString]) {
     error.remove(ContextKind::Suggested);
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };

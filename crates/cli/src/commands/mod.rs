@@ -106,15 +106,15 @@ impl Command {
         }
     }
 
-    /// Returns true for commands whose run notes what killed experiments left and was undone, and for agents, which are
-    /// asked to.
+    /// Returns true for commands that undo the changes of killed experiments and note this in their run, and for
+    /// agents, which undo on request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)
     }
 
     /// Returns true for commands that only print. They may end when the reader of their pipe closes it. All other
-    /// commands have processes and runs to finish.
+    /// commands must first end their processes and finish their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

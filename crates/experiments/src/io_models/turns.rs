@@ -1,5 +1,5 @@
-//! Alternating trials of the completion port and the cheapest others of the six models. Rows that are minutes apart see
-//! different states of the machine, which change the cost per message more than the model does.
+//! Alternating trials of the completion port and the other I/O models that cost least per message. Between rows that
+//! are minutes apart, the machine's speed changes more than the cost per message differs between models.
 
 use std::collections::BTreeMap;
 

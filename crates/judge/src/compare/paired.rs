@@ -1,7 +1,8 @@
-//! Windows of two live servers that are neighbours in time: programs beside both, and drift, change both alike.
+//! Pairs of windows of two live servers, one right after the other. Other programs and drift affect both windows of a
+//! pair alike.
 //!
-//! Where both sides certainly rise and fall together, the differences of neighbouring windows are the observations, and
-//! what both share cancels. Otherwise pairs would only halve the degrees of freedom.
+//! If both sides surely rise and fall together, the differences within the pairs are the observations, and the common
+//! changes cancel. Otherwise pairs would only halve the degrees of freedom.
 
 use std::collections::BTreeMap;
 

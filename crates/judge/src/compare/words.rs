@@ -140,7 +140,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
     };
     let apart = c.ratio.ln().abs();
-    // Each half-width, and the greatest one that decides.
+    // Each half-width now, and the greatest half-width that decides.
     let ways = [(widths.differs, apart), (widths.same, threshold.ln_1p() - apart)];
     let least = |factor: &dyn Fn(f64, f64) -> f64| {
         ways.map(|(half, enough)| factor(half, enough)).into_iter().fold(f64::INFINITY, f64::min)
@@ -149,7 +149,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     let by_runs = least(&|half, enough| if enough > 0.0 { (half / enough).powi(2) } else { f64::INFINITY });
     let (times, of) = match terms.of {
         NeededData::Windows if by_windows.is_finite() => (by_windows, NeededData::Windows),
-        // More windows do not suffice. More runs are needed, enough for an interval of their own.
+        // More windows per run do not suffice. There must be enough runs to estimate their own scatter.
         NeededData::Windows => {
             let fewest = FEWEST_WINDOWS as f64 / terms.runs?.max(1) as f64;
             (by_runs.max(fewest).ceil(), NeededData::Runs)
@@ -160,7 +160,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
 }
 
 impl Widths {
-    /// Returns the factor of windows that narrows a half-width to `enough`; infinite if none does.
+    /// Returns the factor by which windows must grow until a half-width is at most `enough`; infinite if no factor
+    /// suffices.
     fn windows(&self, half: f64, enough: f64) -> f64 {
         let fixed = (self.fixed * half).powi(2);
         if enough.powi(2) > fixed && enough > 0.0 {

@@ -28,8 +28,9 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), why: "the experiment was not run".into(), ..Proof::default() }
 }
 
-/// Predicts by the counters the effect of `lever` when it takes `dose` of the second suspect: no effect while the rest allows the completed
-/// rate. `None` where another lever tries that suspect, or none does.
+/// Predicts from the counters the effect of `lever` when it takes the share `dose` of the second suspect's resource.
+/// The prediction is no effect while the rest of the resource allows the completed rate. Returns `None` if another
+/// lever tests that suspect, or no lever does.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;

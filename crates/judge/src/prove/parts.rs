@@ -12,8 +12,8 @@ use crate::thresholds::{MOST, THROTTLED};
 /// Name of the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
 
-/// Estimates the parts from the slots and writes them down with the steadiness of the load. Returns the effect of each lever; `None` without
-/// slots, and an error where they show nothing.
+/// Estimates the parts from the slots, and records them and the steadiness of the load in `proof`. Returns the effect
+/// of each lever; `None` without slots. Returns an error if the slots show nothing.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
     let trial = ProofTrial::of_speeds(&proof.trials)?;
     let mut found = match estimate(trial) {

@@ -151,8 +151,8 @@ mod tests {
         assert!(!["accept-queue", "client-cpu"].contains(&b.id.as_str()), "{b:#?}");
     }
 
-    /// Such a server beside programs that fill the CPUs. The server used more CPU time than the generator, and was idle
-    /// at times.
+    /// A server with a short accept queue on a host whose CPUs other programs fill. The server used more CPU time than
+    /// the generator, and was idle at times.
     #[test]
     fn processors_that_others_fill_do_not_hide_a_full_queue() {
         let beside = |drops| {

@@ -42,20 +42,20 @@ pub struct Rule {
     pub id: &'static str,
     /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
-    /// Counters of the whole machine or network namespace that the rule reads, and the symptom of this load that it needs beside them. Other
-    /// programs change these counters as well.
+    /// Counters of the whole machine or network namespace that the rule reads, and the symptom under this load that
+    /// must accompany them. Other programs change these counters, too.
     pub shared: &'static [(&'static [&'static str], &'static str)],
     /// True if the server waits, perhaps for an upstream.
     pub waits: bool,
-    /// True if the rule is about work. Failed answers are no work.
+    /// True if the rule needs successful answers. Failed answers do not show work.
     pub is_of_work: bool,
-    /// True if its signs are counts, which other programs on the CPUs do not change.
+    /// True if the signs are counts, which other programs on the CPUs do not change.
     pub is_counted: bool,
     /// True if the verdict describes the inside of the server.
     pub looks_inside: bool,
     /// Tier of the rule.
     pub tier: Tier,
-    /// Bottlenecks of the same tier whose signs this one accounts for.
+    /// Bottlenecks of the same tier whose signs are symptoms of this bottleneck.
     pub explains: &'static [&'static str],
     /// Signals that the rule compares with thresholds, for the margins of its verdict.
     pub signals: fn(&Facts<'_>) -> Vec<Signal>,
@@ -67,7 +67,7 @@ pub struct Rule {
     pub explain: &'static str,
 }
 
-/// A cause without anything special, which rules build upon.
+/// Default values of a rule for a cause; each rule overrides some of them.
 pub(super) const PLAIN: Rule = Rule {
     id: "",
     needs: &[],

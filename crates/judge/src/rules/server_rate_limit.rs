@@ -191,7 +191,7 @@ mod tests {
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
     }
 
-    /// One load cannot show that the good answers stay at one rate, so the statuses decide.
+    /// A single load cannot show that the rate of good answers has a ceiling, so the response statuses decide.
     #[test]
     fn one_load_shows_a_limit_by_statuses_of_too_many_requests_alone() {
         let verdict = |status: &str| {

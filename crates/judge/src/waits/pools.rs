@@ -33,7 +33,8 @@ pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, request
     })
 }
 
-/// Returns a used-up pool that no system call shows: threads of a runtime wait for futexes, and those of an event loop for events.
+/// Returns a used-up pool that system calls do not reveal, because idle threads of a runtime wait for futexes and those
+/// of an event loop for events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     worker_threads(activity, requests).or_else(|| connections(profile, activity, requests))
 }

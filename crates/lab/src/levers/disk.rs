@@ -128,7 +128,7 @@ impl DiskCounters {
     }
 }
 
-/// Writes for the slots that are on, derived from the use by others in the slots that are off.
+/// Writers and block size for the slots that are on, derived from other programs' writes in the slots that are off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -141,7 +141,7 @@ impl WriteDose {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// Learns from a slot that only others used, and from its length in milliseconds.
+    /// Sets the dose from what other programs wrote during an off slot of `ms` milliseconds.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);

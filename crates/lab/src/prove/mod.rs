@@ -1,10 +1,10 @@
 //! The experiment on the verdict: it pulls levers and watches throughput.
 //!
 //! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If it
-//! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in slots of one load
-//! ([`slots`]), together with the levers of every such experiment, since only all parts together add up to 1. If the
-//! verdict may be that nothing is full, more load is tried first. If throughput may follow the server's CPU, whole CPUs
-//! are taken away last, in a trial of their own.
+//! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in the slots of one load
+//! ([`slots`]) together with all other levers, since the shares of all levers add up to 1. If the verdict may be that
+//! nothing is full, more load is tried first. If throughput may follow the server's CPU, whole CPUs are taken away
+//! last, in a trial of their own.
 
 mod active_levers;
 mod choose;

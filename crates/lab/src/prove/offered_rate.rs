@@ -1,5 +1,5 @@
-//! Levers under an offered rate. They are on one at a time, with a dose that leaves the server room. Slots are so
-//! long that one slot's queue is gone in the next. The rate itself is one of the levers.
+//! Levers under an offered rate. One lever is on at a time, with a dose that does not overload the server. Slots are
+//! long enough for the queue of one slot to drain before the next. The rate itself is one of the levers.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};

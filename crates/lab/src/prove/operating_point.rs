@@ -71,9 +71,9 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns these connections, or the smallest larger step that is as good, if the requests in flight would run
-    /// out while a lever stops one side. Otherwise a theft from the generator's CPU would cost throughput even though
-    /// that CPU has room.
+    /// Returns `connections`, unless its requests in flight would run out while a lever stops one side. Returns the
+    /// smallest larger step with as high a rate in that case. With too few requests in flight, slowing the generator's
+    /// CPU would cost throughput although that CPU has room.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());

@@ -22,16 +22,16 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Response times that a window contains at least, while the budget allows it. A warm-up contains as many, so that the
-/// queue no longer depends on its empty start.
+/// Minimum length of a window in mean response times, if the budget allows it. A warm-up is as long, so that the queue
+/// no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Fewest response times that warm-up and window of the first step contain each: a step shorter than one response would
-/// see no answer.
+/// Minimum length of the first step's warm-up, and of its window, in mean response times. A step shorter than one
+/// response would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
-/// Number of sweep steps that the sweep's time is for at least. With one step only, the search began at 74/s for a server
-/// of 1,000/s, because its test request took seven times as long as under load.
+/// Minimum number of sweep steps that must fit into the sweep's time. With one step only, the search began at 74/s for
+/// a server of 1,000/s, because its test request took seven times as long as under load.
 const FIRST_STEPS: f64 = 3.0;
-/// Largest factor by which a slow server's window is longer than others.
+/// Maximum factor by which the windows of a slow server may be longer.
 const MAX_SLOW_FACTOR: f64 = 3.5;
 /// Minimum number of windows that show their scatter.
 const MIN_WINDOWS: f64 = 5.0;

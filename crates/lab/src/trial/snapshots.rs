@@ -3,9 +3,9 @@
 
 use run::{Moment, TickDetail};
 
-/// Shortest stretch, seconds: ticks carry detail five times a second.
+/// Minimum length of a stretch, seconds. Agents send detailed ticks only five times a second.
 const MIN_STRETCH_S: f64 = 1.0;
-/// Maximum number of stretches in a window.
+/// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
 
 /// Snapshots of a load. Nothing is kept before [`Stretches::begin`].

@@ -1,4 +1,4 @@
-//! Set-up of a run: the server (embedded, or found by its listening socket), the places of both sides, and the test
+//! Set-up of a run: the server (embedded, or found by its listening socket), the CPUs of both sides, and the test
 //! request.
 
 use std::path::Path;

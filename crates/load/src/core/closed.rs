@@ -98,7 +98,8 @@ impl Core {
             return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
-            // The server announced the end and finishes what it has. A new connection takes over.
+            // The server announced that it will close the connection and finishes the requests in flight. A new
+            // connection takes over.
             0 if !self.sessions.session(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {

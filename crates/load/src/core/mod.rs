@@ -288,8 +288,8 @@ impl Core {
         }
     }
 
-    /// Returns the batching of answers. It applies only to a closed loop without pauses: a client that sees its answer
-    /// later asks later, and the server has the other clients' requests meanwhile.
+    /// Returns the batching of answers. Only a closed loop without pauses batches answers. A delayed answer delays only
+    /// that client's next request, and the server works on the other clients' requests meanwhile.
     #[inline]
     pub(crate) fn batch(&self) -> Batch {
         self.batch

@@ -21,7 +21,7 @@ const MAX_RESENDS: u8 = 5;
 /// Maximum number of keep-alive races for each idle connection that the server closed. With a think time equal to the
 /// keep-alive timeout, HAProxy had 1.8 and nginx up to 0.7. With other think times races are far rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of keep-alive races that need no such connection, because races may come first.
+/// Number of keep-alive races allowed before the server has closed any idle connection.
 const FREE_RACES: u64 = 8;
 /// Status of a server that gives up an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;

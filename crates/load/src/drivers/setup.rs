@@ -7,7 +7,7 @@ use sys::peer::Peer;
 /// Parameters of a driver.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// Number of connection numbers, which start at 0.
+    /// Number of connections; they are numbered from 0.
     pub(crate) capacity: u32,
     /// Maximum number of open descriptors for this shard.
     pub(crate) descriptors: u32,

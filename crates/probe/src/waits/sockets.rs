@@ -30,7 +30,7 @@ pub(super) struct Sockets {
     netns_pid: Option<u32>,
     diag: Option<Diag>,
     uses: HashMap<u32, SocketUse>,
-    /// Ports at which the server, and at which any sampled process listens.
+    /// Ports at which the server listens (`front_ports`), and at which any sampled process listens (`ports`).
     front_ports: HashSet<u16>,
     ports: HashSet<u16>,
     /// Names of addresses, kept so that each exists once.

@@ -22,7 +22,7 @@ const CONNECTION_HEADERS: &[&str] =
 pub(super) struct Prepared {
     pub(super) blocks: Blocks,
     pub(super) body: Arc<[u8]>,
-    /// Replacement for the above if the request is filled anew each time.
+    /// Template that replaces `blocks` and `body` if each request gets new values.
     pub(super) filled: Option<RequestTemplate>,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,

@@ -45,7 +45,7 @@ pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     brief::brief(doc, style, most)
 }
 
-/// All forms.
+/// All output forms, with their names for `loadline report`.
 pub const FORMS: &[Form] = &[
     Form { name: "text", extension: "txt", help: "for a terminal of any width: the verdict first", make: text::make },
     Form {

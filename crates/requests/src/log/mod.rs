@@ -45,7 +45,7 @@ pub struct ReplayOptions {
 /// Requests of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// Different requests, most frequent first. The weight of each is how often it was made.
+    /// Distinct requests, most frequent first. The weight of a request is its number of occurrences in the log.
     pub requests: Vec<RequestPlan>,
     /// Every request with a time, in order: microseconds since the first, and its index in `requests`.
     pub times: Vec<(u64, u16)>,

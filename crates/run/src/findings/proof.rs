@@ -56,7 +56,7 @@ impl ProofMetric {
         }
     }
 
-    /// Returns true if this is the throughput.
+    /// Returns true if the metric is the throughput.
     pub fn is_throughput(&self) -> bool {
         *self == Self::Throughput
     }

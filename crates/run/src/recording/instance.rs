@@ -10,7 +10,7 @@ pub struct Instance {
     pub tid: Option<u32>,
 }
 
-/// Instance of all ended processes of a side that have no columns of their own any more. No process has the id 0.
+/// Instance that sums the ended processes of a side that no longer have columns of their own. No process has the ID 0.
 pub const ENDED_PROCESSES: &str = "ended processes:0";
 
 impl Instance {

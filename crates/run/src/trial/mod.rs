@@ -140,7 +140,7 @@ pub struct Trial {
     /// Other generator hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub client_hosts: Vec<Side>,
-    /// Results of each host's generators. Empty if all of them ran on the host that started them.
+    /// Results of each host's generators. Empty if all generators ran on the host that started the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_loads: Vec<HostLoad>,
     /// Server side; absent if its counters cannot be read.

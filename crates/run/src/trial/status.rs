@@ -49,7 +49,7 @@ pub fn status_name(status: u16) -> std::borrow::Cow<'static, str> {
     }
 }
 
-/// Returns true if responses of a class are refusals or errors, whatever status was expected.
+/// Returns true if a class of statuses, such as `5xx`, means a refusal or an error, even where the user expects it.
 pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"
 }

@@ -1,5 +1,5 @@
-//! `pool`: each request of the server sleeps while it holds one of a few places. A named function takes the place, so that tools that name
-//! functions and pools can be checked.
+//! `pool`: each request sleeps while it holds one of a few slots. A named function takes the slot, so that tests can
+//! check tools that name functions and pools.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

@@ -98,8 +98,8 @@ impl Activity {
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
-    /// Checks the deadline of a head. A connection without a slot or with waiting output is never late, because it is
-    /// not read.
+    /// Checks the deadline of a head. A connection without a worker slot or with unsent output is never late: the
+    /// server does not read from it.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

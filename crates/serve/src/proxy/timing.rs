@@ -71,7 +71,7 @@ impl CallTimer {
     }
 
     /// Times calls with room for `array` events until the goal is reached, or for `at_most`. The proxy keeps this room
-    /// afterwards. A proxy that has no event returns no timings.
+    /// afterwards. Returns no timings if no event arrived.
     pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
             TimingGoal::Calls(n) => (n, usize::MAX),

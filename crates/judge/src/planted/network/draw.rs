@@ -45,7 +45,7 @@ struct Backend {
     threads: Threads,
     cpu_s: f64,
     sleep_s: f64,
-    /// Connections to it.
+    /// Number of connections to the backend.
     connections: usize,
     here: bool,
 }

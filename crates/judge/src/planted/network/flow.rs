@@ -149,7 +149,7 @@ impl Sim<'_> {
     /// A SYN arrives at the listener.
     fn connect(&mut self, request: usize) -> bool {
         let Some(listener) = self.world.listener else { return true };
-        // The kernel takes one more than the backlog.
+        // The kernel queues one connection more than the backlog (`backlog` + 1).
         if self.backlog.len() <= listener.backlog {
             self.backlog.push_back(request);
             self.requests[request].dropped = 0;
@@ -190,7 +190,7 @@ impl Sim<'_> {
         }
     }
 
-    /// The open loop wants a request.
+    /// The next request of the open loop is due.
     pub(super) fn arrives(&mut self) {
         let Load::Open(rate, _) = self.load else { return };
         self.sums.due += 1.0;

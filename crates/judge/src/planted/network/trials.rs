@@ -27,7 +27,7 @@ pub(super) struct Recorded {
     pub(super) reached: f64,
 }
 
-/// Records a run of a world.
+/// Simulates a sweep of a world and returns it as a run.
 pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let mut random = fastrand::Rng::with_seed(seed);
     let sweep = sweep(world, &mut random);

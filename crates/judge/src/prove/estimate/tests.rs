@@ -90,8 +90,8 @@ fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest(
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// Seen with a quota of a fifth: the lever of the server's CPU bit only where the generator's was on as well, and the quota's was
-/// given up with it.
+/// Seen with a CPU quota of 20 %: the server's CPU lever slowed it only while the generator's lever was on, too. The
+/// estimate then dropped both that lever and the quota's lever.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();

@@ -116,7 +116,7 @@ impl Via {
     }
 }
 
-/// A host as its engine knows it, and the number of master connections that its agents need.
+/// A host and the number of ssh master connections that its agents need.
 struct MasterDemand {
     name: String,
     prefix: Vec<String>,
