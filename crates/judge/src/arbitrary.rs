@@ -1,5 +1,5 @@
-//! No run, however damaged, makes judge panic, loop, or write a figure that is no number. Judging twice changes
-//! nothing.
+//! Tests that no damaged run makes judge panic, loop forever, or write a figure that is not a number. Judging twice
+//! changes nothing.
 
 use proptest::prelude::*;
 use run::{Run, Trial};

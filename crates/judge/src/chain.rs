@@ -1,5 +1,5 @@
-//! CPU use of all programs of a request on one machine, added up: the server, its upstreams and the generator. CPUs may be full in sum although
-//! no program alone fills them.
+//! Total CPU use of all programs that work on a request on one machine: the server, its upstreams and the generator.
+//! Together they may fill the CPUs although none does alone.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,11 @@ pub(crate) struct Part {
 /// CPU use of the set of CPUs that a server shares with other programs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
-    /// Programs, largest first. Programs that are not known share one part.
+    /// Programs, largest CPU use first. All unknown programs share one entry.
     pub(crate) parts: Vec<Part>,
     /// Number of CPUs in the set.
     pub(crate) cpus: f64,
-    /// Busy time of these CPUs with all work, in CPUs.
+    /// Busy time of these CPUs with work of any kind, in CPUs.
     pub(crate) busy: f64,
 }
 
@@ -36,7 +36,7 @@ const GENERATOR: &str = "generator";
 const OTHERS: &str = "other programs";
 
 impl Chain {
-    /// Adds up the CPU use on the machine of a side of a trial.
+    /// Adds up the CPU use on the machine of one side of a trial.
     pub(crate) fn of(trial: &Trial, side: &View<'_>) -> Option<Self> {
         let mut own: Vec<(String, Task)> = Vec::new();
         for view in sides_of(trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side)) {
@@ -82,7 +82,7 @@ impl Chain {
         self.share() >= FULL && known >= HALF_BUSY * self.cpus
     }
 
-    /// Returns the CPU time of the part of this name, in CPUs.
+    /// Returns the CPU time of the program with this name, in CPUs.
     #[cfg(test)]
     fn part(&self, name: &str) -> f64 {
         self.sum(|part| part.name == name)
@@ -95,7 +95,8 @@ impl Chain {
     }
 }
 
-/// Returns the CPUs that the working processes of a side may use, with those of all working processes that overlap; `None` if unknown.
+/// Returns the set of CPUs that the working processes of a side may use, joined with the sets of all other working
+/// processes that overlap it. `None` if unknown.
 fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
     let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
     let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);
@@ -106,7 +107,7 @@ fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u
     (set != 0).then_some(set)
 }
 
-/// Adds up the processes of each name, and what remains of the busy time.
+/// Adds up the CPU time of the processes of each name, and appends the rest of the busy time as other programs.
 fn parts(own: Vec<(String, Task)>, busy: f64) -> Vec<Part> {
     let mut by_name: BTreeMap<String, f64> = BTreeMap::new();
     own.into_iter().for_each(|(name, task)| *by_name.entry(name).or_default() += task.busy);

@@ -1,4 +1,5 @@
-//! The winner among the answers of the rules: a pure function of their tiers, of what each rule explains, and of their probabilities.
+//! Choice of the winner among the answers of the rules, by their tiers, their probabilities, and the other bottlenecks
+//! that each rule explains.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;
@@ -17,8 +18,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) chance: f64,
 }
 
-/// Chooses the winner: the highest tier with an answer that binds. Within it, a rule beats those that it explains, then the most probable wins.
-/// The order of the answers breaks exact ties.
+/// Chooses the winner: an answer of the highest tier that has a binding answer. Within the tier, a rule beats those
+/// that it explains; then the most probable answer wins. The order of the answers breaks exact ties.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
@@ -49,28 +50,30 @@ fn of((rule, verdict): &Answer) -> Option<Bound<'_>> {
 }
 
 impl Bound<'_> {
-    /// Returns the tier. A cause that is less likely than not ranks with what is left over.
+    /// Returns the tier. A cause with a probability below one half ranks in the last tier.
     fn tier(&self) -> Tier {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns true if the answer may be the verdict. A specific cause needs more than a hint.
+    /// Returns true if the answer may be the verdict. A specific cause needs more than a faint sign.
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
-    /// Returns true if this is an unlikely cause that `winner`, which has no signs of its own, leaves open.
+    /// Returns true if this cause is unlikely, but `winner` does not exclude it because `winner` has no signs of its
+    /// own.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }
 
-    /// Returns true if the other's signs are symptoms of this cause. An unlikely cause accounts for nothing.
+    /// Returns true if the signs of `other` are symptoms of this cause. An unlikely cause explains nothing.
     fn accounts_for(&self, other: &Bound<'_>) -> bool {
         self.chance >= LIKELY && self.rule.explains.contains(&other.rule.id)
     }
 }
 
-/// Returns the share of the probability of a cause beside rivals that it does not explain: in proportion to their odds.
+/// Returns the probability of a cause after rivals that it does not explain took their shares, in proportion to their
+/// odds.
 fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
     let own = odds(chance);
     let all: f64 = own + rivals.map(odds).sum::<f64>();

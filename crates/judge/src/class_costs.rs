@@ -46,9 +46,9 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     Some((shares, cpu_us, completed as f64))
 }
 
-/// Returns the CPU time of the server's processes per completed request, microseconds. Both samples are taken just before their moments, so the
-/// growth between them is divided by the requests directly. The duration of a sample, a tenth of so short a window on a busy machine, is in
-/// neither.
+/// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
+/// counters between the samples at both ends by the requests, not by the length of the window. Taking a sample can last
+/// a tenth of so short a window on a busy machine.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
@@ -64,7 +64,7 @@ fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     proportional(&y, &rows, &sizes).filter(|told| told.len() > 1)
 }
 
-/// Returns the part of each column in a request of the mix.
+/// Returns the CPU time that each column contributes to an average request of the mix.
 fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
     let others = (1.0 - mix.iter().sum::<f64>()).max(0.0);
     let shares = mix.iter().copied().chain([others]);
@@ -74,7 +74,7 @@ fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
         .collect()
 }
 
-/// Returns the class with the largest part, and true if its part is surely the largest.
+/// Returns the class with the largest contribution, and true if it is surely the largest.
 fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);

@@ -1,4 +1,5 @@
-//! Classes of a mix of requests, each judged as if alone: the class that breaks the objective first, and the results of each.
+//! Classes of a request mix, each judged as if alone: the results of each, and the class that breaks the objective at
+//! the lowest load.
 
 use run::{
     Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial,
@@ -10,7 +11,7 @@ use crate::objective::breach;
 use crate::single::failed_share;
 use crate::thresholds::FEWEST_REQUESTS;
 
-/// Returns the findings of each class in the order of the mix; none where there is one class.
+/// Returns the findings of each class in the order of the mix; empty if there is only one class.
 pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     let trials = &facts.run.trials;
     let Some(shown) = picks.loaded.and_then(|at| trials.get(at)) else { return Vec::new() };
@@ -30,7 +31,8 @@ pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     all
 }
 
-/// Returns the class that fails at the lowest load; of several at one load the one furthest beyond its limit.
+/// Returns the class that fails at the lowest load. If several fail at that load, returns the one furthest beyond its
+/// limit.
 fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
     let order = |class: &ClassFinding| {
         let rates = &trials.get(class.failing?)?.rates;
@@ -66,7 +68,7 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     }
 }
 
-/// Returns the lowest load at which a class broke the objective while neither that load nor a higher one held it, and the breach.
+/// Returns the trial with the lowest load from which on a class always broke the objective, and the breach.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
@@ -85,7 +87,7 @@ fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     lowest
 }
 
-/// Makes a trial of one class alone: its requests and its times.
+/// Makes a trial that contains only the requests and times of one class.
 fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     let measured = &class.measured;
     let mut tally = Tally {

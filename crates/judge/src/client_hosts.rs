@@ -9,7 +9,8 @@ use crate::number::{finite, percent, positive, rate, ratio};
 use crate::thresholds::{THROTTLED, UNEVEN};
 use crate::view::View;
 
-/// Makes the busiest generator host the client of each trial. The result does not depend on the earlier choice, so judging again changes nothing.
+/// Makes the busiest generator host the client of each trial. The result does not depend on which host was the client
+/// before, so judging again changes nothing.
 pub(crate) fn busiest_first(run: &mut Run) {
     run.trials.iter_mut().for_each(busiest_first_in);
 }
@@ -30,8 +31,8 @@ pub(crate) fn busiest_first_in(trial: &mut Trial) {
     trial.client_hosts.sort_by(|a, b| a.host.cmp(&b.host));
 }
 
-/// Returns how close a host is to its limit: the share of the time that its busiest worker ran or waited for a CPU; above 1 where it was
-/// throttled.
+/// Returns how close a host is to its limit: the share of the time for which its busiest thread ran or waited for a
+/// CPU. Above 1 if the host was throttled.
 fn pressure(view: &View<'_>) -> f64 {
     let wants = view.workers().iter().map(crate::view::Task::wants).fold(0.0, f64::max);
     let held = throttled(view).map_or(0.0, |t| t.share);

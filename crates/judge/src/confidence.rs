@@ -1,5 +1,5 @@
-//! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. An experiment
-//! changes it by its conclusion (`prove::decision`), and nothing else does.
+//! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. Only the
+//! conclusion of an experiment changes it afterwards (`prove::decision`).
 
 use run::{Bottleneck, Certainty};
 
@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::rules::RULES;
 use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
 
-/// A circumstance that limits confidence, and the words about it that follow the sentence of a verdict.
+/// Upper limit of the confidence, and the words about its reason that follow the sentence of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cap {
     /// Greatest confidence.
@@ -18,7 +18,7 @@ pub(crate) struct Cap {
     pub(crate) always_told: bool,
 }
 
-/// Row of the table: returns the cap of a circumstance where a run shows it.
+/// Function that returns the cap of a circumstance if a run shows the circumstance.
 type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Cap>;
 
 /// Circumstances that weaken every verdict.
@@ -27,7 +27,7 @@ const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 /// Returns a server or generator that died or stood still.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // If nothing was completed, the incident is the only finding.
+    // If no request completed, the incident is the only finding.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
@@ -36,8 +36,8 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     Some(Cap { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
 }
 
-/// Returns the CPU use of programs that belong to neither side. A verdict that a counted resource ran out stays sure
-/// despite them.
+/// Returns the cap for CPU use of programs that belong to neither side. These programs do not weaken a verdict that a
+/// counted resource ran out.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
     if RULES.iter().any(|rule| rule.is_counted && rule.id == verdict.id) {
         return None;
@@ -69,7 +69,7 @@ pub(crate) fn limit(verdict: &mut Bottleneck, most: f64) {
     set(verdict, verdict.confidence.min(most));
 }
 
-/// Sets the confidence and its step.
+/// Sets the confidence and its word (such as "sure").
 pub(crate) fn set(verdict: &mut Bottleneck, confidence: f64) {
     verdict.confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
     verdict.sureness = Certainty::from_confidence(verdict.confidence);

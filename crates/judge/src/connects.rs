@@ -33,7 +33,7 @@ impl Connects {
         }
     }
 
-    /// Returns the connects without an outcome when their load ended.
+    /// Returns the number of connects that had no outcome when their load ended.
     fn waiting(self) -> u64 {
         let ended = self.established + self.timed_out + self.refused + self.local + self.failed;
         self.attempted.saturating_sub(ended)
@@ -67,7 +67,7 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
     }
 }
 
-/// Returns the next steps where no request completed.
+/// Returns the next steps for a run in which no request completed.
 pub(crate) fn advice(run: &Run) -> Vec<String> {
     let connects = Connects::of(run);
     match connects.established {

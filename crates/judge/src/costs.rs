@@ -1,8 +1,9 @@
 //! Costs of one request. Every row divides the growth of some counters over the measured window by the requests completed in it, on the side
 //! (client or server) of the counters. Method: Blake's rule to use ratios of counters, never raw rates.
 //!
-//! Counters of a whole host or namespace include everything on it: where client and server share it, such a cost is that of both. Rows named
-//! `process_…` are the side's own. Rows named `…_net` have the rate at rest subtracted.
+//! Counters of a whole host or namespace include everything on it. If client and server share it, a cost from these
+//! counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named `…_net` have the
+//! rate at rest subtracted.
 
 use run::FigureUnit::{self, Bytes, Micros, Plain};
 use run::{Cost, Reading, Run, Side, Trial, Window};
@@ -18,7 +19,7 @@ pub struct Part {
     pub counter: &'static str,
     /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
     pub instance: &'static str,
-    /// True if the counter is left out where it could not be read (IP version 6 on a host without it).
+    /// True if a cost is computed without this counter when it could not be read (IP version 6 on a host without it).
     pub optional: bool,
 }
 
@@ -27,14 +28,14 @@ pub struct Part {
 pub enum Rest {
     /// Subtracts nothing.
     Gross,
-    /// Subtracts the rate at rest; without one the cost is absent.
+    /// Subtracts the rate at rest. The cost is absent if the rate at rest is unknown.
     Net,
 }
 
 /// One row of [`COSTS`].
 #[derive(Clone, Copy, Debug)]
 pub struct CostSpec {
-    /// Name, with the unit where it is not a count.
+    /// Name, with the unit unless the cost is a count.
     pub id: &'static str,
     /// Counters whose growth is summed.
     pub numerator: &'static [Part],
@@ -46,7 +47,7 @@ pub struct CostSpec {
     pub rest: Rest,
     /// Meaning in one line.
     pub help: &'static str,
-    /// How to read it.
+    /// Explanation for the reader.
     pub explain: &'static str,
 }
 
@@ -243,7 +244,7 @@ pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
 }
 
 fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
-    // A side without a recording has no costs; counters that somebody else collected count as a recording.
+    // A side without a recording has no costs. Counters collected by another tool count as a recording.
     if side.recording.columns.is_empty() && side.recording.absent.is_empty() {
         return std::collections::BTreeMap::new();
     }

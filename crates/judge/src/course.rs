@@ -1,4 +1,5 @@
-//! A load whose rate changed: how far the server kept up. The mean of a ramp says nothing about any of its rates.
+//! Findings about a load whose rate changes: the rates at which the server kept up. The mean of a ramp says nothing
+//! about any of its rates.
 
 use run::{Breach, BreachKind, CourseFinding, CoursePart, Limits, Moment, Run, Stage, Trial, TrialKind};
 
@@ -7,14 +8,15 @@ use crate::objective::{limits, words};
 use crate::thresholds::{COURSE_NOISE, HELD_RATE, UNANSWERED_P99};
 use stats::average;
 
-/// Number of parts of a ramp: a tenth of it is as exact as a reader needs.
+/// Number of parts that a ramp is cut into; a tenth of the ramp is exact enough for a reader.
 const RAMP_PARTS: f64 = 10.0;
-/// Maximum number of stages with a part of their own; a longer table is unreadable.
+/// Maximum number of stages that become one part each; a longer table is unreadable.
 const MAX_STAGES: usize = 20;
 /// Shortest part of a ramp, seconds.
 const MIN_PART_S: f64 = 0.5;
 
-/// Returns how far the server kept up with the first load of changing rate; `None` without such a load.
+/// Returns up to which rate the server kept up with the first load of changing rate; `None` if no load changed its
+/// rate.
 pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     let trial = run.trials.iter().find(|trial| trial.kind == TrialKind::Fixed)?;
     let (stages, limits) = (&run.plan.load.stages, limits(run));
@@ -28,7 +30,7 @@ pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     Some(held(parts))
 }
 
-/// Describes the offered rate of a trial: a changing load by its lowest and highest rate.
+/// Describes the offered rate of a trial; for a changing load, the lowest and the highest rate.
 pub(crate) fn offered(run: &Run, trial: &Trial) -> String {
     match Stage::range(&run.plan.load.stages).filter(|_| trial.kind == TrialKind::Fixed) {
         Some((least, most)) if least < most => format!("{} to {}", figure(least), rate(most)),
@@ -36,8 +38,8 @@ pub(crate) fn offered(run: &Run, trial: &Trial) -> String {
     }
 }
 
-/// Returns the edges of the parts, seconds since the window began. Each stage is cut at its ends, and a ramp into equal parts. A load of many
-/// stages is cut into equal parts as a whole.
+/// Returns the edges of the parts, seconds since the window began. A constant stage is one part, and a ramp is cut into
+/// equal parts. A load of many stages is cut into equal parts regardless of the stages.
 fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
     let (begin_s, length_s) = (trial.measured.window.begin_s, trial.measured.length_s);
     let equal = |from_s: f64, to_s: f64| {
@@ -90,7 +92,9 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
 }
 
-/// Returns the limit that a part broke, by the offered rate and the share of requests that were never answered. Arrivals at random times vary by the root of their number.
+/// Returns the limit that a part broke. `offered` is the part's offered rate, and `lost` the share of its requests
+/// without an answer. The number of random arrivals varies by its square root, so a short part may complete a little
+/// less than was offered.
 fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());
@@ -107,7 +111,8 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
     }
 }
 
-/// Finds the highest rate below every failed rate. A ramp fails somewhere within a part, so the part before it counts by its start.
+/// Finds the highest rate below every failed rate. A ramp fails somewhere within a part, so each part that held counts
+/// only with its lower end.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());

@@ -39,7 +39,7 @@ fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
 }
 
-/// Returns how far the decisive trial loaded the server.
+/// Returns how close to saturation the decisive trial brought the server.
 pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState> {
     let limited = match verdict.id.as_str() {
         "not-saturated" => false,
@@ -54,8 +54,8 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     }
 }
 
-/// Returns the trial of a search with the most good answers, if the objective broke at a much lower rate, so that one
-/// headline cannot show both figures.
+/// Returns the search trial with the most good answers, if the objective broke at a much lower rate. One headline
+/// figure cannot show both rates.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
@@ -79,7 +79,7 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
     facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
-/// Returns why the run missed its purpose. A run that times calls completes no request; there only the checks decide.
+/// Returns why the run missed its purpose. For a run that times calls and sends no requests, only the checks decide.
 pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
     if run.ended_by().is_some() {
         return Some(Failure::Died);

@@ -1,5 +1,5 @@
-//! Demands: the time that one request holds each device. The largest demand is the bottleneck of a closed system, full or not, and 1 / D is the
-//! rate at which a device is full.
+//! Demands: the time that one request holds each device. The device with the largest demand is the bottleneck of a
+//! closed system, full or not. A device with demand D is full at the rate 1 / D.
 
 use crate::Facts;
 use crate::generator::client_limit_threads;
@@ -12,7 +12,7 @@ use crate::view::View;
 /// One device and the demand of a request on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// Bottleneck that the device would be, one id of [`run::BOTTLENECKS`].
+    /// ID of the device as a bottleneck, from [`run::BOTTLENECKS`].
     pub id: &'static str,
     /// The device in words.
     pub device: String,
@@ -72,7 +72,7 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     out
 }
 
-/// Returns the busiest disk and its busy share, where the side's own processes read or wrote.
+/// Returns the busiest disk and its busy share, if the side's own processes read or wrote.
 pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
     let span_us = view.span_s? * 1e6;
     let own = ["process.read_bytes", "process.write_bytes"].iter().any(|id| view.value(id).is_some_and(|b| b > 0.0));

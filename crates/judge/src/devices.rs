@@ -1,5 +1,5 @@
-//! Use of each device in a trial's window from the raw recordings: busy time over time, bytes over speed, level over limit. Rules weigh each
-//! device by itself; this is the list for display.
+//! Use of each device in a trial's window, from the raw recordings: busy time over time, bytes over speed, or level
+//! over limit. The list is only for display; each rule judges its device by itself.
 
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub fn devices(trial: &Trial) -> Vec<Device> {
     all
 }
 
-/// Returns the devices by all samples so far, for a display of a running trial.
+/// Returns the devices from all samples so far, to display a running trial.
 pub fn devices_of_sides(client: &Side, server: Option<&Side>) -> Vec<Device> {
     let measured = Measured { window: Window::ALL, ..Measured::default() };
     devices(&Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() })
@@ -107,7 +107,7 @@ const LEVELS: &[(&str, &str, &str)] = &[
     ("cgroup.memory", "cgroup.memory_limit", "cgroup memory"),
 ];
 
-/// Returns the busiest thread of each process, in shares of one CPU.
+/// Returns the busiest thread of each process, as a share of one CPU.
 fn full_threads(rec: &Recording, window: Window, span: f64) -> HashMap<u32, (&str, f64)> {
     let mut busiest: HashMap<u32, (&str, f64)> = HashMap::new();
     for column in rec.columns_of("thread.cpu") {

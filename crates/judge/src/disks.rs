@@ -6,7 +6,8 @@ use crate::number::ratio;
 use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, OWN_BYTES};
 use crate::view::View;
 
-/// Returns the busy share from which a disk is full, by the share of the time that threads waited for it.
+/// Returns the busy share from which a disk counts as full, given the share of the time for which threads waited for
+/// the disk.
 pub(crate) fn needed(stalled: Option<f64>) -> f64 {
     if stalled.is_some_and(|s| s >= DISK_AWAITED) { DISK_FULL_AWAITED } else { DISK_FULL }
 }
@@ -23,7 +24,7 @@ pub(crate) struct Load {
     pub(crate) disk: String,
     /// With a read or write out.
     pub(crate) out: f64,
-    /// Flushing, which the kernel does not count as a request.
+    /// Time spent flushing, which the kernel does not count as a request.
     pub(crate) flushing: f64,
 }
 
@@ -38,8 +39,9 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns true if these processes keep a disk busy: they move most of its bytes, or some of their threads wait for a disk most of the
-/// time. A journal writes more than a program did, so a small part of the bytes rules nothing out. `None` if neither is known.
+/// Returns true if the side's processes keep a disk busy: they move most of its bytes, or some of their threads wait
+/// for a disk most of the time. A small part of the bytes does not rule them out, because a journal writes more than
+/// the program. `None` if neither is known.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let recording = &view.side.recording;
     let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();

@@ -1,6 +1,6 @@
-//! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of failures. A leak looks
-//! like this, and so does a cache that is not full yet; only a longer run tells them apart. A throughput that falls or rises through a window
-//! of any length has no single value.
+//! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of
+//! failures. Both a leak and a cache that is not full yet look like this; only a longer run tells them apart. A
+//! throughput that falls or rises through a window of any length has no single value.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
@@ -16,25 +16,26 @@ use crate::thresholds::{
 };
 use stats::NORMAL_95;
 
-/// Parts of the window, each with its mean: neighbouring samples are correlated, these hardly are.
+/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but such means hardly
+/// are.
 const PARTS: usize = 20;
 /// Minimum size of a trend in the later half alone, in standard deviations.
 const STILL: f64 = NORMAL_95;
 
-/// Counter that open connections are part of.
+/// Counter of descriptors, open connections included.
 const DESCRIPTORS: &str = "process.fds";
 
-/// A level: its counter, its name, and its figure in words.
+/// A level that may drift: its counter, its name, and a function that writes its value.
 type Level = (&'static str, &'static str, fn(f64) -> String);
 
-/// Levels that must not grow by serving requests.
+/// Levels that must not grow while requests are served.
 const LEVELS: [Level; 2] = [("process.rss", "memory", mebibytes), (DESCRIPTORS, "number of open descriptors", figure)];
 
 fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
 }
 
-/// Returns the drifts in the decisive trial, or in the watched one; none where the load itself was to change.
+/// Returns the drifts in the decisive trial, or in the watched one; none if the plan changes the load.
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();
@@ -49,17 +50,18 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let several = facts.sweep.len() + facts.search.len() > 1;
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
-    // The decisive trial is also one of the sweep or the search.
+    // The decisive trial also belongs to the sweep or the search, so its drift may be listed twice.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()
 }
 
-/// Returns the change of the throughput of one window, from the mean of its first quarter to that of its last.
+/// Returns the change of the throughput of one window, from the mean of its first quarter to the mean of its last
+/// quarter.
 fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let series = &trial.measured.series_completed;
     let step = series.len() as f64 / PARTS as f64;
-    // A window of fewer points than parts has too few for a trend, and its points are parts already.
+    // A window with fewer points than parts has too few points for a trend.
     let cut = |part: usize| &series[(part as f64 * step) as usize..((part + 1) as f64 * step) as usize];
     let rates: Vec<f64> = match step >= 1.0 {
         true => (0..PARTS).map(|part| stats::average(cut(part))).collect(),
@@ -70,7 +72,7 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let quarter = rates.len() / 4;
     let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
     let middle = median(rates.clone())?;
-    // An open loop that first works off a backlog completes more than is offered.
+    // An open loop that first works off a backlog completes more than is offered at first.
     let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
     let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
@@ -90,8 +92,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     (matters && (last < first) == (z < 0.0)).then_some(drift)
 }
 
-/// Returns the connections that the load opened in the window and kept. The pool of an open loop grows with each late answer, and the server's
-/// descriptors with it, which is no leak. Connections for one request each come and go.
+/// Returns the number of connections that the load opened in the window and kept. Late answers make the pool of an open
+/// loop grow, and so the server's descriptors, without any leak. Connections for one request each do not count.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
     if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }

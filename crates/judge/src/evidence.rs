@@ -1,4 +1,4 @@
-//! Lines of evidence: a sentence with its counter, the place where it was read, and its limit.
+//! Lines of evidence: a sentence with its counter, the instance that was read, and its limit.
 
 use run::{Evidence, FigureUnit};
 

@@ -1,9 +1,9 @@
-//! Expectations of the user: each with its figure and interval.
+//! Expectations of the user, each with the measured figure and its interval.
 //!
-//! All windows near the capacity stand for a run, whether they met the expectation or not: a window that was chosen
-//! because it met the expectation would always meet it. Answers of one window are no independent draws, since a long
-//! queue stays long. The scatter of stretches of the window says how many answers are worth one draw (batch means; A.
-//! Law, *Simulation Modeling and Analysis*).
+//! All windows near the capacity stand for a run, whether they met the expectation or not; a window chosen because it
+//! met the expectation would always meet it. Answers of one window are not independent draws, since a long queue stays
+//! long. The scatter between stretches of the window says how many answers count as one draw (batch means; A. Law,
+//! *Simulation Modeling and Analysis*).
 
 use run::{
     CensoredTimes, Expectation, ExpectationResult, Findings, Hist, Run, SummaryFigure, TimeFigure, Trial, TrialKind,
@@ -16,7 +16,7 @@ use crate::single::{failed_and_all, good};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample, average};
 
-/// Share of the capacity from which windows of a search stand for it.
+/// Minimum rate, as a share of the capacity, at which a window of a search counts as near the capacity.
 const NEAR: f64 = 0.9;
 /// Number of stretches that windows are cut into.
 const STRETCHES: usize = 10;
@@ -26,11 +26,11 @@ const STRETCHES: usize = 10;
 struct Figure {
     value: Option<f64>,
     low: Option<f64>,
-    /// Upper end of the interval; `None` with a lower end is an interval without an upper end.
+    /// Upper end of the interval. If only `low` is set, the interval has no upper end.
     high: Option<f64>,
     /// Share of the requests that were never answered, if that makes the value a lower bound.
     lost: Option<f64>,
-    /// True if no load failed, so that the value is a lower bound.
+    /// True if every load that was tried held, so that the value is a lower bound.
     none_failed: bool,
 }
 
@@ -40,7 +40,8 @@ impl Figure {
     }
 }
 
-/// Returns the result of every expectation of the plan: of the windows that stand for the run, or of several repeats the mean.
+/// Returns the result of every expectation of the plan, from the windows that stand for the run. With several repeats,
+/// the mean over the repeats counts.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult> {
     let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {
         true => {
@@ -59,7 +60,7 @@ pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult>
 struct Seen<'a>(Vec<&'a Trial>);
 
 impl<'a> Seen<'a> {
-    /// Returns the windows of a search that were offered the capacity or nearly that; otherwise the chosen window.
+    /// Returns the windows of a search whose offered rate was near the capacity; without a search, the chosen window.
     fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
         let near = |t: &&Trial| {
             let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
@@ -84,7 +85,7 @@ impl<'a> Seen<'a> {
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns the response times of all windows with the requests that were never answered.
+    /// Returns the response times of all windows, including the requests that were never answered.
     fn times(&self) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();
@@ -99,8 +100,8 @@ impl<'a> Seen<'a> {
         stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
     }
 
-    /// Returns a figure of the response time, microseconds. `allowed` is the share of failed requests that the objective
-    /// allows: a mean counts as known with no more of them.
+    /// Returns a figure of the response time, microseconds. `allowed` is the share of failed requests that the
+    /// objective allows. With more failures, the mean is unknown.
     fn time(&self, figure: &str, allowed: f64) -> Figure {
         let (quantile, of) = match figure {
             "p50" => (Some(0.5), SummaryFigure::P50),
@@ -129,7 +130,7 @@ impl<'a> Seen<'a> {
                 let (draws, t) = self.draws(&hist);
                 let half = t * (share * (1.0 - share) / draws).sqrt();
                 let end = |q: f64| times.percentile(q);
-                // With too few requests, order statistics give no bound.
+                // With too few requests, order statistics give no bounds.
                 let some = share + half < 1.0;
                 let low = some.then(|| end((share - half).max(0.0)).lowest()).flatten();
                 Figure { low, high: some.then(|| end(share + half).exact()).flatten(), ..known }
@@ -144,7 +145,8 @@ impl<'a> Seen<'a> {
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Returns the independent draws that all answers are worth, and half of an interval in standard errors.
+    /// Returns the number of independent draws that all answers stand for, and the half-width of an interval in
+    /// standard errors.
     fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();
@@ -155,7 +157,7 @@ impl<'a> Seen<'a> {
         let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
         let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
         let worth = (error / alone).powi(2);
-        // Without counts by tenths of a second all answers count as draws.
+        // Without counts per tenth of a second, every answer counts as a draw.
         let known = stretches.len() > 1 && worth.is_finite();
         if known { (answers / worth.max(1.0), t95(count - 1.0)) } else { (answers, NORMAL_95) }
     }
@@ -175,7 +177,7 @@ impl<'a> Seen<'a> {
         self.0.iter().flat_map(of).filter(|(n, _)| *n > 0.0).collect()
     }
 
-    /// Returns the rate of good answers, with an interval by the scatter of stretches.
+    /// Returns the rate of good answers, with an interval from the scatter of the stretches.
     fn rate(&self) -> Figure {
         let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
         let rate = match length_s > 0.0 {
@@ -193,7 +195,7 @@ impl<'a> Seen<'a> {
         Figure::around(Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
     }
 
-    /// Returns the share of failures with Wilson's interval (1927), which has a width even where nothing failed.
+    /// Returns the share of failures with Wilson's interval (1927), which has a width even if nothing failed.
     fn failed(&self) -> Figure {
         let counts = self.0.iter().map(|t| failed_and_all(t));
         let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));
@@ -223,7 +225,7 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
     Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
 }
 
-/// Returns the capacity; of repeats, where each held some rate.
+/// Returns the capacity. With repeats, each must have held some rate.
 fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);
@@ -231,7 +233,7 @@ fn capacity(findings: &Findings) -> Figure {
     Figure { none_failed: found.is_some_and(|c| c.at_least), ..around }
 }
 
-/// Returns why a figure was not measured, where repeats are the reason.
+/// Returns why a figure was not measured, if the repeats are the reason.
 fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: usize) -> String {
     let nothing = parts.iter().filter(|seen| seen.is_none()).count();
     let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();
@@ -248,7 +250,7 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
     }
 }
 
-/// Returns true if fixed loads alone stand for the run. Their rate is no capacity.
+/// Returns true if the run has only fixed loads. Their rate is not a capacity.
 fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
     let mut trials = parts.iter().flatten().flat_map(|seen| &seen.0).peekable();
     trials.peek().is_some() && trials.all(|trial| trial.kind == TrialKind::Fixed)
@@ -268,7 +270,7 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
         // A lower bound below the limit says nothing about the value.
         false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
     });
-    // A rate that no load failed at may be any higher one.
+    // If no load failed, the real value may be any higher rate.
     let undecided = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
     ExpectationResult {
         text: expectation.text.clone(),

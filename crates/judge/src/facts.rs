@@ -17,32 +17,32 @@ pub struct Facts<'a> {
     pub run: &'a Run,
     /// The objective.
     pub limits: Limits,
-    /// Closed-loop steps that completed anything, by rising number of clients.
+    /// Closed-loop steps that completed any request, by rising number of clients.
     pub sweep: Vec<&'a Trial>,
-    /// Open-loop steps that completed anything, by rising offered rate; overload included. Steps that their own connections held up are left
-    /// out, since they say nothing about the server.
+    /// Open-loop steps that completed any request, by rising offered rate, overload included. Steps with too few
+    /// connections of their own are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
-    /// Rates at which the load's own connections were the limit, from the steps left out.
+    /// Rates at which the load had too few connections, from the steps left out of `search`.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// Trial at the limit. With a sweep: its first step that reaches 97 % of the highest rate. In an experiment without a sweep: the first
-    /// trial that reaches it and holds the objective, if one does. Otherwise the trial with the highest rate, in bytes where the requests
-    /// differ in size.
+    /// Trial at the limit. With a sweep: its first step that reaches 97 % of the highest rate. In an experiment without
+    /// a sweep: the first trial that reaches 97 % and holds the objective. Otherwise: the trial with the highest rate,
+    /// in bytes if the requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
     /// End of the sweep: whether throughput stopped growing.
     pub plateau: Plateau,
-    /// Upstreams of the server, nearest first, and the load of each.
+    /// Upstreams of the server, nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
     /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
 }
 
-/// Returns the step at the lowest rate that broke the objective while no step at this rate or above held it. A break below a rate that held
-/// was a disturbance. A load that kept up and breaks the same limit as the lightest load shows no limit of the server: rare slow answers are as
-/// slow without load.
+/// Returns the step with the lowest rate from which on no step held the objective. A break below a rate that held was a
+/// disturbance. A load that kept up, but breaks the limit that the lightest load also breaks, shows no limit of the
+/// server: its rare slow answers are as slow without load.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -69,10 +69,10 @@ fn loaded<'a>(
 impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
-        // Trials with levers are for the proof alone.
+        // Trials with levers count only for the proof.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
-        // Trials before the death of a server or generator count; the trial of its death only if there is no other.
+        // Trials before a server or generator died count. The trial of the death counts only if there is no other.
         let some_sound = completed().any(|t| t.broken().is_none());
         let alive = || completed().filter(|t| !some_sound || t.broken().is_none());
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
@@ -108,8 +108,9 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the trial that shows which CPU is full: of the steps of the sweep with 97 % of the highest rate the one in which the server
-    /// used most CPU, the last of equal ones. The decisive step, the first of them, may reach that rate with a CPU that is not quite full.
+    /// Returns the trial that shows which CPU is full: among the sweep steps with at least 97 % of the highest rate,
+    /// the one in which the server used most CPU time. The decisive step is only the first of them, and may reach that
+    /// rate before a CPU is quite full.
     pub fn full(&self) -> Option<&'a Trial> {
         let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
@@ -127,7 +128,7 @@ impl<'a> Facts<'a> {
         self.decisive.and_then(server_of)
     }
 
-    /// Returns the server's side of the heaviest load at the highest rate, where most requests wait.
+    /// Returns the server's side of the heaviest load among the steps at the highest rate. Most requests wait there.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
         top(&self.sweep).last().copied().or(self.decisive).and_then(server_of)
     }
@@ -166,8 +167,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
-    /// where the share is larger. Processes that any side watches on that machine belong to it, in every namespace. A
-    /// share of a tenth or more weakens every verdict.
+    /// where the share is larger. Processes on that machine that any side watches count as its own, in every namespace.
+    /// A share of 10 % or more weakens every verdict.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -188,29 +189,31 @@ fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
         let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
         let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
         let host = view.host()?;
-        // Soft interrupts belong to the load, whichever process they are charged to.
+        // Soft interrupts count as work for the load, whichever process they are charged to.
         Some(((host.busy - known? - host.softirq).max(0.0), host.online))
     };
     let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     most.filter(|(taken, online)| *taken > OTHERS_USE * online)
 }
 
-/// Returns the CPU time of other programs during a trial that was just recorded, in CPUs, and the number of CPUs; `None` below a tenth.
+/// Returns the CPU time of other programs during a trial that was just recorded, in CPUs, and the number of CPUs.
+/// `None` if they used less than 10 %.
 pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     let mut run = Run { trials: vec![trial.clone()], ..Run::default() };
     crate::sides::derive(&mut run);
     run.trials.first().and_then(other_processes_cpu_of)
 }
 
-/// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from this machine, the largest of
-/// any side; 0 where unknown. Each time the machine stands still for milliseconds, which dominates high percentiles.
+/// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from the machine of either side,
+/// the larger of both; 0 if unknown. Each time the machine stands still for milliseconds, which dominates high
+/// percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
 
-/// Returns true if the target is on the loopback interface, as far as its address tells.
+/// Returns true if the target's address shows that it is on the loopback interface.
 pub(crate) fn loopback(run: &Run) -> bool {
-    // An empty target is the embedded server on loopback, or an experiment whose hosts may have names of their own.
+    // An empty target is the embedded server on loopback, or an experiment, whose sides may be on other hosts.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
     run.plan.target.loopback().unwrap_or(!apart)
 }

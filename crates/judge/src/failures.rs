@@ -1,4 +1,4 @@
-//! Failed answers: if they are most of the answers, or break the objective while the server has time left, no CPU is
+//! Failed answers. If most answers fail, or failures break the objective while the server has CPU time left, no CPU is
 //! the limit.
 
 use std::collections::BTreeMap;
@@ -14,17 +14,17 @@ use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
 use crate::thresholds::{LIKELY, MOST_FAIL, TREND_SURE};
 use crate::view::Task;
 
-/// Failures that say more than the use of any CPU.
+/// Failures that matter more than the use of any CPU.
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
     /// Trial with the lowest load in which too many answers failed.
     trial: &'a Trial,
-    /// Share of its answers that failed, 0 to 1.
+    /// Share of that trial's answers that failed, 0 to 1.
     share: f64,
-    /// True if most answers of the decisive trial failed. Its figures then say nothing about work.
+    /// True if most answers of the decisive trial failed, so that its figures say nothing about work.
     pub(crate) most: bool,
-    /// True if the share does not depend on the load. Failures then say nothing about a limit.
+    /// True if the share does not depend on the load, so that failures say nothing about a limit.
     pub(crate) at_every_load: bool,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Failures<'a> {
         facts.run.sent_requests().then_some(Self { run: facts.run, trial, share, most, at_every_load: false })
     }
 
-    /// Returns what failed, how, and from which load on.
+    /// Returns a sentence: which share failed, how, and from which load on.
     pub(crate) fn sentence(&self) -> String {
         if self.at_every_load {
             return format!("{} of the requests fail at every load{}", percent(self.share), self.kinds());
@@ -70,14 +70,14 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Returns the trial with the most requests, and the share of the requests of all trials that failed, where that share
-/// breaks the objective and no trial's share differs from it by more than chance.
+/// Returns the trial with the most requests, and the failed share over all trials. Returns `None` unless this share
+/// breaks the objective and every trial's share agrees with it within chance.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
     let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
     let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..MOST_FAIL).contains(share))?;
-    // One request more or less is always chance.
+    // A difference of one request is always within chance.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
     // A first load without a failure shows that the share may depend on the load.
@@ -86,7 +86,7 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
 }
 
-/// Returns true if the server had time left: neither its CPUs nor any of its threads were likely to be full.
+/// Returns true if the server had CPU time left: neither its CPUs nor any of its threads were likely to be full.
 fn had_time(trial: &Trial) -> bool {
     let Some(view) = server_of(trial) else { return false };
     let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed);

@@ -1,4 +1,4 @@
-//! Fits as findings of a run: the fitted figures with their names, and a word on how good the fit is.
+//! Fits as findings of a run: the fitted figures with their names, and words on how good the fit is.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Limits of the generator itself. At such a limit no figure is the server's.
+//! Limits of the generator itself. At such a limit, no figure describes the server.
 
 use run::{Evidence, FigureUnit};
 
@@ -17,20 +17,20 @@ use crate::waiting::Waiting;
 
 /// Limit that the generator may have reached.
 pub(crate) struct ClientLimit {
-    /// Probability that it is the limit.
+    /// Probability that this is the limit.
     pub(crate) chance: f64,
     pub(crate) sentence: String,
     pub(crate) evidence: Vec<Evidence>,
-    /// Signals that the probability rests on.
+    /// Signals that the probability is computed from.
     pub(crate) signals: Vec<Signal>,
 }
 
-/// Returns the threads of the generator that make load: the busiest, as many as the plan has.
+/// Returns the generator threads that make the load: the busiest ones, at most as many as the plan has.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
     let mut threads = view.workers();
-    // Idle agents have idle threads; only those that could matter count.
+    // Threads of idle agents do not count.
     threads.truncate(wanted.min(threads.iter().filter(|t| t.wants() > AGENT_WORKS).count().max(1)));
     threads
 }
@@ -46,8 +46,8 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns true if the generator was more likely than not at its limit. A server that refuses everything beyond a rate of its own lets the
-/// generator run as fast as it can.
+/// Returns true if the generator was more likely than not at its limit. If the server refuses everything beyond some
+/// rate, the generator always runs as fast as it can.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     let refused = facts.run.sent_requests() && facts.refusals.keep_one_rate();
     !refused && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
@@ -58,7 +58,7 @@ struct Load {
     threads: Vec<Task>,
     ran: Signal,
     wants: Signal,
-    /// Share of the time that they waited for a CPU.
+    /// Share of the time for which they waited for a CPU.
     waited: f64,
     /// Share of the response time that these waits explain.
     delay: f64,
@@ -77,7 +77,8 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that makes the threads the limit: the first of those that are past their threshold.
+    /// Returns the signal that makes the threads the limit: time that they ran, else time that they ran or waited, else
+    /// the delay by their waits.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -92,7 +93,7 @@ impl Load {
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
-        // Segments that a full link delivers one by one wake the threads one by one, which then wait for a CPU again and again.
+        // A full link delivers segments one by one. Each segment wakes a thread, which waits for a CPU each time.
         let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
@@ -102,8 +103,9 @@ impl Load {
     }
 }
 
-/// Returns the share of the response time, 0 to 1, that threads explain which wait for a CPU for `waited` seconds per
-/// second together. Each wait delays at least one request (Little's law); answers that wait unread show how many.
+/// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
+/// wait `waited` seconds per second. Each wait delays at least one request (Little's law), or as many as there are
+/// unread answers.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     let trial = view.trial;
     let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;
@@ -111,7 +113,8 @@ fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     by_law.max(Waiting::of(facts).map_or(0.0, |waiting| waiting.client)).clamp(0.0, 1.0)
 }
 
-/// Returns how far the server's work on shared CPUs explains that the generator waits: the server's part of their busy time.
+/// Returns the server's share, 0 to 1, of the busy time of CPUs that both sides share. This share explains that the
+/// generator waits.
 fn server_takes(facts: &Facts<'_>) -> f64 {
     if !facts.shared() {
         return 0.0;
@@ -120,7 +123,7 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server uses all of CPUs that are its own. Beside such a server, a generator that
+/// Returns the probability that the server has CPUs of its own and fills them. Beside such a server, a generator that
 /// mostly waits has time left.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
@@ -187,7 +190,7 @@ fn by_quota(view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 
-/// Returns the limit of CPUs that are full only in sum, as far as the generator uses them.
+/// Returns the limit by CPUs that only both sides together fill, weighted by the generator's part.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

@@ -1,8 +1,8 @@
-//! CPU cost of a TLS handshake on both sides, where the windows of a run show it.
+//! CPU cost of a TLS handshake on both sides, if the windows of a run show it.
 //!
-//! Windows with one connection per request, alternating with windows of kept connections, give a line of CPU time over handshakes per request.
-//! Its slope is the handshake with its connect and close. If a load had one connection per request throughout, there is no such line, and
-//! the whole cost is an upper bound.
+//! Windows with one connection per request alternate with windows of kept connections. A line is fitted to CPU time
+//! over handshakes per request. Its slope is the cost of a handshake with its connect and close. If a load had one
+//! connection per request throughout, there is no such line, and the whole cost of a request is an upper bound.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -12,14 +12,15 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::linear;
 
-/// Handshakes per request from which each request has one.
+/// Minimum handshakes per request at which every request counts as having its own handshake.
 const EACH: f64 = 0.9;
-/// Handshakes per request up to which connections count as kept.
+/// Maximum handshakes per request at which connections count as kept.
 const KEPT: f64 = 0.1;
-/// Such a limit for the short alternating windows, whose ends cut between a handshake and its request.
+/// Minimum handshakes per request for a short alternating window. It is lower than [`EACH`], because the window's ends
+/// separate handshakes from their requests.
 const MANY: f64 = 0.5;
-/// Share of resumed handshakes up to which a window is one of full handshakes, and from which it is one of resumed ones. The first handshake of
-/// each connection has no session to resume.
+/// Maximum share of resumed handshakes in a window of full handshakes, and (`RESUMED`) minimum share in a window of
+/// resumed ones. The first handshake of each connection has no session to resume.
 const MOSTLY_FULL: f64 = 0.1;
 const RESUMED: f64 = 0.5;
 /// Returns the handshakes per completed request in the measured window.
@@ -28,7 +29,7 @@ pub(crate) fn each(trial: &Trial) -> Option<f64> {
     ratio(tally.handshakes as f64, tally.completed as f64)
 }
 
-/// Returns true if each request of a trial came with a handshake of its own.
+/// Returns true if each request of a trial had its own handshake.
 pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
@@ -79,7 +80,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }
 
-/// Returns the windows of full handshakes (or of both kinds, where there are none of full ones), and those of resumed ones.
+/// Returns the windows of full handshakes, and those of resumed ones. If no window has full handshakes, the first list
+/// holds all windows.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
@@ -89,7 +91,7 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     [full, of(RESUMED, f64::INFINITY)]
 }
 
-/// Returns the cost of a resumed handshake, where some windows had resumed handshakes and others full ones.
+/// Returns the cost of a resumed handshake, if some windows had resumed handshakes and others full ones.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };

@@ -14,7 +14,7 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
     run.sampled_stacks().as_ref().map(hot).unwrap_or_default()
 }
 
-/// Returns the first function if it has much of the CPU time, beyond the error of sampling, and a name of its own.
+/// Returns the first function if it has a name and a share of the CPU time that is large beyond the sampling error.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
     let (first, samples) = (functions.first()?, run.sampled_stacks()?.cpu_samples as f64);
     let error = stats::NORMAL_95 * (first.share * (1.0 - first.share) / samples.max(1.0)).sqrt();

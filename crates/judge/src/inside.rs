@@ -1,4 +1,4 @@
-//! The inside of a server that handles only some requests at a time: what was counted there, and what a reader can do about it.
+//! Findings about a server that handles only a few requests at a time: the counts that explain this number, and advice.
 
 use run::Counted;
 
@@ -6,14 +6,14 @@ use crate::Facts;
 use crate::places::{self, Places};
 use crate::serial;
 
-/// Findings on the inside of a server.
+/// Findings about the inside of a server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Inside {
     /// True if requests take turns on the CPU.
     pub(crate) serial: bool,
     /// Counts that match the number of requests at a time.
     pub(crate) counted: Vec<Counted>,
-    /// Advice that fits them; `None` where nothing was found.
+    /// Advice for these counts; `None` if nothing was found.
     pub(crate) advice: Option<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Operational laws as figures: steps of the sweep, Little's law, bounds of a closed system.
+//! Operational laws applied to a run: steps of the sweep, Little's law, bounds of a closed system.
 //!
 //! Source: Denning and Buzen's operational analysis as Blake uses it. X is the completed rate, N the number of clients, R the response time, Z
 //! the think time, D the demand per request on a device. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax);
@@ -40,8 +40,9 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
-/// Returns the requests in flight of one trial, as counted and as rate times time in the system (Little's law). Both come from one window, so
-/// they should agree. Requests on connections that were never answered have no time; where there are many, the law does not apply.
+/// Returns the requests in flight of one trial, as counted and by Little's law (rate times response time). Both come
+/// from one window, so they should agree. Returns `None` if many connections were never answered, since their requests
+/// have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::SClients { .. } => 0.0,
@@ -71,8 +72,8 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep with a higher rate than its clients allow by the response time of the first
-/// step. If there is one, R1 is no service time: a single client pays for wake-ups that several clients share.
+/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). Such a step shows that R1 is not the service
+/// time: a single client pays for wake-ups that several clients share.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let r1 = crate::single::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {

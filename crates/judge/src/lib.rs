@@ -1,10 +1,11 @@
-//! Judgement: the meaning of a run. Pure functions of a [`run::Run`]: no clock, no file, no network, and no panic on any run.
+//! Judgement: derives the meaning of a run. All functions are pure functions of a [`run::Run`]. They use no clock, file
+//! or network, and panic on no run.
 //!
-//! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity, knee, fits, bottleneck,
-//! trust, argument). It can run again on its own result, in a newer version, too.
+//! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
+//! knee, fits, bottleneck, trust, argument). It can judge a run again that it, or an older version, has judged before.
 //!
-//! The method is that of R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, the largest demand is the suspect,
-//! added concurrency shows whether the suspicion is right, and every step is printed.
+//! The method is that of R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, and the
+//! largest demand is the suspect. Added concurrency confirms or refutes the suspicion. Every step is printed.
 
 #[cfg(test)]
 mod arbitrary;
@@ -100,9 +101,9 @@ pub use what_if::what_if;
 
 use run::{Run, Trial};
 
-/// Derives and concludes: see the crate documentation. `findings.checks`, `findings.conclusions`, the tables, charts
-/// and fits that an experiment made, and the measured `trust.generator_ceiling` are kept; everything else in `findings`
-/// is made anew.
+/// Fills in the derived figures and conclusions of a run; see the crate documentation. `findings.checks`,
+/// `findings.conclusions`, the tables, charts and fits that an experiment made, and the measured
+/// `trust.generator_ceiling` are kept; everything else in `findings` is replaced.
 pub fn judge(run: &mut Run) {
     judge_so_far(run);
     let facts = Facts::of(run);
@@ -121,8 +122,8 @@ pub fn derive_last(run: &mut Run) {
     costs::derive_trial(trial, at_rest);
 }
 
-/// Derives and concludes for a run that is still going on. Two findings wait for its end: the resources for twice the
-/// capacity, for which each loaded trial becomes a queueing network, and the use of each device.
+/// Judges a run that is still going on. Leaves out two costly findings until the end: the resources for twice the
+/// capacity, and the use of each device.
 pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
     unanswered::derive(run);

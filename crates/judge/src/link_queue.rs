@@ -1,6 +1,6 @@
-//! A queue on the way between client and server: the round trip of our own connections grows far beyond its minimum,
-//! and the sender's data waits. A server that delays answers on purpose has nothing to send meanwhile, and its round
-//! trips stay short.
+//! Signs of a queue on the path between client and server: the round trips of our own connections grow far beyond their
+//! minimum, and the sender's data waits. A server that delays answers on purpose has nothing to send meanwhile, so
+//! round trips stay short.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -13,7 +13,8 @@ use crate::thresholds::{
 };
 use crate::view::View;
 
-/// Returns evidence of the queue, on the side whose packets wait longest; `None` where the CPUs of a host could cause the delay.
+/// Returns evidence of the queue, on the side whose packets wait longest; `None` if the CPUs of a host could cause the
+/// delay.
 pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
     longest(trial).filter(|_| idle(trial))
 }
@@ -42,8 +43,8 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a wire is that of this load: most bytes are its own, or its own packets queue. Where neither is known,
-/// the load has to be at a limit.
+/// Returns true if the traffic of a wire comes from this load: most bytes, or the queued packets, are its own. If
+/// neither is known, returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -54,7 +55,7 @@ pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> b
     most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
 }
 
-/// Returns true if packets of this load queue on the way; `None` without round trips.
+/// Returns true if packets of this load queue on the path; `None` without round trips.
 fn own_queue(trial: &Trial) -> Option<bool> {
     let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
     let least = view.value("connection.min_rtt").and_then(positive)?;
@@ -101,7 +102,7 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if a window or a buffer stopped the sender, which needs no full link.
+/// Returns true if a TCP window or a buffer stopped the sender, which can happen without a full link.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")

@@ -1,4 +1,5 @@
-//! Margins: how close a verdict is to another one. Each signal that the winning rule compares with a threshold, the closest first.
+//! Margins: distances of a verdict from other verdicts. There is one margin for each signal that the winning rule
+//! compares with a threshold.
 
 use run::Margin;
 
@@ -6,8 +7,9 @@ use crate::Facts;
 use crate::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
-/// Returns the margins of a winner. On the other side of a signal's threshold its rule would not bind, so the next choice would be the verdict.
-/// A signal that is already there does not carry the verdict.
+/// Returns the margins of the winner, smallest first. If a signal were on the other side of its threshold, the winner's
+/// rule would not bind, and the next choice would be the verdict. A signal that is already on the other side does not
+/// carry the verdict.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());

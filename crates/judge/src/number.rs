@@ -1,4 +1,4 @@
-//! Figures: tests for valid numbers, and their form in sentences.
+//! Re-exports of number tests, and of number formats for sentences.
 
 pub(crate) use run::number::prose::{cpus, duration, figure, grew, percent, rate};
 

@@ -1,4 +1,5 @@
-//! The objective in figures, and whether a trial held it. The search of `lab` and the findings share these functions.
+//! Limits of the objective, and the test of a trial against them. The search of `lab` and the findings share these
+//! functions.
 
 use run::{Breach, BreachKind, Limits, Run, SummaryFigure, TimeFigure, Trial, TrialKind};
 
@@ -10,11 +11,11 @@ use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Greatest share of the requests that may take longer than a limit.
+    /// Maximum share of the requests that may take longer than a limit.
     Late { limit_us: f64, allowed: f64 },
-    /// Greatest mean of the response time, microseconds.
+    /// Maximum mean response time, microseconds.
     Mean { limit_us: f64 },
-    /// Greatest share of the requests that may fail.
+    /// Maximum share of the requests that may fail.
     Failed { allowed: f64 },
 }
 
@@ -29,15 +30,16 @@ pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten().collect()
 }
 
-/// Returns the response time limits that a search counts its requests against, microseconds. For a limit on the mean
-/// the count itself says little, but its tenths of a second allow the search to leave out disturbed ones.
+/// Returns the limits, microseconds, for which a search counts the requests that took longer, per tenth of a second.
+/// For a limit on the mean, these counts serve only to recognise disturbed tenths.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
 
 /// Returns the longest mean response time at which the objective may still hold, microseconds.
 pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
-    // With exponential waits the mean is 1.44 medians and a 99th percentile 4.6 means; with constant ones all are equal.
+    // With exponential waits the mean is 1.44 medians, and the 99th percentile is 4.6 means. With constant waits all
+    // three are equal.
     let all = [limits.p50_us.map(|us| 1.5 * us), limits.mean_us, limits.p99_us, limits.p99_9_us];
     all.into_iter().flatten().reduce(f64::min)
 }
@@ -84,9 +86,9 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     format!("{} and errors at most {}", all.join(", "), percent(limits.errors))
 }
 
-/// Returns the median response time of the lightest step, microseconds: the better of the two lightest, since one may have been disturbed. Of
-/// several repeats the first counts, so that all have one objective. While most answers are good, the median is that of a good answer;
-/// refusals are quick.
+/// Returns the median response time without load, microseconds: the lower median of the two lightest steps, since one
+/// of them may have been disturbed. Of several repeats the first counts, so that all have one objective. Steps with
+/// mostly refusals do not count, because refusals are quick.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
     let first_repeat = run.repeats().next().unwrap_or_default();
     let steps: Vec<&Trial> = first_repeat
@@ -100,7 +102,7 @@ fn unloaded_median_us(run: &Run) -> Option<f64> {
     all.filter_map(|t| positive(t.latency_us.p50)).min_by(f64::total_cmp)
 }
 
-/// Returns the breach of the objective by a trial, in figures; `None` where it held.
+/// Returns the breach of the objective by a trial; `None` if the trial held the objective.
 pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     let broken = |kind, value: f64, limit: f64| {
         Some(Breach { kind, value: finite(value), limit: finite(limit), at_least: false })
@@ -131,8 +133,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     all.into_iter().find_map(|(kind, figure, limit)| time_breach(trial, (kind, figure), limit?))
 }
 
-/// Returns the breach of a limit on the response time. A lower bound below the limit does not hold it, since the rest
-/// is unknown. A mean holds only if at most the allowed share of the requests has no answer.
+/// Returns the breach of a limit on the response time. If only a lower bound of the percentile is known, a bound below
+/// the limit is not enough to hold it. A mean holds only if at most the allowed share of the requests has no answer.
 fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let seen = &trial.latency_us;
     let found = seen.figure(figure);
@@ -152,7 +154,7 @@ fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit
     }
 }
 
-/// Counts requests without an answer at the end of the window that were in flight for longer than a limit.
+/// Counts requests that had no answer at the end of the window, and had been in flight for longer than a limit.
 pub(crate) fn overdue(trial: &Trial, limit_us: f64) -> f64 {
     let within_ns = (limit_us * 1e3).clamp(0.0, u64::MAX as f64) as u64;
     trial.histograms.get("under_way").map_or(0.0, |ages| ages.len() as f64 * (1.0 - ages.share_within_ns(within_ns)))

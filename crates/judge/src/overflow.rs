@@ -1,4 +1,4 @@
-//! Share of the connects that met a full accept queue, because they came faster than the server accepts.
+//! Share of the connects that met a full accept queue, because they came faster than the server accepted.
 //!
 //! `tcp.listen_overflows` counts every listener of a network namespace. It supports a rule only if the listener or the queue
 //! of this server, or the connects of the generator, show the overflow as well. A unix socket has no such counters.
@@ -16,16 +16,17 @@ use crate::view::View;
 /// Overflow in one trial.
 pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
-    /// Counter that shows it.
+    /// Counter that shows the overflow.
     pub(crate) counter: &'static str,
     /// Drops at this server's listener in the whole trial.
     pub(crate) drops: f64,
     /// Drops that were counted for another listener of the namespace.
     pub(crate) elsewhere: f64,
-    /// Share of all connects that came in, or of the time of all clients if larger, 0 to 1. A dropped connect takes a second.
+    /// Dropped share of all connects, 0 to 1, or the share of the clients' time that drops cost, if larger. A dropped
+    /// connect takes a second.
     pub(crate) share: f64,
-    /// True if connects were also dropped inside the window. Many servers drop connects only while a load connects all
-    /// at once.
+    /// True if connects were also dropped inside the measured window. Many servers drop connects only at the start,
+    /// when a load opens all connections at once.
     lasts: bool,
 }
 
@@ -45,7 +46,8 @@ impl<'a> Overflow<'a> {
         let view = server_of(trial)?;
         let all =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
-        // The listener's own counter includes segments of connections that are not up yet, where packets are lost.
+        // If packets are lost, the listener's own counter also includes segments of connections that are not
+        // established yet.
         let own = view.whole_trial("listen.drops");
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
@@ -65,7 +67,7 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// Returns true if the load also connects inside the window, or some of its connections never came up.
+/// Returns true if the load also connects inside the window, or some of its connections were never established.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
@@ -82,7 +84,7 @@ fn queue_was_full(view: &View<'_>) -> bool {
     view.whole_trial("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
 }
 
-/// Returns evidence of connects of the generator whose SYN was sent again, or that never came up.
+/// Returns evidence of generator connects whose SYN was sent again, or that were never established.
 pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     let client = View::new("client", trial, &trial.client);
     let c = trial.connect_us;
@@ -96,7 +98,7 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns the share of the connects of the generator whose SYN was sent again, or that never came up: at least so many.
+/// Returns a lower bound of the share of generator connects whose SYN was sent again, or that were never established.
 pub(crate) fn slow_share(trial: &Trial) -> f64 {
     let c = trial.connect_us;
     let seen = [(c.p99, CONNECTS_DROPPED), (c.max, ratio(1.0, c.count as f64).unwrap_or(1.0))];
@@ -105,7 +107,7 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials around the limit. Far beyond it any server's queue overflows.
+/// Returns the trials around the limit. Far beyond the limit, the queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

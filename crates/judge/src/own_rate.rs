@@ -4,7 +4,8 @@ use run::{Side, Trial};
 
 use crate::number::{positive, ratio};
 
-/// Returns the requests per second of a side: all of the trial, or those of its host where it is one of several.
+/// Returns the requests per second of a side: those of its host if there are several generator hosts, otherwise those
+/// of the trial.
 pub(crate) fn rate_of(trial: &Trial, side: &Side) -> Option<f64> {
     let all = positive(trial.rates.completed_rate)?;
     let client = std::iter::once(&trial.client).chain(&trial.client_hosts).any(|one| std::ptr::eq(one, side));

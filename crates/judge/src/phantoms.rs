@@ -1,9 +1,11 @@
-//! Connections that came up for the client and were never answered. The client cannot know whether the server knew them
-//! (source 1 on cookies), so its own count decides. Connections that wait in its accept queue are not answered either.
+//! Connections that were established for the client and never answered. The client cannot tell whether the server knew
+//! them (source 1 on SYN cookies), so the server's own count decides. Connections that wait in the server's accept
+//! queue are not answered either.
 
 use crate::number::figure;
 
-/// Share by which the server's count of connections may differ from the client's, because of the edges of the window.
+/// Maximum relative difference between the server's and the client's counts of connections that the edges of the window
+/// explain.
 const EDGES: f64 = 0.02;
 
 /// Returns a sentence about the `unanswered` connections of a trial, where the client counts `ours` new ones in the

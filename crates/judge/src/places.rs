@@ -15,17 +15,18 @@ use crate::view::{View, program};
 /// Number of requests that the server handles at a time, and counts of workers or connections that may explain it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places {
-    /// Xmax × R1 without the round trip to the server: a request on its way holds no worker.
+    /// Xmax × R1, without the round trip to the server, because a request on its way occupies no worker.
     pub(crate) places: f64,
-    /// Everything that was counted with its distance from the server, the best match first.
+    /// All counts, each with the distance of its process from the server; the best match first.
     counted: Vec<(u32, Counted)>,
 }
 
 impl Places {
-    /// Returns the places of a run; `None` where the lightest load was full already, or most of R1 is the way to the server.
+    /// Returns the number of requests at a time, and the counts; `None` if the lightest load was full already, or if
+    /// most of R1 is the network path.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
-        // By Little's law a full load gives its own number of clients.
+        // For a saturated step, Little's law only gives back its own number of clients.
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
@@ -41,13 +42,14 @@ impl Places {
         Some(Self { places, counted })
     }
 
-    /// Returns the counts that equal the number of places within the error of both measurements.
+    /// Returns the counts that equal the number of requests at a time, within the error of both measurements.
     pub(crate) fn matching(&self) -> impl Iterator<Item = &Counted> {
         let equal = |c: &&Counted| (c.count - self.places).abs() <= PLACES_APART * c.count;
         self.counted.iter().map(|(_, counted)| counted).filter(equal)
     }
 
-    /// Returns the workers furthest from the client, if many more of them exist than requests are handled at a time: most wait for something else.
+    /// Returns the workers furthest from the client, if there are many more of them than requests at a time: most of
+    /// these workers wait for something else.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
@@ -69,7 +71,7 @@ pub(crate) fn text(counted: &Counted) -> String {
     format!("{of} has {} {what}{to}", figure(*count))
 }
 
-/// Returns what a reader can do about places that were counted.
+/// Returns advice on a count that matches.
 pub(crate) fn advice(counted: &Counted) -> String {
     let Counted { what, count, of, peer } = counted;
     match what.as_str() {
@@ -81,7 +83,7 @@ pub(crate) fn advice(counted: &Counted) -> String {
     }
 }
 
-/// Returns what does not help where most workers wait.
+/// Returns advice for a server whose workers mostly wait: more workers do not help.
 pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     format!(
         "More workers will not help: {}, and only about {} work at a time. Look for a lock that they share, or a row or an upstream that they wait for.",
@@ -90,14 +92,15 @@ pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     )
 }
 
-/// Shows a number of requests: a whole number where it is one within the error of two loads.
+/// Writes a number of requests, as a whole number if it differs from one by less than the error of two loads.
 pub(crate) fn requests(places: f64) -> String {
     let whole = places.round();
     let shown = if (places - whole).abs() <= WHOLE * whole { whole } else { places };
     format!("{} request{}", figure(shown), if shown == 1.0 { "" } else { "s" })
 }
 
-/// Difference below which a number of requests is shown as a whole number: a display, no decision.
+/// Relative difference below which a number of requests is shown as a whole number. This is only for display and
+/// decides nothing.
 const WHOLE: f64 = 0.02;
 
 /// Returns the processes of the server and of the upstreams on its machine by number, with their distance from the server.
@@ -135,7 +138,8 @@ fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
     groups.into_iter().filter_map(of).collect()
 }
 
-/// Counts, per program and name, the threads that used CPU time; not the first thread, which often only accepts.
+/// Counts, per program and name, the threads that used CPU time. Leaves out the first thread, which often only accepts
+/// connections.
 fn threads(view: &View<'_>) -> Vec<(u32, Counted)> {
     let all = all(view);
     let mut groups: BTreeMap<(u32, &str, String), f64> = BTreeMap::new();
@@ -168,7 +172,7 @@ fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
     let counted = |b: &run::Upstream| {
         let column = side.recording.columns_of("behind.connections").find(|c| c.instance == b.address)?;
         let count = side.recording.over(column, view.window).value().and_then(positive)?.round();
-        // A pool with unused connections holds nothing up.
+        // A pool with unused connections delays no request.
         let busy = side.recording.reading("behind.busy", &b.address, view.window).value();
         busy.is_none_or(|busy| busy >= BUSY * count).then_some(())?;
         let name = b.processes.first().map_or(String::new(), |name| format!("{} ", program(name)));

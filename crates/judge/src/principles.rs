@@ -1,8 +1,8 @@
 //! The ten rules of R. Blake, *Optimizing Windows NT* (1993), in our words, each with what the program does about it: the
 //! pages behind `loadline explain rule-1` to `rule-10`.
 //!
-//! The boxes with the rules' own wording are pictures in the text that we have, so the content is taken from what stands
-//! around each; of rule 4 nothing is known to us, and its page says so.
+//! The boxes with the rules' own wording are pictures in the text that we have, so the content comes from the text
+//! around each box. The content of rule 4 is unknown, and its page says so.
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]

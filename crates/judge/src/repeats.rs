@@ -1,7 +1,8 @@
 //! Results of several repeats of one load: each by itself, and all together.
 //!
-//! The windows of one run show how exactly it knows its half minute. Slower influences (memory layout, placement of processes, neighbours of a
-//! virtual machine) are the same in all its windows, so only repeats show them. The interval of repeats is Student's.
+//! The windows of one run show the scatter within its half minute. Slower influences (memory layout, placement of
+//! processes, neighbours of a virtual machine) affect all windows of a run alike, so only repeats show them. The
+//! interval over repeats is Student's.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
@@ -12,7 +13,7 @@ use crate::single::good;
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns each repeat as a run of its own; none where nothing was repeated.
+/// Returns the findings of each repeat, judged as a run; none if nothing was repeated.
 pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     if run.repeats().count() < 2 {
         return Vec::new();
@@ -20,13 +21,13 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     finished(run).map(|trials| alone(run, trials)).collect()
 }
 
-/// Returns the trials of each complete repeat; of a single one, all trials.
+/// Returns the trials of each complete repeat; without repeats, all trials.
 pub(crate) fn finished(run: &Run) -> impl Iterator<Item = &[Trial]> {
     let all = run.repeats().count();
     run.repeats().take(all - usize::from(run.interrupted && all > 1))
 }
 
-/// Returns the capacity that some trials of a run held under an objective; `None` where they held none.
+/// Returns the capacity of some trials of a run under an objective; `None` if no trial holds it.
 pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Option<Capacity> {
     let part = part(run, trials, limits);
     let facts = Facts::of(&part);
@@ -41,10 +42,11 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Trials of a repeat, the trial at its capacity (or at its limit where no trial holds the objective), and the capacity where one holds.
+/// Trials of a repeat, the trial at its capacity, and the capacity. If no trial holds the objective, the trial at the
+/// limit, and no capacity.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
-/// Returns each complete repeat; `None` for one that completed nothing.
+/// Returns each complete repeat; `None` for a repeat that completed no request.
 pub(crate) fn at_capacity(run: &Run) -> Vec<Option<AtCapacity<'_>>> {
     let limits = limits(run);
     let of = |trials: &'_ [Trial]| {
@@ -83,7 +85,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
-        // A capacity that some repeats could not hold at all has no interval.
+        // If some repeats held no rate at all, the capacity has no interval.
         (capacity.low, capacity.high) = (None, None);
         capacity.method += &format!("; only {} of {} repeats held the objective", logs.len(), repeats.len());
         return;

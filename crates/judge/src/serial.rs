@@ -1,5 +1,6 @@
-//! Work that takes turns on the CPU: about one CPU in use by several threads of which none is full, and about one request at a time. A lock
-//! around arithmetic does it, and the interpreter's lock of CPython and Ruby.
+//! Requests that take turns on the CPU: several threads, none of them full, use about one CPU together, and about one
+//! request is handled at a time. A lock around computation causes this, such as the interpreter lock of CPython and
+//! Ruby.
 
 use run::{Evidence, FigureUnit, UpstreamLimit};
 
@@ -11,7 +12,7 @@ use crate::sweep::Plateau;
 use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS};
 use crate::view::{Task, View};
 
-/// Returns the CPU use of a server whose requests take turns; `None` where they do not.
+/// Returns the CPU use of a server whose requests take turns; `None` if they do not.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let view = facts.crowded_server().filter(|_| flat)?;
@@ -21,7 +22,8 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     one.then(|| changing(&view, used)).flatten()
 }
 
-/// Returns evidence that several threads shared this use and none was full, while another CPU was allowed.
+/// Returns evidence that several threads shared the CPU time and none was full, although the server may use another
+/// CPU.
 fn changing(view: &View<'_>, used: f64) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;

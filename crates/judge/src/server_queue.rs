@@ -1,5 +1,5 @@
-//! Requests that wait at the server or before its upstream, as a share of those that must wait somewhere. A few unread bytes are no queue: a server
-//! that holds requests on purpose has read them.
+//! Queue of requests at the server or before its upstream, as a share of all requests that must wait somewhere. A few
+//! unread bytes are not a queue, because a server that delays requests on purpose has read them.
 
 use run::{Evidence, FigureUnit};
 
@@ -13,7 +13,8 @@ use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
 use crate::upstreams;
 use crate::view::View;
 
-/// Returns the queue in the heaviest load at the highest rate, where it holds most of the requests that are not worked at.
+/// Returns the queue under the heaviest load at the highest rate, if it holds most of the requests that no worker
+/// handles.
 pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
@@ -32,7 +33,8 @@ fn request_bytes(view: &View<'_>) -> Option<f64> {
     positive(ratio(tally.bytes_sent as f64, tally.sent as f64)?)
 }
 
-/// Returns the requests that wait unread at the server. Where their size is unknown, one byte stands for a request.
+/// Returns the number of requests that wait unread at the server. If their size is unknown, one byte counts as a
+/// request.
 fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     let bytes = view.value("connection.receive_queue").filter(|bytes| *bytes >= 1.0)?;
     let connections = match view.trial.intensity {
@@ -44,7 +46,8 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     Some((measured(view, ("connection.receive_queue", ""), (bytes, FigureUnit::Bytes), None, text), requests))
 }
 
-/// Returns the connections that wait to be accepted. A queue that is full and drops connects is a limit of its own.
+/// Returns the number of connections that wait to be accepted, unless the queue is full: then the queue is itself the
+/// limit.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
     let limit = view.value("listen.limit");

@@ -1,7 +1,7 @@
 //! Fills [`run::Side::counters`]: one reading of every counter of a side over the measured window.
 //!
-//! Instances are combined as the counter's row says ([`run::Aggregation`]). `process.*` and `thread.*` count only the side's own processes;
-//! `cpu.*` takes the instance `total`.
+//! Instances are combined as the counter's row in the table says ([`run::Aggregation`]). `process.*` and `thread.*`
+//! count only the side's own processes; `cpu.*` takes the instance `total`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Figures of a single trial before any decision: its clients, good answers and failed share. All other modules take them from here.
+//! Basic figures of a single trial: its clients, good answers and failed share.
 
 use run::{Intensity, Run, Tally, Trial};
 
@@ -21,36 +21,37 @@ pub(crate) fn refused(trial: &Trial) -> f64 {
     ratio(t.unexpected_status as f64, t.completed as f64).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the completed and expected answers per second. Refusals do not count: they are quick, and a server that refuses everything would
-/// look fast.
+/// Returns the rate of good answers: completed, with an expected status. Refusals do not count, because a server that
+/// quickly refuses everything would look fast.
 pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
 }
 
-/// Returns true if most answers of a trial were refusals, so that its response times are theirs.
+/// Returns true if most answers of a trial were refusals, so that its response times are those of refusals.
 pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
-/// Returns the rate of good answers from the first connect of a trial to the end of its window. A limit per second may
-/// let nothing pass within a short window.
+/// Returns the rate of good answers from the first connect of a trial to the end of its window. With a rate limit per
+/// second, a short window may see no good answer.
 pub fn good_of_all(trial: &Trial) -> f64 {
     let good = trial.tally.completed.saturating_sub(trial.tally.unexpected_status) as f64;
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// Median response time from which answers may not come back within a drain, microseconds.
+/// Median response time from which answers may take longer than the drain, microseconds.
 const SLOW_US: f64 = 1e6;
 
-/// Returns the requests of the whole trial that were never answered: a request without an answer at the end of the drain was in flight during
-/// the window. Where answers take as long as a drain, only connections that never got an answer count.
+/// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
+/// only requests on connections that never got an answer count.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered);
     let slow = trial.latency_us.count > 0 && trial.latency_us.p50 >= SLOW_US;
     if slow { all.min(trial.tally.phantom) as f64 } else { all as f64 }
 }
 
-/// Returns the requests without an answer that do not count as failed, since an answer may take longer than the drain.
+/// Returns the number of requests without an answer that do not count as failed, because their answers may take longer
+/// than the drain.
 pub(crate) fn still_open(trial: &Trial) -> u64 {
     trial.tally.unanswered.max(trial.measured.tally.unanswered) - unanswered(trial) as u64
 }
@@ -60,12 +61,12 @@ pub fn failed_share(trial: &Trial) -> Option<f64> {
     failed_of(&trial.measured.tally, unanswered(trial))
 }
 
-/// Returns that share of all requests of a trial, from its first connect to the end of its drain.
+/// Returns the failed share, 0 to 1, of all requests of a trial, from its first connect to the end of its drain.
 pub(crate) fn failed_share_of_all(trial: &Trial) -> Option<f64> {
     failed_of(&trial.tally, unanswered(trial))
 }
 
-/// Returns the measured requests that failed, and all of them.
+/// Returns the number of measured requests that failed, and of all measured requests.
 pub(crate) fn failed_and_all(trial: &Trial) -> (f64, f64) {
     counted(&trial.measured.tally, unanswered(trial))
 }
@@ -82,13 +83,13 @@ fn counted(t: &Tally, unanswered: f64) -> (f64, f64) {
     (failed, (t.completed as f64 + errors + unanswered).max(connects.min(failed)))
 }
 
-/// Returns the completed and expected bytes per second of a trial whose requests have a known size.
+/// Returns the bytes per second of good answers of a trial whose requests have a known size.
 pub(crate) fn good_bytes(trial: &Trial) -> f64 {
     good(trial) * trial.key.record_bytes.unwrap_or(0) as f64
 }
 
-/// Returns true if a study changed only the size of requests from trial to trial: then neither rates nor response times compare, but bytes
-/// per second do.
+/// Returns true if a study varied the size of requests between trials. Only bytes per second are comparable between
+/// such trials.
 pub(crate) fn several_sizes(run: &Run) -> bool {
     let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.key.record_bytes).collect();
     let known = sizes.len();
@@ -107,8 +108,8 @@ pub(crate) fn sides_of(trial: &Trial) -> Vec<View<'_>> {
     std::iter::once(View::new("client", trial, &trial.client)).chain(server_of(trial)).collect()
 }
 
-/// Returns the response time with one client, microseconds: the mean of the lightest step, scaled down if that step could not have fewer than
-/// several clients.
+/// Returns the response time with one client, microseconds: the mean of the lightest step. If that step has several
+/// clients, the mean is scaled down.
 pub(crate) fn r1_us(unloaded: &Trial) -> Option<f64> {
     let seen = positive(unloaded.latency_us.mean).or_else(|| positive(unloaded.latency_us.p50));
     // Counters collected by other tools have no response time; Little's law gives the mean.

@@ -14,16 +14,17 @@ use stats::{Sample, average};
 
 /// Fewest intervals of the test.
 const LEAST: usize = 6;
-/// Greatest number of intervals of the test: older ones no longer matter.
+/// Maximum number of intervals in the test; older intervals no longer matter.
 const MOST: usize = 20;
-/// Greatest harmless drift, as a share of the mean.
+/// Maximum harmless drift, as a share of the mean.
 const DRIFT: f64 = 0.05;
-/// Greatest drift within the noise, as a share of the mean.
+/// Maximum drift that may be noise, as a share of the mean.
 const NOISY_DRIFT: f64 = 0.20;
-/// Greatest standard deviation, as a share of the mean.
+/// Maximum standard deviation, as a share of the mean.
 const VARIATION: f64 = 0.5;
 
-/// Tests whether a series of rates in equal intervals has settled, and says why. `warmup_s` stays 0; the caller knows the length of an interval.
+/// Tests whether a series of rates in equal intervals has settled, with the reason. Leaves `warmup_s` at 0, since only
+/// the caller knows the length of an interval.
 pub fn steady(series: &[f64]) -> Steady {
     let clean: Vec<f64> = series.iter().copied().filter(|v| v.is_finite()).collect();
     let (steady, reason) = answer(&clean);
@@ -53,7 +54,7 @@ fn answer(series: &[f64]) -> (bool, String) {
     (settled && variation <= VARIATION, figures)
 }
 
-/// Returns the drift over all points as a share of the mean, and whether the slope's interval holds zero.
+/// Returns the drift over all points as a share of the mean, and true if the slope's interval contains zero.
 fn drift(points: &[(f64, f64)], mean: f64) -> (f64, bool) {
     let Some(line) = linear(points) else { return (0.0, true) };
     let slope = line.slope * (points.len() - 1) as f64 / mean;

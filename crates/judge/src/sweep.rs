@@ -1,4 +1,4 @@
-//! The sweep over the number of clients: its steps, the step that decides, and whether it went flat.
+//! The sweep over the number of clients: its steps, the decisive step, and whether the throughput stopped growing.
 
 use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
@@ -13,10 +13,10 @@ pub enum Plateau {
     Flat {
         /// Clients of the decisive step, or of the first step whose rate is within 5 % of the best.
         from: f64,
-        /// Greatest number of clients. If an open loop with more requests in flight than the last step counts, too: its
-        /// requests in flight.
+        /// Greatest number of clients; the requests in flight of an open loop, if they exceed the clients of the last
+        /// step.
         to: f64,
-        /// Growth of the rate between them, as a share; negative where it fell.
+        /// Growth of the rate between `from` and `to` clients, as a share; negative if the rate fell.
         growth: f64,
     },
     /// The rate still grew at the last step.
@@ -25,12 +25,14 @@ pub enum Plateau {
     NoResult,
 }
 
-/// Returns the parts of a key that change the server, its load, or the way to it: the steps of one sweep must agree in them.
+/// Returns the parts of a trial's key that change the server, its load, or the network path. All steps of a sweep must
+/// agree in these parts.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     (key.record_bytes, key.cold, &key.values)
 }
 
-/// Returns the largest set of an experiment's trials that is a sweep: one condition, each number of clients once.
+/// Returns the largest set of an experiment's trials that forms a sweep: one condition, with each number of clients
+/// once.
 fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     let mut groups: Vec<Vec<&Trial>> = Vec::new();
     for trial in trials {
@@ -50,8 +52,8 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// Returns the steps of a sweep by number of clients: those of `loadline find`, together with the load of `loadline prove` beside its one
-/// client; else the largest sweep among an experiment's trials.
+/// Returns the steps of the sweep, by number of clients. In a run of `find` or `prove` these are its closed-loop steps;
+/// in an experiment, the largest sweep among its trials.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let of =
         |kind: TrialKind| -> Vec<&Trial> { trials.iter().copied().filter(|t| closed(t) && t.kind == kind).collect() };
@@ -60,7 +62,7 @@ pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
         true => sweep = experiment(of(TrialKind::Experiment)),
         false => sweep.extend(of(TrialKind::Fixed)),
     }
-    // A step whose connects failed on the generator's own host had fewer clients than it says.
+    // A step whose connects failed on the generator's host had fewer clients than planned.
     if sweep.iter().any(|t| !lacked_connections(t)) {
         sweep.retain(|t| !lacked_connections(t));
     }
@@ -74,8 +76,8 @@ pub fn lacked_connections(trial: &Trial) -> bool {
     failed(ErrorKind::ClientFds) || failed(ErrorKind::ClientPorts)
 }
 
-/// Returns the trials that reach [`REACHED`], in their order. The first of them stands for all: a little more with more load, or over
-/// another way, is chance.
+/// Returns the trials whose rate is at least [`REACHED`] of the highest rate, in their order. The first of them is as
+/// good as the others, since smaller differences are chance.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
@@ -87,9 +89,10 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
     usable.copied().min_by(|a, b| clients(a).total_cmp(&clients(b)))
 }
 
-/// Finds the plateau: at least twice the clients brought less than [`FLAT`]. This share also ends the sweep of
-/// `loadline find`, so a sweep that ended for lack of growth is flat even if its decisive step is its last. A sweep
-/// that ended for lack of time is flat if an open loop asked for more than its best and got no more.
+/// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. The same threshold ends the
+/// sweep of `loadline find`, so a sweep that ended for lack of growth is flat even if its decisive step is its last. A
+/// sweep that ended for lack of time is flat if an open loop offered more than its highest rate, and no more was
+/// completed.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;
@@ -119,15 +122,16 @@ fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     search.iter().rev().find_map(flat)
 }
 
-/// Returns the requests that an open loop had on its connections, by Little's law; those that waited for a connection do not count.
+/// Returns the number of requests that an open loop had on its connections, by Little's law. Requests that waited for a
+/// connection do not count.
 fn in_flight(trial: &Trial) -> Option<f64> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let asked = trial.rates.completed_rate * positive(trial.latency_us.mean)? / 1e6;
     Some(asked.min(f64::from(max_connections) * f64::from(pipeline)))
 }
 
-/// Returns the number of doublings between two steps that have none between them, as in `loadline prove`: the first doubling may have brought
-/// all the growth. Otherwise 1.
+/// Returns the number of doublings between two neighbouring steps, as in `loadline prove`; the first doubling may have
+/// brought all the growth. Returns 1 if there are steps between them.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
     // The steps are ordered by clients.
@@ -136,7 +140,8 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if one more client brought less than 2 % (source A.8 condition (a)), for studies that add one client at a time.
+/// Returns true if one more client raised the rate by less than 2 % (source A.8, condition (a)), for studies that add
+/// one client at a time.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {

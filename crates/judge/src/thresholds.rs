@@ -8,16 +8,16 @@ pub enum Basis {
     Measured,
     /// A simulation with a known answer.
     Simulated,
-    /// A standard, the kernel, a law or a cited source.
+    /// Given by a standard, the kernel, a law or a cited source.
     Given,
-    /// A choice; nothing shows that another value would be worse.
+    /// Chosen; nothing shows that another value would be worse.
     Chosen,
 }
 
 /// One number that decides something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// Part of the judgement that it belongs to.
+    /// Part of the judgement that uses the number.
     pub group: &'static str,
     /// Name of the constant.
     pub name: &'static str,

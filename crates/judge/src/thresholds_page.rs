@@ -62,10 +62,10 @@ fn sources(dir: &Path) -> String {
 /// Maximum number of rows in the table. A new number must replace another one.
 const MOST_NUMBERS: usize = 120;
 
-/// Numbers that decide nothing: nothing, all, and microseconds in a second.
+/// Numbers that are not thresholds: zero, one, and the microseconds of a second.
 const ARITHMETIC: [&str; 3] = ["0.0", "1.0", "1e6"];
 
-/// Returns the decimal numbers of code: not those of comments, strings and tests.
+/// Returns the decimal numbers in code, without comments, strings and tests.
 fn decimals(code: &str) -> Vec<String> {
     let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().replace("\\\"", "");
     let uncommented: String =
@@ -99,8 +99,8 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
     }
 }
 
-/// Number of decimals in code outside of the table, the rules and the signals. It may only fall: a new number that decides belongs into the
-/// table. Most of these are percentiles, units and settings of numerical methods.
+/// Maximum number of decimals in code outside the table, the rules and the signals. It may only fall: a new number that
+/// decides belongs into the table. Most of these are percentiles, units and settings of numerical methods.
 const LOOSE: usize = 170;
 
 /// Counts the decimals of a folder, without tests, planted runs and the table.

@@ -68,13 +68,13 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     }
 }
 
-/// Returns the share of a run's time in which trials were measured; `None` where the run has no total time.
+/// Returns the share of a run's time for which trials were measured; `None` if the run has no total time.
 fn measured_share(run: &Run) -> Option<f64> {
     let measured_s: f64 = run.trials.iter().map(|t| t.measured.window.length_s()).filter(|s| s.is_finite()).sum();
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Returns where a run's time went; `None` where its trials have only their windows.
+/// Returns how a run spent its time; `None` if its trials record only their windows.
 fn spent(run: &Run) -> Option<TimeSpent> {
     let elapsed_s = positive(run.elapsed_s)?;
     let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();
@@ -115,7 +115,7 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Warns of failures whose share no lower load changes.
+/// Warns of a failed share that a lower load does not reduce.
 fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some(failures) = Failures::of(facts).filter(|failures| failures.at_every_load) {
         report.warn(format!(
@@ -127,7 +127,7 @@ fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
 
 fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut TrustReport) {
     if limited {
-        // Where no rate held the objective, none is known that the server can take.
+        // If no rate held the objective, the rate that the server can take is unknown.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
         report.warn(format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts) {
@@ -156,7 +156,7 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests in flight at the edges of the window count on one side only.
+    // Requests in flight at the edges of the window count on only one side.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -166,7 +166,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // Between the two limits the edges may explain the difference, and nothing is shown either way.
+    // Between the two limits, the edges of the window may explain the difference, so neither agreement nor disagreement
+    // is shown.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -179,7 +180,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
 fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
-        // The kernel counts in ticks of 10 ms, of which two may fall on the wrong side of each edge.
+        // The kernel counts in ticks of 10 ms. Two ticks may fall on the wrong side of each edge of the window.
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
             report.warn(format!(
@@ -230,7 +231,7 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Checks Xmax, which closed clients reached: where an open loop completed more, the knee is too low.
+/// Checks Xmax, the highest rate of the closed loop. If an open loop completed more, the knee is too low.
 fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
@@ -278,7 +279,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
 
 fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
-    // Without a longest response time there was no histogram: the figures were collected elsewhere.
+    // A run without a longest response time has no histogram: another tool collected its figures.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
             "only {} requests were measured at the limit: p99 depends on {} of them",
@@ -327,7 +328,7 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Warns of time in the search that was not the server's.
+/// Warns of search time that was left out, because something other than the server disturbed it.
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
     let became = l.rate.map_or_else(

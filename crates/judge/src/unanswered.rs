@@ -1,8 +1,8 @@
-//! Response times of older runs, whose percentiles left out requests that were never answered.
+//! Correction of older runs, whose percentiles left out requests that were never answered.
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 
-/// Computes the response times of these runs again, by what they kept of the requests without an answer.
+/// Recomputes the response times of these runs from their counts of requests without an answer.
 pub(crate) fn derive(run: &mut Run) {
     run.trials.iter_mut().for_each(derive_trial);
 }
@@ -27,7 +27,7 @@ fn derive_trial(trial: &mut Trial) {
     }
 }
 
-/// Marks the percentiles of a summary that so many failed requests leave open.
+/// Marks the percentiles of a summary that the number of failed requests makes unknown.
 fn without_histogram(seen: Summary, failed: u64) -> Summary {
     let seen = Summary { unanswered: failed, ..seen };
     let lost = seen.unanswered_share();

@@ -1,4 +1,4 @@
-//! Upstream services of the server: the load of each at the limit, and the one that the server waits for.
+//! Upstream services of the server: the load of each at the server's limit, and the upstream that the server waits for.
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
@@ -10,8 +10,8 @@ use crate::sweep::top;
 use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// Returns the upstreams, nearest first, under the most clients among the trials at the highest rate. With fewer clients an upstream may have
-/// idled between two requests.
+/// Returns the upstreams, nearest first, in the trial with the most clients among those at the highest rate. With fewer
+/// clients, an upstream may idle between two requests.
 pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<UpstreamLoad> {
     let most = top(sweep).last().copied().and_then(server_of);
     most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
@@ -29,7 +29,7 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
-    // Nobody could have used CPU time that a hypervisor took.
+    // CPU time that a hypervisor took was not available.
     let full = NEARLY_FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
@@ -57,7 +57,8 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Returns true if a disk of the host is full and these processes move more to and from disks than the server does.
+/// Returns true if a disk of the host is full, and the upstream's processes move more bytes to and from disks than the
+/// server.
 fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -71,7 +72,7 @@ fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     a_request && moved(these) > moved(&view.side.instance_filter()) && is_full(view) && is_theirs().unwrap_or(true)
 }
 
-/// Returns the nearest upstream that is full: those behind it wait for nothing.
+/// Returns the nearest upstream that is full.
 pub(crate) fn full(loads: &[UpstreamLoad]) -> Option<&UpstreamLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
@@ -156,8 +157,8 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
     loads.iter().filter(tells).map(|load| line(view, load)).chain(trips).take(MOST_LINES).collect()
 }
 
-/// Returns the exchanges per request with an upstream, where there are several. A statement or request is one segment with data, and so is the
-/// first part of its answer; the smaller count of both ways leaves out further parts.
+/// Returns the exchanges with an upstream per request, if there are several. Each exchange needs at least one data
+/// segment per direction, so the direction with fewer segments counts.
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();
@@ -170,8 +171,8 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     Some(measured(view, ("behind.data_out", address), (trips, FigureUnit::PerRequest), None, text))
 }
 
-/// Returns the queue before the nearest upstream that has one, and its requests: connections that wait to be accepted, or unread requests of
-/// this size.
+/// Returns evidence of the queue before the nearest upstream that has one, and its number of requests. The queue
+/// consists of connections that wait to be accepted, or of unread requests of the given size.
 pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
     let mean = |id, address: &str| view.side.recording.reading(id, address, view.window).value().filter(|n| *n >= 1.0);
     let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();
@@ -181,7 +182,7 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Connections of others wait there as well.
+        // Connections of other clients may wait there as well.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

@@ -1,5 +1,5 @@
-//! Capacity in users who think: the greatest number that held the objective, and the smallest above it that did not. A number that was tried
-//! several times counts by most of its windows, so that a disturbed one is outvoted.
+//! Capacity as a number of users with think times: the greatest number that held the objective, and the smallest number
+//! above it that did not. If a number was tried several times, the majority of its windows decides.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Windows {
     }
 }
 
-/// Numbers of users between which the objective breaks, as far as tried.
+/// Tried numbers of users between which the objective breaks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bracket {
     tried: BTreeMap<u32, Windows>,
@@ -61,7 +61,7 @@ impl Bracket {
         self.tried.iter().rev().find(|(_, windows)| windows.holds()).map(|(users, _)| *users)
     }
 
-    /// Returns the smallest number of users above it that did not.
+    /// Returns the smallest number of users, above the one that held, that broke the objective in most windows.
     pub fn failed(&self) -> Option<u32> {
         let held = self.held().unwrap_or(0);
         self.tried.range(held.saturating_add(1)..).next().map(|(users, _)| *users)
@@ -72,7 +72,7 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns the lead of one answer over the other for a number of users, in windows, and the number of windows.
+    /// Returns, for a number of users, by how many windows the majority leads, and the number of windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }
@@ -86,7 +86,7 @@ fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     }
 }
 
-/// Returns the capacity in users, where it was searched for.
+/// Returns the capacity in users, if the run searched for it.
 pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     let asked = facts.run.plan.search.users;
     let trials = &facts.run.trials;

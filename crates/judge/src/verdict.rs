@@ -1,4 +1,5 @@
-//! The verdict. Every rule is asked; [`choose`] picks the winner, and the others say why they are not it.
+//! The verdict. Every rule gives an answer; [`choose`] picks the winner, and the other rules give reasons against
+//! theirs.
 
 use run::{Bottleneck, RuledOut};
 
@@ -14,20 +15,20 @@ use crate::{Facts, confidence, margins};
 /// Rule without a cause, which always binds.
 const UNKNOWN: &str = "unknown";
 
-/// Facts that no counter of a server shows.
+/// Requirements of rules that no counter of a watched server can meet.
 const NOT_WATCHED: [&str; 2] = [
     "requests, response times and errors: only the load generator counts them (run `loadline load` or `loadline find`)",
     "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",
 ];
 
-/// Returns why each other rule is not the verdict, and what is missing for those that cannot say.
+/// Returns why each other rule is not the verdict, and which counters are missing for the rules that cannot tell.
 fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
     for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != UNKNOWN) {
         let mut out = |why| ruled_out.push(RuledOut { id: rule.id.into(), why });
         match answer {
             Verdict::RuledOut(why) => out(why.clone()),
-            // Missing counters that matter only behind a sure verdict are not listed.
+            // Missing counters are listed only if the verdict is not sure.
             Verdict::CannotSay(what) if winner.id == UNKNOWN || confidence < SURE => {
                 missing.extend(what.iter().map(|w| (rule.id, w.as_str())));
             }
@@ -40,7 +41,7 @@ fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>,
     (ruled_out, merged(&missing))
 }
 
-/// Returns why a rule with signs of its own is not the verdict.
+/// Returns why a rule that saw its signs is not the verdict.
 fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     if chance < LIKELY {
         return format!("unlikely ({}): {also}", percent(chance));
@@ -52,7 +53,7 @@ fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     format!("{why}, though its signs are there: {also}")
 }
 
-/// Merges the rules that miss one and the same thing into one line.
+/// Merges rules that miss the same counters into one line.
 fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
     let line = |at: usize| {
@@ -70,7 +71,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     without(facts, &[])
 }
 
-/// Asks all rules but those of bottlenecks that an experiment excluded.
+/// Returns the verdict of all rules except those of bottlenecks that an experiment excluded.
 pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     let answers = answers(facts, excluded);
     let Some(choice) = choose(&answers, &[]) else { return Bottleneck::default() };
@@ -83,7 +84,7 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
 fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // No rule reads a run without a good answer either: a server that refuses everything shows no limit.
+    // Without a good answer no rule applies either, because a server that refuses everything shows no limit.
     let mute = broken || none_good(facts.run).is_some();
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
@@ -94,7 +95,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns true if failed answers say more than this rule.
+/// Returns true if failed answers matter more than the signs of this rule.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
     rule.is_of_work && !failures.at_every_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
 }
@@ -130,7 +131,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
-/// Returns the next steps where no cause was found: each names something that is in fact missing.
+/// Returns the next steps if no cause was found. Each names something that is really missing.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.client().is_none() {
         return crate::connects::advice(facts.run);
@@ -155,7 +156,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     .collect()
 }
 
-/// Returns the next step where no answer was good.
+/// Returns the next step if no answer was good.
 fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     if let Some(true) = facts.refusals.overload {
         "Exempt the generator's address from the server's rate limit, or send fewer requests: `loadline load URL --rate N`."
@@ -164,7 +165,7 @@ fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     }
 }
 
-/// Returns true if a rule could not answer because a counter that it needs may not be read.
+/// Returns true if a rule could not answer, because loadline lacks the permission to read a counter.
 fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
     let refused = |need: &&str| {
         side.recording.absent.iter().any(|a| a.counter.as_str() == *need && a.reason.starts_with("no permission"))

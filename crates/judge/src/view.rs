@@ -29,7 +29,7 @@ pub struct Task {
     pub name: String,
     /// Counter of its CPU time: that of processes or that of threads.
     pub counter: &'static str,
-    /// Share of one CPU that it used (1 = one CPU all the time).
+    /// Used share of one CPU (1: one CPU all the time; a process may exceed 1).
     pub busy: f64,
     /// Share of the time that it was ready to run and had no CPU; absent when unknown.
     pub wait: Option<f64>,
@@ -40,7 +40,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the share of the time that it ran or waited for a CPU: 1 for a task that never waited for anything else.
+    /// Returns the share of the time for which the task ran or waited for a CPU; 1 for a task that never waited for
+    /// anything else.
     pub fn wants(&self) -> f64 {
         self.busy + self.wait.unwrap_or(0.0)
     }
@@ -55,7 +56,7 @@ pub struct Host {
     pub busy: f64,
     /// Soft interrupts, in CPUs; part of the busy time.
     pub softirq: f64,
-    /// Time with a disk request out, in CPUs.
+    /// Idle time with a disk request outstanding (iowait), in CPUs.
     pub iowait: f64,
     /// Time that the hypervisor took, in CPUs.
     pub steal: f64,
@@ -66,7 +67,7 @@ pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
-/// Returns the processes that work: those with at least a twentieth of the CPU time of all. A master that only waits does not.
+/// Returns the working processes: those with at least 5 % of the CPU time of all. A master that only waits is left out.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
@@ -90,8 +91,8 @@ impl<'a> View<'a> {
         self.side.counters.get(&CounterId::new(id)).and_then(run::Reading::value).and_then(finite)
     }
 
-    /// Returns the growth of a counter over the whole trial, which its own timers of a second fit into; for a gauge, the largest value. All
-    /// instances count.
+    /// Returns the growth of a counter over the whole trial; for a gauge, the largest value. All instances count. Use
+    /// it for events with timers of a second, which the measured window may miss.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {
@@ -151,7 +152,7 @@ impl<'a> View<'a> {
         self.threads_of(&self.side.instance_filter())
     }
 
-    /// Returns those of the given processes that were recorded, busiest first.
+    /// Returns the recorded ones among the given processes, busiest first.
     pub(crate) fn processes_of(&self, of: &InstanceFilter<'_>) -> Vec<Task> {
         self.tasks(of, ["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
     }
@@ -161,7 +162,7 @@ impl<'a> View<'a> {
         self.tasks(of, ["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
     }
 
-    /// Returns the threads where they were read, else the processes.
+    /// Returns the threads if they were read, otherwise the processes.
     pub fn workers(&self) -> Vec<Task> {
         let threads = self.threads();
         if threads.is_empty() { self.processes() } else { threads }
@@ -169,12 +170,13 @@ impl<'a> View<'a> {
 
     fn tasks(&self, of: &InstanceFilter<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        // Ended processes ran one after another, so their sum says nothing about a single worker.
+        // Ended processes may have run one after another, so their sum says nothing about a single worker.
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
-        // A thread cannot wait for a CPU while it runs. The kernel adds a whole wait at its end, so a wait that began before the window may
-        // exceed what is left. Processes have many threads, whose waits add up.
+        // A thread cannot wait for a CPU while it runs. The kernel adds a whole wait when it ends, so a wait that began
+        // before the window may exceed the time left. The limit does not apply to processes, because the waits of their
+        // threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -191,7 +193,8 @@ impl<'a> View<'a> {
         tasks
     }
 
-    /// Returns the CPU time of the side's processes, in CPUs: the exact counter, or else the one sampled by ticks.
+    /// Returns the CPU time of the side's processes, in CPUs, from the exact counter if possible, otherwise from the
+    /// one sampled by ticks.
     pub fn cpu_used(&self) -> Option<f64> {
         let sampled = || Some(self.share_of_time("process.user")? + self.share_of_time("process.system")?);
         self.share_of_time("process.cpu").or_else(sampled)
@@ -213,8 +216,8 @@ impl<'a> View<'a> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
-    /// Returns the number of CPUs that these processes may use, at most those that are online. If only the number per process is known,
-    /// several processes with one CPU each are taken to have one each.
+    /// Returns the number of CPUs that these processes may use, at most those that are online. If only the number per
+    /// process is known, processes that may use one CPU each are assumed to have different CPUs.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -230,13 +233,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the busy share (0 to 1) of the CPUs that the side may use, whichever process used them; of the whole host where the CPUs are
-    /// not known one by one.
+    /// Returns the busy share (0 to 1), by all processes, of the CPUs that the side may use. If single CPUs are
+    /// unknown, returns that of the whole host.
     pub fn processors_busy(&self) -> Option<f64> {
         self.busy_share_of(self.mask().unwrap_or(0))
     }
 
-    /// Returns the busy share (0 to 1) of a set of CPUs; of the whole host where they are not known one by one.
+    /// Returns the busy share (0 to 1) of a set of CPUs; if single CPUs are unknown, that of the whole host.
     pub(crate) fn busy_share_of(&self, mask: u64) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
         let own = |name: &str| name.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0);
@@ -256,8 +259,8 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Returns the largest share of the time that the hypervisor kept any one CPU from this host. It reads the recording itself, for trials
-    /// without derived figures.
+    /// Returns the largest share of the time for which the hypervisor kept a CPU from this host. Reads the recording
+    /// itself, and so works for trials without derived figures.
     pub fn stolen(&self) -> Option<f64> {
         let recording = &self.side.recording;
         let us = |instance: &str| recording.reading("cpu.steal", instance, self.window).value().and_then(finite);

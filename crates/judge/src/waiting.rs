@@ -1,5 +1,5 @@
-//! Places where the messages in flight of a closed loop wait: unread at the server (requests) or unread at the generator (answers). They queue
-//! before the slower side, which tells two busy sides apart where their CPU use does not.
+//! Shares of the messages of a closed loop that wait unread at the server (requests) or at the generator (answers).
+//! Messages queue at the slower side. This shows which of two busy sides is the limit if CPU use does not.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -12,14 +12,14 @@ use crate::view::View;
 /// Shares of the messages in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Waiting {
-    /// Answers that the generator has not read yet.
+    /// Share of messages that are answers the generator has not read yet.
     pub(crate) client: f64,
-    /// Requests that the server has not read yet.
+    /// Share of messages that are requests the server has not read yet.
     pub(crate) server: f64,
 }
 
 impl Waiting {
-    /// Computes the shares where both ends of a closed loop's connections were sampled.
+    /// Computes the shares, if both ends of a closed loop's connections were sampled.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;

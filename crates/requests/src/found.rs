@@ -20,7 +20,7 @@ pub(crate) struct Source<'a> {
 pub struct Found {
     /// The request.
     pub request: RequestPlan,
-    /// Scheme and authority of its URL, such as `http://127.0.0.1:8080`; `None` where the file gives only a path.
+    /// Scheme and authority of its URL, such as `http://127.0.0.1:8080`; `None` if the file gives only a path.
     pub origin: Option<String>,
 }
 

@@ -16,7 +16,7 @@ const SAMPLES: u64 = 60;
 /// Maximum time to collect these samples.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Profiles a program. Returns `None` where the kernel does not allow it.
+/// Profiles a program. Returns `None` if the kernel does not allow it.
 fn profile(running: &Running) -> Option<CpuProfile> {
     let mut processes = Processes::new();
     let mut stacks = CpuStacks::new();

@@ -15,7 +15,7 @@ use crate::objective::{breach, holds, words};
 use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::LIKELY_HELD;
 
-/// A capacity, the trial that shows it, and the trial past it in which the objective failed.
+/// A capacity, the trial that shows it, and the trial at a higher rate in which the objective failed.
 pub(crate) struct Found<'a> {
     pub(crate) capacity: Capacity,
     pub(crate) trial: &'a Trial,
@@ -58,7 +58,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     Some(Found { capacity, trial, failing })
 }
 
-/// Returns the lowest rate at which the load's own connections were the limit, if the server did not fail.
+/// Returns the lowest rate at which the load had too few connections of its own, if the server did not fail.
 fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
@@ -71,7 +71,7 @@ struct Tried<'f, 'a> {
     open: Option<&'a Trial>,
     closed: Option<&'a Trial>,
     alone: Option<&'a Trial>,
-    /// All trials that were tried.
+    /// Trials of all three kinds, whether they held the objective or not.
     all: Vec<&'a Trial>,
 }
 
@@ -90,14 +90,14 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
-    /// Returns the lightest load, for a run in which nothing held.
+    /// Returns the trial with the lightest load, for a run in which no trial held the objective.
     fn least(&self) -> Option<&'a Trial> {
         let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the estimate of all windows, at most the highest completed rate. In a short window, a limit of seconds
-    /// does not show that work piles up.
+    /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound it may
+    /// be too high: a limit of seconds does not show in a short window that requests pile up.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let facts = self.facts;
@@ -120,8 +120,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 }
 
-/// Returns the rate that a trial shows to be carried: that of its good answers, and in an open loop no more than was
-/// offered. A window may also complete requests that waited when it began.
+/// Returns the rate of good answers of a trial, in an open loop at most the offered rate. A window may complete more
+/// than was offered, because some requests waited when it began.
 fn carried(trial: &Trial) -> f64 {
     match (closed(trial), positive(trial.rates.offered_rate)) {
         (false, Some(offered)) => good(trial).min(offered),
@@ -129,15 +129,14 @@ fn carried(trial: &Trial) -> f64 {
     }
 }
 
-/// Returns the trial that carried the highest rate of those that held the objective.
+/// Returns the trial with the highest rate of good answers among those that held the objective.
 fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial]) -> Option<&'a Trial> {
     let held = trials.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     held.max_by(|a, b| carried(a).total_cmp(&carried(b)))
 }
 
-/// Returns trials that belong to neither a search nor a sweep, where there are no others: loads that an experiment or
-/// the user chose. If requests have several sizes, only the decisive trial counts, since rates of different sizes
-/// cannot be compared.
+/// Returns the trials with loads that an experiment or the user chose, if the run has neither a search nor a sweep. If
+/// requests have several sizes, only the decisive trial counts, since rates of different sizes cannot be compared.
 fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     match facts.search.is_empty() && facts.sweep.is_empty() {
         false => Vec::new(),

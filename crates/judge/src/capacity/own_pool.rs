@@ -1,5 +1,5 @@
-//! Open loops whose own connections were the limit: all were in use, while the server answered as fast as without load.
-//! More connections would have carried more, so such a window says nothing about the server's capacity.
+//! Open loops that had too few connections: all were in use, while the server answered as fast as without load. With
+//! more connections the rate would have been higher, so the window says nothing about the server's capacity.
 
 use run::{Intensity, Limits, OwnLimit, Trial, TrialKind};
 
@@ -9,8 +9,8 @@ use crate::single::{clients, closed};
 use crate::sweep::lightest;
 use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
-/// Returns the rate at which an open loop's own connections were the limit. `None` if the load held the objective, if
-/// the server was slower than without load, or if the sweep in `trials` used more connections than the pool.
+/// Returns the rate at which an open loop had too few connections. `None` if the load held the objective, if the server
+/// was slower than without load, or if the sweep in `trials` used more connections than the pool.
 pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnLimit> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let most = f64::from(max_connections) * f64::from(pipeline);
@@ -26,7 +26,8 @@ pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnL
     })
 }
 
-/// Returns the mean time that a request had a connection, microseconds. With one connection per request it includes the connect.
+/// Returns the mean time for which a request occupied a connection, microseconds. With one connection per request, this
+/// time includes the connect.
 fn on_a_connection_us(trial: &Trial) -> f64 {
     trial.service_us.mean + if trial.tally.connected > 1 + trial.tally.sent / 2 { trial.connect_us.mean } else { 0.0 }
 }

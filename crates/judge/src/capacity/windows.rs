@@ -1,4 +1,5 @@
-//! Observations of the windows of a search for each part of the objective, with and without pauses of the machine.
+//! Capacity estimate from all windows of a search, for each part of the objective, with and without the pauses of the
+//! machine.
 
 use run::{Arrival, ExcludedTime, Intensity, Limits, TENTH_S, Trial, TrialKind, Window};
 use stats::average;
@@ -15,7 +16,7 @@ use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_
 pub struct Pooled {
     /// The capacity.
     pub estimate: CapacityEstimate,
-    /// Constraint of the estimate; also gives the capacity for other shares of late answers.
+    /// Constraint that the estimate is for. It also gives the capacity at other shares of late answers.
     pub constraint: Constraint,
     /// Number of windows.
     pub windows: usize,
@@ -23,7 +24,8 @@ pub struct Pooled {
     pub left_out: Option<ExcludedTime>,
 }
 
-/// Estimates the capacity from all windows of an open loop among `trials`; `None` with fewer than three, or where none broke the objective.
+/// Estimates the capacity from all open-loop windows in `trials`. Returns `None` with fewer than three windows, or if
+/// no window broke the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let searched = |t: &&Trial| {
         let of_search = !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
@@ -32,15 +34,17 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_search(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits)
 }
 
-/// Estimates the capacity as [`pooled`] does, from the windows of a search without those of its own pool.
+/// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows with too few connections
+/// ([`own_pool`](super::own_pool)).
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let sound = search.iter().filter(|t| t.broken().is_none() && t.rates.offered_rate > 0.0);
     let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial }).collect();
     all_together(&windows, limits, full(trials))
 }
 
-/// Estimates the capacity from windows of users who think. A user who never waits sends one request per `cycle_s`, so
-/// the number of users stands for a rate. The model includes that waiting users send fewer requests.
+/// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
+/// request per `cycle_s` seconds, so the number of users stands for a rate. The model accounts for users who send less
+/// because they wait.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
@@ -68,8 +72,8 @@ fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Optio
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 
-/// Returns the rate at which the closed loop was full: the mean of its full steps, since the highest step is high
-/// partly by chance.
+/// Returns the saturated rate of the closed loop: the mean of its saturated steps, since the highest of them is partly
+/// high by chance.
 fn full(trials: &[Trial]) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
     let most = steps().reduce(f64::max)?;
@@ -95,7 +99,7 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     trials.iter().map(of).collect()
 }
 
-/// Returns the estimate of the part of the objective that breaks first.
+/// Returns the estimate for the part of the objective that breaks at the lowest rate.
 fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
     let of = |part: Part| {
         let shown: Vec<WindowObservation> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
@@ -113,7 +117,7 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
         }
         Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
-        // A server that refuses on purpose is not full, not even at the rate at which it would refuse everything.
+        // A server that refuses requests on purpose is not saturated, even at the rate at which it refuses all of them.
         Part::Failed { allowed } => {
             Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
         }
@@ -148,7 +152,8 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     }
 }
 
-/// Counts requests that ended, and those that took longer than a limit. Uses the histogram of an older run.
+/// Counts the requests that ended, and those that took longer than a limit. Reads the histogram if an older run has no
+/// such counts.
 fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us) {
@@ -159,7 +164,8 @@ fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }
 
-/// Counts requests that failed in the window, which are later than every limit. Uses the tally of an older run.
+/// Counts the requests that failed in the window; they count as later than every limit. Reads the tally if an older run
+/// has no such counts.
 fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
     let tenths = &trial.measured.tenths;
     match tenths.unanswered.is_empty() {
@@ -168,7 +174,8 @@ fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
     }
 }
 
-/// Counts requests that ended, and their total time in microseconds. Uses the mean of an older run.
+/// Counts the requests that ended, and sums their times in microseconds. Reads the mean if an older run has no such
+/// sums.
 fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     let tenths = &trial.measured.tenths;
     if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {
@@ -186,7 +193,7 @@ fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64)
     kept.fold((0.0, 0.0), |(n, k), (_, (answered, of))| (n + *answered as f64, k + *of as f64))
 }
 
-/// Returns the tenths of a second that a pause of a machine disturbed, or the backlog after the pause.
+/// Returns for each tenth of a second whether a pause of a machine, or the backlog after the pause, disturbed it.
 fn disturbed(trial: &Trial, limit_us: f64) -> Vec<bool> {
     let window = trial.measured.window;
     let of = |i: usize| {

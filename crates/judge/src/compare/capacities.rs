@@ -24,12 +24,13 @@ struct Held {
     at_least: bool,
 }
 
-/// Compares the capacities. With three runs or repeats per side, the error comes from their scatter; with fewer, from
-/// the windows of each run, and for live servers from the scatter of their windows in turns. If some searches held no rate, this fact is the result.
+/// Compares the capacities. With at least three runs or repeats per side, the error comes from their scatter. With
+/// fewer runs it comes from the windows of each run, and for live servers from the scatter of their alternating
+/// windows. If some searches found no rate that holds, this fact is the result.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides get one objective. Without an objective in the plan, each run derived its own from its unloaded
-    // response time.
+    // Both sides get the objective of the first old run. Without an objective in the plan, each run derived its own
+    // from its unloaded response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
@@ -65,7 +66,7 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
-        // Repeats that agree by chance are no more exact than their windows.
+        // Repeats may agree by chance. The error is therefore at least that of their windows.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (scatter, freedom) = match both.pairing {
@@ -76,12 +77,12 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     Some(Uncertainty { error: own?.hypot(between), freedom, between, of: NeededData::Windows })
 }
 
-/// Returns the standard error of the difference between two searches that the machine causes, and its degrees of
-/// freedom; `None` with too few windows.
+/// Returns the standard error that the machine adds to the difference between two searches, and its degrees of freedom;
+/// `None` with too few windows.
 ///
-/// A few windows near its capacity decide a search. What other programs take from one of them is not seen in the rest,
-/// so a capacity is as uncertain as the rate of a single window. The windows between the steps of both searches show
-/// this scatter. None of them is trimmed: a disturbed window is what could have decided a search.
+/// A few windows near the capacity decide a search. Other programs may disturb one of them alone, so a capacity is as
+/// uncertain as the rate of a single window. The windows between the steps of both searches show this scatter. None of
+/// them is trimmed, because a disturbed window could have decided a search.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {
@@ -92,7 +93,8 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     Some(welch([side(0)?, side(1)?])).filter(|(error, _)| *error > 0.0)
 }
 
-/// Makes the line where one side held no rate at all. This is a difference if most searches of the other side held one.
+/// Makes the line for a comparison in which one side held no rate at all. The sides differ if most searches of the
+/// other side held a rate.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
@@ -116,7 +118,7 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     Line { compared, settled: Some(word), spread: Spread::Unknown, error_terms }
 }
 
-/// Says which searches held no rate; `None` where all held one.
+/// Returns a sentence about the searches that held no rate; `None` if all held one.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
@@ -163,7 +165,8 @@ fn observations(held: &[Held]) -> Vec<Observation> {
     held.iter().enumerate().map(|(unit, one)| Observation { unit, turn: 0, ln: one.rate.ln() }).collect()
 }
 
-/// Returns the standard error of the difference of the logarithms from the intervals of the capacities; `None` where one has none.
+/// Returns the standard error of the difference of the logarithms, from the intervals of the capacities; `None` if a
+/// capacity has no interval.
 fn own_error(held: &[Vec<Held>; 2]) -> Option<f64> {
     let side = |held: &Vec<Held>| {
         let squares: Option<f64> = held.iter().map(|one| one.interval.map(|i| ln_sd(i.low, i.high).powi(2))).sum();

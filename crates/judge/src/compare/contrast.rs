@@ -1,8 +1,8 @@
-//! Difference of two sides whose values were measured under several conditions, in several runs or repeats.
+//! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
-//! An observation is the unit that was repeated. If both sides have three runs or repeats, each of these is one
+//! An observation is the unit that was repeated. If both sides have at least three runs or repeats, each of them is one
 //! observation, because memory layout and neighbours of a virtual machine stay the same in all windows of a run.
-//! Otherwise each window is one observation, within its condition; of two live servers it may be a pair of windows
+//! Otherwise each window is one observation within its condition, or each pair of windows of two live servers
 //! (`paired`). If a condition has a single window on a side, each condition is one observation. The interval is
 //! Student's.
 
@@ -18,7 +18,7 @@ use stats::{Sample, average};
 pub(super) struct Contrast {
     /// Logarithms of both values.
     pub(super) sides: [f64; 2],
-    /// Uncertainty of the difference; absent where too little was repeated.
+    /// Uncertainty of the difference; absent with too few observations.
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
@@ -48,8 +48,8 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
     within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
 }
 
-/// Compares plain values some of which are 0, which have no logarithm. None is trimmed: a window without answers is no disturbance. The
-/// ratio is that of the means, and the error is relative to the means.
+/// Compares plain values instead of logarithms, because some are 0. No value is trimmed: a window without answers is a
+/// result, not a disturbance. The ratio is that of the means, and the error is relative to the means.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let plain =
         |observations: &[Observation]| observations.iter().map(|observation| observation.ln).collect::<Vec<f64>>();
@@ -94,7 +94,7 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns for each run or repeat of a side the mean distance from the centre of both sides, over its conditions.
+/// Returns for each run or repeat of a side its mean distance, over all conditions, from the centre of both sides.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {
@@ -131,14 +131,14 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Takes conditions as observations where one has a single window on a side.
+/// Takes conditions as observations, for comparisons in which a condition has a single window on a side.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
     Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: NeededData::Windows })
 }
 
-/// Returns two values that lie this far apart around their mean.
+/// Returns two values with mean `centre` and difference `apart`.
 fn around(centre: f64, apart: f64) -> [f64; 2] {
     [centre.midpoint(centre - apart), centre.midpoint(centre + apart)]
 }
@@ -153,8 +153,8 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// Returns the mean of the middle three fifths: a disturbed window hardly counts, and little precision is lost if there
-/// is none (Tukey 1960).
+/// Returns the mean of the middle three fifths. Disturbed windows hardly affect it, and it costs little precision
+/// without them (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

@@ -8,9 +8,9 @@ use crate::number::positive;
 use crate::single::{clients, closed, good};
 use stats::average;
 
-/// Shares of the requests at which both response times are shown.
+/// Quantiles of the response time that are shown for both sides.
 const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999];
-/// Fewest requests beyond a share that is shown.
+/// Minimum number of requests beyond a quantile for it to be shown.
 const BEYOND: f64 = 5.0;
 
 /// Makes the curves. `swept` holds the conditions with several numbers of clients. For two live servers, it holds the
@@ -26,7 +26,7 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     let mut points: Vec<CurvePoint> =
         closed.map(|[a, b]| CurvePoint { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
-    // Conditions with one number of clients that differ in something else count alike, on both sides.
+    // Conditions with the same number of clients count alike, on both sides.
     let of = |group: &[CurvePoint]| {
         let mean = |side: fn(&CurvePoint) -> f64| average(&group.iter().map(side).collect::<Vec<_>>());
         CurvePoint { at: group[0].at, old: mean(|p| p.old), new: mean(|p| p.new) }

@@ -1,4 +1,4 @@
-//! Servers that died under their load. No figure of a run would show the death.
+//! Servers that died under load. The figures of a run alone would not show the death.
 
 use run::{IncidentKind, Run, SideDeath};
 
@@ -9,7 +9,8 @@ pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
     [old, new].concat()
 }
 
-/// Describes how the server of a run died; `None` if it lived. A lost generator or observer says nothing of the server.
+/// Describes how the server of a run died; `None` if it lived. A lost generator or observer says nothing about the
+/// server.
 fn death(run: &Run) -> Option<String> {
     let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
     let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);

@@ -6,14 +6,14 @@ use run::{Protocol, RequestSet, Run, TlsPlan};
 
 use crate::number::percent;
 
-/// Greatest number of requests of a set that are named.
+/// Maximum number of requests of a set that are named.
 const SHOWN: usize = 20;
-/// Greatest number of plan keys that are shown.
+/// Maximum number of plan keys that are shown.
 const TOLD: usize = 10;
-/// Greatest length of a value that is shown in full, characters.
+/// Maximum length of a value that is shown in full, characters.
 const LONGEST: usize = 80;
 
-/// Keys that are not listed, because they name the server or have a sentence of their own.
+/// Plan keys that are not listed, because they name the server or have their own sentence.
 const APART: [&str; 10] = [
     "command",
     "target.url",
@@ -38,7 +38,7 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
         all.push(format!("{more} more keys of the plan"));
     }
     for (word, runs) in [("old", old), ("new", new)] {
-        // A server that died has a sentence of its own.
+        // A server that died has its own sentence.
         if runs.iter().any(|r| r.interrupted && r.ended_by().is_none()) {
             all.push(format!("a run of the {word} side was ended early: only its measured part is compared"));
         }
@@ -52,7 +52,8 @@ type Facts = BTreeMap<String, BTreeSet<String>>;
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
-        // Placeholders of two runs have different salts, so equal secrets look different. Such values count as unknown.
+        // The placeholders for secrets have a different salt in each run, so equal secrets look different. Their values
+        // count as unknown.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -83,7 +84,7 @@ fn named(run: &Run) -> Vec<(String, String)> {
         ("TLS".to_owned(), plan.load.tls.as_ref().map_or_else(|| "none".to_owned(), tls)),
     ];
     for host in &run.hosts {
-        // A machine's name says nothing of its speed.
+        // A machine's name says nothing about its speed.
         let fact = |name: &str, value: String| (format!("{name} of the {}", role(&host.role)), value);
         all.push(fact("kernel", host.kernel.clone()));
         all.push(fact("CPU", host.cpu_model.clone()));
@@ -97,8 +98,8 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Returns every other key of a run's plan. The objective is included only if the user set it. A derived objective
-/// comes from the measurement and differs between any two runs. An older version may not know a key that is not set.
+/// Returns all other keys of a run's plan that are set; an older version may not know the rest. The objective is
+/// included only if the user set it, because a derived objective differs between any two runs.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

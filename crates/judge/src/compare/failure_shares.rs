@@ -4,9 +4,9 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Failures that come together where a single window per side cannot show it.
+/// Assumed number of failures that come together, where a single window per side cannot show it.
 const BURST: f64 = 10.0;
-/// Failed requests of an observation, and all of them.
+/// Number of failed requests of an observation, and of all its requests.
 pub(super) type Count = (f64, f64);
 
 /// Observations of one side, for each condition.
@@ -17,7 +17,7 @@ impl Side {
         average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
-    /// Returns the number of draws that all requests would be worth if they were independent; conditions count alike.
+    /// Returns the number of independent draws that all requests together stand for; conditions count alike.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
@@ -46,7 +46,7 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// Two shares, each with the number of independent draws that it is worth.
+/// Two shares, each with the number of independent draws that it stands for.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     old: (f64, f64),
@@ -72,13 +72,15 @@ impl Shares {
         Self { old: (a, old.draws() / burst), new: (b, new.draws() / burst), freedom }
     }
 
-    /// Returns the new share less the old one with its interval; equal sides miss it with this chance.
+    /// Returns the new share minus the old one, with its interval. The interval of equal sides leaves out 0 with
+    /// probability `chance`.
     pub(super) fn difference(&self, chance: f64) -> Estimate {
         let interval = stats::shares::difference(self.old, self.new, quantile(chance, self.freedom));
         Estimate { value: self.new.0 - self.old.0, low: interval.low, high: interval.high }
     }
 
-    /// Returns the chance that two equal sides differ as much; `None` if no request or every request failed.
+    /// Returns the probability that two equal sides differ at least as much; `None` if no request or every request
+    /// failed.
     pub(super) fn chance(&self) -> Option<f64> {
         let ((a, n), (b, m)) = (self.old, self.new);
         let both = (a * n + b * m) / (n + m);

@@ -1,8 +1,9 @@
-//! Comparison of the share of requests that failed. It is a difference, since there is no ratio to 0.
+//! Comparison of the share of requests that failed. The result is a difference, because a ratio to 0 does not exist.
 //!
-//! Old and new are means over conditions. The difference has Newcombe's interval (1998, his tenth: of two scores by Wilson), which has a
-//! width even where nothing failed. Failures come in bursts, so requests are no independent draws. The scatter of windows (or of runs,
-//! from three per side on) over that of draws says how many requests are worth one draw.
+//! Old and new are means over conditions. The difference has Newcombe's interval (1998, method 10, from two Wilson
+//! intervals), which has a width even if nothing failed. Failures come in bursts, so requests are not independent
+//! draws. The scatter of windows (or of at least three runs per side), divided by that of independent draws, says how
+//! many requests count as one draw.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 
@@ -13,10 +14,10 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares that counts as the same, however strict the objective.
+/// Largest difference of two shares, 0 to 1, that counts as no difference, however strict the objective is.
 pub(super) const SAME: f64 = 1e-3;
 
-/// Compares the failed shares; `None` where some side made no request.
+/// Compares the failed shares; `None` if some side made no request.
 pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST_WINDOWS);
     let observations = |windows: &[Window<'_>]| counts(windows, by_runs);

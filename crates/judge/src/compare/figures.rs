@@ -13,12 +13,13 @@ pub(crate) struct FigureSpec {
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
     pub(crate) role: FigureRole,
-    /// True if a server process keeps its own level from window to window, so that all its windows are one observation.
+    /// True if the figure hardly varies between the windows of one server process, so that all its windows are one
+    /// observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
-    /// True if 0 is a possible value, as for a window without answers.
+    /// True if 0 is a possible value, for example in a window without answers.
     pub(crate) zeros: bool,
-    /// Quantile of a percentile, which is that of all windows together.
+    /// Quantile, 0 to 1, if the figure is a percentile. It is computed over all windows together.
     pub(crate) quantile: Option<f64>,
 }
 
@@ -31,7 +32,7 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// A percentile that few requests decide: too uncertain to be required, but it may show a difference.
+/// Makes a percentile that few requests decide. It is too uncertain to be required, but may show a difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
 }
@@ -40,12 +41,12 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// A part of a deciding figure. Time that moves from one part to another does not change the whole.
+/// Makes a part of a deciding figure. Time that moves between parts does not change the deciding figure.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Name of the capacity, which has an interval of its own.
+/// Name of the capacity, which brings its own interval.
 pub(crate) const CAPACITY: &str = "capacity";
 /// Name of the share of failed requests, which is compared by a difference.
 pub(crate) const FAILED: &str = "failed share";
@@ -53,7 +54,7 @@ pub(crate) const FAILED: &str = "failed share";
 /// Name of the first figure of the table.
 pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
-/// The table. CPU time per request is far steadier than throughput, so it comes first.
+/// All compared figures. CPU time per request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
     part("of that, user", |t| server(t, IN_TABLE[1])),
@@ -81,7 +82,7 @@ fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Costs of the server that have a line in the table under another name.
+/// Costs of the server that are already in the table under another name.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 
@@ -92,18 +93,18 @@ pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
-/// Returns true if a trial made any request; a trial that only times calls makes none.
+/// Returns true if a trial sent any request; a trial that only times calls sends none.
 pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// Returns a time that an experiment took without any request.
+/// Returns a time that an experiment measured without requests.
 pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
     let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))
 }
 
-/// Returns the times that the experiment of these runs is compared by.
+/// Returns the figures of time by which the experiment of these runs is compared.
 pub(crate) fn times(runs: &[Run]) -> &[ComparedTime] {
     runs.iter().find_map(|run| run.findings.experiment.as_ref()).map_or(&[], |shown| &shown.compared)
 }

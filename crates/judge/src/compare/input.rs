@@ -20,10 +20,10 @@ pub(super) struct ComparisonInput<'a> {
     pub(super) pairing: Pairing,
 }
 
-/// One line of the table before it has its word.
+/// One line of the table, before its word ("faster", "slower", …) is known.
 pub(super) struct Line {
     pub(super) compared: ComparedFigure,
-    /// Word that is settled without an interval.
+    /// Word, if it follows without an interval.
     pub(super) settled: Option<ComparisonResult>,
     pub(super) spread: Spread,
     pub(super) error_terms: ErrorTerms,
@@ -35,10 +35,11 @@ impl Line {
     }
 }
 
-/// Origin of a line's interval. Its level depends on the number of lines, so the interval is made when all lines are known.
+/// Data for a line's interval. The interval's level depends on the number of lines, so it is computed when all lines
+/// are known.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// Too little was repeated for an interval.
+    /// Too few observations for an interval.
     Unknown,
     /// Uncertainty of the logarithm of the ratio.
     Ratio(Uncertainty),
@@ -52,11 +53,11 @@ impl From<Option<Uncertainty>> for Spread {
     }
 }
 
-/// Origin of an interval's width, and so the kind of data that would narrow it.
+/// Sources of an interval's width. They tell which kind of additional data would narrow it.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Runs or repeats of the side that has fewer; `None` for live servers, of which there is one run each.
+    /// Number of runs or repeats of the side that has fewer; `None` for live servers, which have one run each.
     pub(super) runs: Option<usize>,
 }
 
@@ -67,7 +68,7 @@ impl Default for ErrorTerms {
 }
 
 impl ComparisonInput<'_> {
-    /// Compares one figure; `None` where no condition has it on both sides.
+    /// Compares one figure; `None` if no condition has it on both sides.
     pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Line> {
         let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
@@ -106,7 +107,7 @@ impl ComparisonInput<'_> {
         ErrorTerms { of: if level { NeededData::Runs } else { of }, runs: runs.filter(|_| kept) }
     }
 
-    /// Compares a cost of the server that has no line of its own in the table.
+    /// Compares a cost of the server that is not in the table of figures.
     pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let mut line = self.line(name, unit, of)?;
         line.compared.beside = true;
@@ -141,7 +142,8 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// Returns one observation per run, since a level stays with a process. A single run on either side gives no interval.
+    /// Returns one observation per run, for a figure that hardly varies within a server process. A single run on either
+    /// side gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
@@ -164,7 +166,8 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// Returns both values and their ratio, of this many windows on each side. The interval follows when all lines are known.
+/// Returns both values and their ratio, with the number of windows of each side. The interval is added when all lines
+/// are known.
 pub(super) fn compared(apart: &Contrast, windows: (usize, usize)) -> ComparedFigure {
     let [old, new] = apart.sides;
     ComparedFigure { old: old.exp(), new: new.exp(), ratio: (new - old).exp(), windows, ..ComparedFigure::default() }

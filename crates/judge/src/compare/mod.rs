@@ -1,9 +1,9 @@
 //! Old runs against new ones: a ratio with an interval and a word for each figure.
 //!
 //! Only windows that were measured under the same condition are compared: steps of a sweep at the same number of
-//! clients, trials of the same load, windows of two servers in turns. A ratio is that of the means of logarithms,
-//! conditions counting alike; `contrast` explains its interval. A word follows from the interval alone, whose level
-//! holds for all figures of a family together (`words`).
+//! clients, trials of the same load, or alternating windows of two servers. A ratio comes from means of logarithms, in
+//! which all conditions count alike; `contrast` explains its interval. The word follows from the interval alone. The
+//! level of the interval holds for all figures of a family together (`words`).
 
 mod capacities;
 mod contrast;
@@ -93,7 +93,7 @@ pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), S
     ))
 }
 
-/// Says why runs cannot be compared. Runs of a server that died need no completed request.
+/// Returns an error that says why the runs cannot be compared. Runs of a server that died need no completed request.
 fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial, so there is nothing to compare"));

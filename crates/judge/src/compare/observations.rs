@@ -2,11 +2,12 @@
 
 use run::NeededData;
 
-/// One value, as a logarithm, and its place: the run or repeat, and the window of it.
+/// One value, as a logarithm, with its run or repeat, and its window in that run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
-    /// Place among the windows of its run; windows of two live servers with equal places are neighbours in time.
+    /// Index among the windows of its run. Windows of two live servers with equal indices ran one right after the
+    /// other.
     pub(super) turn: usize,
     pub(super) ln: f64,
 }
@@ -17,9 +18,9 @@ pub(super) type Cell = [Vec<Observation>; 2];
 /// Way in which the two sides were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Windows in turns, by one program: changes from run to run affect both sides alike.
+    /// Alternating windows in one run of loadline: changes between runs affect both sides alike.
     InTurns,
-    /// Saved runs, each measured by itself.
+    /// Saved runs, each measured separately.
     Kept,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Uncertainty {
     pub(super) error: f64,
     /// Degrees of freedom of the error.
     pub(super) freedom: f64,
-    /// Part of the error that more windows of these runs do not narrow.
+    /// Part of the error that remains however many windows these runs have.
     pub(super) between: f64,
     /// Kind of observation that was repeated.
     pub(super) of: NeededData,

@@ -13,7 +13,8 @@ use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::two_sided;
 use stats::two_means::{Trimmed, correlation};
 
-/// Returns new minus old of each pair of neighbouring windows; `None` where both sides do not certainly move together.
+/// Returns the new value minus the old one for each pair of windows; `None` if it is not certain that both sides move
+/// together.
 pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
     let ([[old, new]], Pairing::InTurns) = (cells, pairing) else { return None };
     let new: BTreeMap<usize, f64> = new.iter().map(|observation| (observation.turn, observation.ln)).collect();
@@ -25,7 +26,7 @@ pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> 
 fn move_together(pairs: &[(f64, f64)]) -> bool {
     let (r, freedom) = (correlation(pairs), pairs.len().saturating_sub(2) as f64);
     let t = r * (freedom / (1.0 - r * r)).sqrt();
-    // Half of the chance of both sides is that of a correlation above 0.
+    // The test is one-sided, so half of the two-sided probability counts.
     pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom).midpoint(0.0) < COMPARE_LEVEL
 }
 

@@ -1,7 +1,8 @@
 //! Percentiles of merged histograms: a window of 50 requests has no p99.9 of its own, but a hundred such windows have one.
 //!
-//! For each condition the histograms of all windows of a run or repeat are merged, and the ratio is that of the quantiles. Conditions count
-//! alike. Where windows are the observations, the interval is that of a bootstrap (Efron 1979) that merges the drawn windows anew.
+//! For each condition the histograms of all windows of a run or repeat are merged, and the quantiles of both sides give
+//! the ratio. Conditions count alike. If windows are the observations, the interval comes from a bootstrap (Efron 1979)
+//! that merges randomly drawn windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +13,10 @@ use super::observations::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 
-/// Draws of a bootstrap: its standard error is exact to some 4 %.
+/// Number of draws of a bootstrap. This many make its standard error exact to about 4 %.
 const DRAWS: usize = 300;
 
-/// Place of the requests that were never answered: beyond every time of a histogram.
+/// Response time assigned to requests that were never answered, nanoseconds: longer than every time in a histogram.
 const NEVER_NS: u64 = u64::MAX;
 
 /// Returns the response times of a trial.
@@ -33,26 +34,25 @@ impl Sides {
         Self(both.filter(|both| both.iter().all(|side| !side.complete || side.requests() > 0)).collect())
     }
 
-    /// Returns a quantile of each run or repeat under each condition; `None` where a window kept no histogram, as in a trimmed run or one
-    /// that was made elsewhere.
+    /// Returns a quantile of each run or repeat under each condition. `None` if a window has no histogram, as in a
+    /// trimmed run or one made by another tool.
     pub(super) fn observations(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
         let cells: Vec<Cell> = cells.collect();
-        // Where too many requests were never answered, a percentile is infinite and has no ratio.
+        // If too many requests were never answered, a percentile is infinite and has no ratio.
         let known = cells.iter().flatten().flatten().all(|observation| observation.ln.is_finite());
         (complete && known && !self.0.is_empty()).then_some(cells)
     }
 
-    /// Returns the standard error of the logarithm of the ratio that the bucket width leaves, even if all windows agree.
+    /// Returns the standard error of the logarithm of the ratio that comes from the bucket width alone.
     pub(super) fn within_buckets(&self, quantile: f64) -> f64 {
         let square = |side: &Side| side.width(quantile).powi(2) / 12.0;
         self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
     }
 
-    /// Returns the bootstrap's standard error of the logarithm of the ratio, drawing windows within their conditions; `None` where some side
-    /// has a single window.
-    /// Neighbouring windows are drawn together where both sides move together.
+    /// Returns the bootstrap's standard error of the logarithm of the ratio. Windows are drawn within their conditions.
+    /// If both sides move together, pairs of windows are drawn. Returns `None` if a side has a single window.
     pub(super) fn error(&self, quantile: f64, together: bool) -> Option<f64> {
         let fewest = self.0.iter().flatten().map(|side| side.windows.len()).min().filter(|n| *n > 1)? as f64;
         let mut random = fastrand::Rng::with_seed(2);
@@ -66,13 +66,13 @@ impl Sides {
             .filter(|error| error.is_finite())
     }
 
-    /// Returns old and new of the condition with the most requests.
+    /// Returns both sides of the condition with the most requests.
     pub(super) fn fullest(&self) -> Option<&[Side; 2]> {
         self.0.iter().max_by_key(|[a, b]| a.requests().min(b.requests()))
     }
 }
 
-/// Windows of a side as counts in common buckets, so that a draw only adds numbers.
+/// Windows of a side as counts in common buckets, so that merging windows only adds numbers.
 pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,
@@ -80,7 +80,7 @@ pub(super) struct Side {
     widths: Vec<f64>,
     /// Bucket and count, for each window.
     windows: Vec<Vec<(usize, u64)>>,
-    /// Run or repeat of each window, and its place there.
+    /// Run or repeat of each window, and the index of the window in it.
     units: Vec<usize>,
     turns: Vec<usize>,
     /// True if every window had a histogram.

@@ -5,7 +5,7 @@ use run::{ComparedFigure, Run, TlsCost};
 use super::figures::SERVER_CPU;
 use crate::number::{duration, finite, percent};
 
-/// Returns the share by the server's CPU time per request; `None` where both or neither speak TLS.
+/// Returns the share, from the server's CPU time per request; `None` if both or neither speak TLS.
 pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFigure]) -> Option<TlsCost> {
     let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());
     let plain = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_none());
@@ -15,7 +15,7 @@ pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFig
         return None;
     }
     let cpu = all.iter().find(|c| c.figure == SERVER_CPU)?;
-    // `ratio` is new over old; the share needs plain over TLS.
+    // `ratio` is new over old; the share is computed from plain over TLS.
     let of = |ratio: f64| finite(1.0 - if new_speaks { 1.0 / ratio } else { ratio });
     let share = of(cpu.ratio)?;
     let ends = cpu.low.zip(cpu.high).and_then(|(a, b)| of(a).zip(of(b)));

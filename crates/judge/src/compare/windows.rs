@@ -8,11 +8,12 @@ use super::figures::{asked, times_calls};
 use super::observations::Pairing;
 use crate::number::finite;
 
-/// One window, and its place: the run or repeat, and the window of it.
+/// One window, with its run or repeat, and its index in that run.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
-    /// Place among the comparable windows of its run; windows of two live servers with equal places are neighbours in time.
+    /// Index among the comparable windows of its run. Windows of two live servers with equal indices ran one right
+    /// after the other.
     pub(super) turn: usize,
     pub(super) trial: &'a Trial,
 }
@@ -41,20 +42,21 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
 /// Returns false for steps of a search, whose rates differ in each run.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
-        // The searches beside count for the capacity alone: each of their steps is tried once.
+        // The steps of the searches count for the capacity alone, because each step was tried only once.
         Pairing::InTurns => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     }
 }
 
-/// Describes the load of a trial in words that two runs can share; `None` for a window that broke or asked nothing.
+/// Describes the load of a trial so that equal loads of two runs get equal words. `None` for a window that broke off or
+/// sent no request.
 fn condition(trial: &Trial) -> Option<String> {
     // Requests without an answer are a result; a trial without requests may have timed something else.
     let told = asked(trial) || times_calls(trial);
     if trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
-    // Windows are matched by the load, never by the label: a repeat has a label of its own.
+    // Windows are matched by the load, never by the label: each repeat has another label.
     let asked = match &trial.intensity {
         Intensity::Open { rate, .. } => format!("open {rate}"),
         other => format!("{:?} {other:?}", trial.kind),
@@ -62,7 +64,7 @@ fn condition(trial: &Trial) -> Option<String> {
     Some(format!("{asked} {:?}", trial.key))
 }
 
-/// Says how many windows completed nothing.
+/// Returns a sentence with the number of windows that completed nothing.
 pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
     let of = |(side, word): (usize, &str)| {
         let windows = || pairs.iter().flat_map(move |pair| &pair[side]);

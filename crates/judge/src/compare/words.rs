@@ -1,13 +1,13 @@
 //! A word for each figure from its interval, and the result of all figures together.
 //!
-//! One level, 5 %, holds for both errors of a comparison. Two equal servers get "slower" or "faster" for any figure of a
-//! family in at most 5 of 100 comparisons (Bonferroni). The figures that decide are one family. The listed costs are
-//! another one, so that thirty costs do not widen the intervals of seven figures.
+//! One level, 5 %, holds for both errors of a comparison. Two equal servers get "slower" or "faster" for any figure of
+//! a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide are one family. The listed costs are
+//! another family, so that thirty costs do not widen the intervals of seven figures.
 //!
 //! A server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required figures must
-//! pass, so each may use the whole level (R. Berger, *Technometrics* 24, 1982). The interval of a figure that does not
-//! certainly differ reaches therefore to both bounds that hold in 95 of 100 comparisons each, and includes "no change"
-//! (J. Hsu and others, *Biometrika* 81, 1994).
+//! pass, so each may use the whole level (R. Berger, *Technometrics* 24, 1982). For a figure that does not certainly
+//! differ, each end of the interval is therefore a bound that holds in 95 of 100 comparisons. This interval includes
+//! "no change" (J. Hsu and others, *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -54,14 +54,14 @@ pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64) -> Ve
     all.into_iter().map(worded).collect()
 }
 
-/// Half-widths of the interval of a ratio, as logarithms, and the uncertainty behind them.
+/// Half-widths of the interval of a ratio, as logarithms, and the uncertainty that they come from.
 #[derive(Clone, Copy)]
 struct Widths {
     /// Half-width beyond which the figure certainly differs.
     differs: f64,
     /// Half-width within which the figure certainly stays.
     same: f64,
-    /// Share of both that more windows of the same runs do not narrow, 0 to 1.
+    /// Share of both half-widths that remains however many windows these runs have, 0 to 1.
     fixed: f64,
 }
 
@@ -91,15 +91,15 @@ fn interval(line: &mut Line, family: f64) -> Option<Widths> {
     }
 }
 
-/// Returns the interval of a change: the wide one if it leaves out "no change"; otherwise the narrow one, widened to
-/// include it.
+/// Returns the interval of a change: the wide one if it excludes "no change"; otherwise the narrow one, widened to
+/// include "no change".
 fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     let differs = (wide.0 > 0.0 || wide.1 < 0.0) && change != 0.0;
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns how far the interval reaches to the worse and to the better side, and how far it may reach on either side for "the same".
-/// A ratio is measured by its logarithm; `None` without an interval.
+/// Returns how far the interval reaches to the worse and to the better side, and how far it may reach on either side
+/// for the word "the same". Ratios are measured as logarithms. `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),
@@ -118,23 +118,23 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     }
 }
 
-/// Returns true if a figure may be worse by more than is allowed, and is not certainly. A new server without failures
-/// cannot be worse.
+/// Returns true if a figure may be worse by more than the threshold, but is not certainly. A new server without
+/// failures cannot be worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
     let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same);
     !within && !fails_nothing && !regressed(c, tolerance)
 }
 
-/// Returns the factor of more data that would decide, and the kind of data: the interval has to leave out "no change", or
-/// to lie within the threshold. More windows do not reduce the differences between runs.
+/// Returns the factor by which the data must grow to decide, and the kind of data. The interval has to exclude "no
+/// change", or to lie within the threshold. More windows do not reduce the differences between runs.
 fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
     // A live server has one run.
     if terms.of == NeededData::Runs && terms.runs.is_none() {
         return None;
     }
     let Some(widths) = widths.filter(|_| c.low.is_some()) else {
-        // This factor makes an interval possible; its width is not known yet.
+        // This factor only makes an interval possible. The width of that interval is unknown.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         let times = (FEWEST_WINDOWS as f64 / fewest as f64).ceil();
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
@@ -171,15 +171,15 @@ impl Widths {
         }
     }
 
-    /// Returns a half-width after this factor of windows, or of runs.
+    /// Returns a half-width after the windows, or the runs, were multiplied by a factor.
     fn after(&self, half: f64, times: f64, of: NeededData) -> f64 {
         let fixed = if of == NeededData::Runs { 0.0 } else { self.fixed };
         half * (fixed.powi(2) + (1.0 - fixed.powi(2)) / times).sqrt()
     }
 }
 
-/// Returns the smallest change that an hour of measurement would show; `None` where less than an hour decides, or where
-/// the length of the measurement is not known.
+/// Returns the smallest change that an hour of measurement would show. `None` if less than an hour decides, or if the
+/// length of the measurement is unknown.
 fn resolution(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
     let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));
@@ -187,8 +187,8 @@ fn resolution(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64
         .then(|| widths.after(widths.differs, times.max(1.0), of).exp_m1())
 }
 
-/// Returns true if a deciding figure became worse by more than is allowed: a ratio beyond the threshold, more failures than the objective
-/// allows, or a lost capacity.
+/// Returns true if a deciding figure became too much worse: a ratio beyond the threshold, more failures than the
+/// objective allows, or a lost capacity.
 fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let beyond = match c.difference {
         Some(_) => c.new > tolerance.failed && (c.new / c.old - 1.0).abs() >= tolerance.threshold,
@@ -207,7 +207,7 @@ pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
         let with_word = deciding().filter(|c| c.word == word);
         with_word.min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0))).map(|c| c.figure.clone())
     };
-    // A lack of failures says nothing of speed.
+    // A lack of failures says nothing about speed.
     let same = required().find(|c| c.word == ComparisonResult::Same && c.figure != FAILED).map(|c| c.figure.clone());
     let open: Vec<String> = required().filter(|c| may_be_worse(c, tolerance)).map(|c| c.figure.clone()).collect();
     let died = c.deaths.iter().any(|death| death.new);

@@ -1,5 +1,5 @@
-//! Collected counters as a [`Run`], so that the same rules judge them: each case is a step of a closed-loop sweep, its
-//! counters those of the server's side over one second.
+//! Converts collected counters to a [`Run`], so that the rules can judge them. Each case becomes a step of a
+//! closed-loop sweep, with its counters on the server's side over one second.
 
 use run::{Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, ThinkTime, Trial, TrialKind, Window};
 
@@ -11,8 +11,8 @@ const PROCESS: &str = "server:1";
 /// Name of the link.
 const LINK: &str = "link";
 
-/// The run. Cases without a rate are left out. The file holds no response times, so none are made up: where the mean is
-/// needed, Little's law gives N / X.
+/// Returns the run. Cases without a rate are left out. The file holds no response times and none are made up; Little's
+/// law gives the mean, N / X.
 pub fn as_run(cases: &[Case]) -> Run {
     let mut run = Run { format: run::FORMAT.into(), command: "judge (collected counters)".into(), ..Run::default() };
     run.plan.target.url = "collected".into();

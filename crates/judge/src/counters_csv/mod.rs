@@ -1,5 +1,5 @@
-//! Counters collected by other tools, as a CSV file, and everything that can be derived from them. Pure: the text comes
-//! in, figures go out. This is what `loadline judge counters.csv` prints.
+//! Counters collected by other tools, as a CSV file, and all figures that can be derived from them; printed by
+//! `loadline judge counters.csv`.
 //!
 //! The file has one line per case (an operating point), in the order in which load was added:
 //!
@@ -9,9 +9,9 @@
 //! two clients,2,364.41,26.78,15.755,1315.5,106,734
 //! ```
 //!
-//! Columns are the inputs of the rows of [`QUANTITIES`]; an empty cell is unknown, lines that begin with `#` are comments.
-//! A column `printed.NAME` holds what a text prints for a quantity: the recomputed value stands beside it, and they agree
-//! within 0.5 % or the row says that they do not (rule 9).
+//! Columns are the inputs of the rows of [`QUANTITIES`]; an empty cell is unknown, lines that begin with `#` are
+//! comments. A column `printed.NAME` holds the value that a book or paper prints for a quantity. The report shows the
+//! recomputed value beside it, and marks the row if they differ by more than 0.5 % (rule 9).
 
 mod as_run;
 mod quantities;
@@ -21,20 +21,20 @@ pub use quantities::{QUANTITIES, Quantity, Values, columns};
 
 use crate::number::{positive, ratio};
 
-/// Difference up to which two figures of the same thing agree.
+/// Maximum relative difference at which two values of one quantity agree.
 pub const TOLERANCE: f64 = 0.005;
 
 /// Maximum value of a collected figure. No counter of a machine is larger, and products of larger figures are inexact.
 const MOST: f64 = 1e15;
-/// Maximum number of cases in a file: each is compared with all others.
+/// Maximum number of cases in a file. The time is quadratic in it, since each case is compared with all others.
 pub const MAX_CASES: usize = run::MAX_TRIALS;
 /// Maximum size of a file, bytes: 800 bytes per case.
 pub const MAX_BYTES: u64 = 8 << 20;
 
-/// One operating point as it was collected.
+/// One operating point, as collected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
-    /// Its name.
+    /// Name of the operating point.
     pub name: String,
     /// Collected figures, by column.
     pub values: Values,
@@ -56,12 +56,12 @@ pub struct Derived {
 }
 
 impl Derived {
-    /// Returns true if the printed value agrees with the recomputed one; `None` where nothing is printed.
+    /// Returns true if the printed value agrees with the recomputed one; `None` without a printed value.
     pub fn agrees(&self) -> Option<bool> {
         self.printed.map(|p| agree(self.value, p))
     }
 
-    /// Known error of a printed figure that is wrong in the source itself.
+    /// Returns the explanation of a printed figure that is known to be wrong in the source.
     pub fn source_error(&self) -> Option<&'static str> {
         let known = SOURCE_ERRORS.iter().find(|(id, p, _)| *id == self.quantity.id && self.printed == Some(*p));
         known.map(|(_, _, why)| *why)
@@ -80,7 +80,7 @@ const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
     ("dropped_syn_us", 325.0, "the end points of the source's curve give 212.6 us"),
 ];
 
-/// Returns true if two figures of the same thing agree within [`TOLERANCE`].
+/// Returns true if two values of one quantity agree within [`TOLERANCE`].
 pub fn agree(a: f64, b: f64) -> bool {
     a == b || ratio((a - b).abs(), a.abs().max(b.abs())).is_some_and(|d| d <= TOLERANCE)
 }
@@ -196,8 +196,8 @@ fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
     Ok(case)
 }
 
-/// Derives all figures from the cases, in the order of cases and table. Inputs named `before.…` are those of the case
-/// before. A derived figure can be the input of a later row.
+/// Derives all figures from the cases, in the order of cases and table. Inputs named `before.…` are taken from the
+/// preceding case. A derived figure can be the input of a later row.
 pub fn derive(cases: &[Case]) -> Vec<Derived> {
     let mut out = Vec::new();
     let mut before: Values = Values::new();
@@ -219,7 +219,7 @@ pub fn derive(cases: &[Case]) -> Vec<Derived> {
     out
 }
 
-/// Returns the rate of a case: as it was collected, or N / R where only a response time is given.
+/// Returns the rate of a case: as collected, or N / R if only a response time is given.
 fn rate(values: &Values) -> Option<f64> {
     let value = |name: &str| values.get(name).copied().and_then(positive);
     value("reads_per_s").or_else(|| ratio(1e3 * value("clients").unwrap_or(1.0), value("response_given_ms")?))

@@ -1,6 +1,5 @@
 //! Quantities that can be derived from collected counters: one row per quantity, with its formula in words and in code.
-//! Source: the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always subtracted,
-//! and nothing is multiplied that can be divided directly.
+//! Source: the derived quantities of sources 0 and 3 (part A.6), made consistent: rates at rest are always subtracted.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ pub struct Quantity {
     pub help: &'static str,
     /// The formula, with the names of the inputs.
     pub formula: &'static str,
-    /// Inputs: columns, quantities of earlier rows, and `before.…` for those of the case before.
+    /// Inputs: columns, quantities of earlier rows, and `before.…` for values of the preceding case.
     pub inputs: &'static [&'static str],
     /// Unit of the value.
     pub unit: &'static str,
@@ -30,14 +29,14 @@ impl PartialEq for Quantity {
 }
 
 impl Quantity {
-    /// The value, if all inputs are known and it is a number.
+    /// Returns the value if all inputs are known and the result is finite.
     pub fn of(&self, known: &Values) -> Option<f64> {
         let inputs: Option<Vec<f64>> = self.inputs.iter().map(|name| known.get(*name).copied()).collect();
         finite((self.compute)(&inputs?))
     }
 }
 
-/// Returns all columns that a file may have: the inputs of all quantities from their own case.
+/// Returns all columns that a file may have: the inputs of all quantities, except those of the preceding case.
 pub fn columns() -> Vec<&'static str> {
     let mut names: Vec<&str> =
         QUANTITIES.iter().flat_map(|q| q.inputs).copied().filter(|n| !n.starts_with("before.")).collect();
@@ -57,7 +56,7 @@ const fn q(
     Quantity { id, help, formula, inputs, unit, compute }
 }
 
-/// Returns the microseconds per request for a busy share in per cent.
+/// Returns the CPU time per request, microseconds, for a busy share in per cent.
 fn us_of(percent: f64, per_s: f64) -> f64 {
     1e4 * percent / per_s
 }

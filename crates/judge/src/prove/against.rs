@@ -1,27 +1,27 @@
 //! Level of the throughput before each slot, so that changes of the machine are not attributed to a lever.
 //!
-//! Slots scatter by themselves. Shared machines also change their speed, by a third within tenths of a second, and keep
-//! it for a while: neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95 was seen between slots of 15 to
-//! 60 ms). The throughput without levers is therefore modelled as a level that moves from slot to slot, and a scatter
-//! about this level. If the level hardly moves, the mean of all earlier slots says most; if it moves much, the last
-//! slot does. The movement is the one that makes the slots most likely.
+//! Each slot scatters. Shared machines also change their speed by up to a third within tenths of a second, and keep the
+//! new speed for a while: neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95 was seen between slots of
+//! 15 to 60 ms). The throughput without levers is therefore modelled as a level that moves from slot to slot, and a
+//! scatter about this level. If the level hardly moves, the mean of all earlier slots predicts best; if it moves much,
+//! the last slot does. The variance of the movement is chosen by maximum likelihood.
 //!
-//! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model. Each slot less its
-//! expectation, over the standard deviation of that, has one size and does not depend on its neighbour. Least squares of these values are
-//! the generalized least squares of the slots.
+//! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
+//! Each slot minus its expectation, divided by the standard deviation of this difference, has unit variance and is
+//! independent of its neighbours. Ordinary least squares on these values equals generalized least squares on the slots.
 
 use run::LeverSlots;
 
 use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
-/// Variances of the level's movement from slot to slot, in variances of a single slot's scatter. With the last one only the slot before
-/// matters.
+/// Candidate variances of the level's movement from slot to slot, relative to the variance of a single slot's scatter.
+/// With the last one, only the preceding slot matters.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
-/// Lags over which neighbours may be correlated by causes outside the model.
+/// Number of slots over which residuals may be correlated for reasons outside the model.
 const LAGS: usize = 3;
 
-/// Equations of a trial's slots, and the way a figure of each slot enters them.
+/// Regression equations for the slots of a trial.
 pub(super) struct Against {
     rows: Vec<Vec<f64>>,
     level: Level,
@@ -35,7 +35,8 @@ impl Against {
         told.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, against)| against).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Returns one row per slot but the first: whether each lever is on, and whether that changed since the last slot.
+    /// Returns one row for each slot but the first: whether each lever is on, and whether it was switched since the
+    /// preceding slot.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -50,8 +51,8 @@ impl Against {
         robust(&self.level.innovations(figure), &self.rows, LAGS).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Returns the log likelihood of a figure of each slot, up to a constant. Innovations scatter as Laplace's distribution, so that a few
-    /// outlying slots do not decide.
+    /// Returns the log likelihood of a figure of each slot, up to a constant. The innovations are assumed to have a
+    /// Laplace distribution, so that a few outliers do not decide.
     fn likelihood(&self, figure: &[f64]) -> Option<f64> {
         let innovations = self.level.innovations(figure);
         let fit = robust(&innovations, &self.rows, 0)?;
@@ -70,7 +71,7 @@ pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// Way in which the level follows the slots.
+/// Coefficients with which the level follows the slots.
 struct Level {
     /// Weights of each slot but the first.
     steps: Vec<Step>,
@@ -80,13 +81,13 @@ struct Level {
 struct Step {
     /// Share of the innovation by which the level moves.
     gain: f64,
-    /// One over the standard deviation of the innovation, in standard deviations of a single slot's scatter.
+    /// Inverse of the innovation's standard deviation, in units of the standard deviation of a single slot's scatter.
     known: f64,
 }
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the level by the slots so far; after the first slot it is that slot's.
+        // Variance of the level given the slots so far. After the first slot it is the variance of that slot.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -96,7 +97,8 @@ impl Level {
         Self { steps: slots.windows(2).map(step).collect() }
     }
 
-    /// Returns the innovation of each slot but the first, in standard deviations of a single slot's scatter.
+    /// Returns the innovation of each slot but the first, in units of the standard deviation of a single slot's
+    /// scatter.
     fn innovations(&self, figure: &[f64]) -> Vec<f64> {
         let mut level = figure.first().copied().unwrap_or_default();
         let new = |(step, value): (&Step, &f64)| {

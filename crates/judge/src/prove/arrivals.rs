@@ -4,8 +4,8 @@ use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 
 use super::response::{RATE, block};
 
-/// Single-server stations in a row, each under a lever of its own, and a constant delay. One request arrives per second on average, so a
-/// demand is a utilization.
+/// Single-server stations in a row, each with its own lever, and a constant delay. One request arrives per second on
+/// average, so each demand equals a utilization.
 #[derive(Clone, Debug)]
 pub(super) struct OpenNetwork {
     pub(super) demands: Vec<f64>,
@@ -15,13 +15,14 @@ pub(super) struct OpenNetwork {
 
 /// Blocks of a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, seconds, and the part at its start that is left out: some hundred services, so that queues of the slot before are gone.
+/// Length of a slot, seconds. The first `SETTLE_S` seconds are left out: some hundred services, so that the queues of
+/// the preceding slot are gone.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// Returns the share of each station in the growth of the response time, with everything slower by the dose: of the mean, or of a
-    /// percentile of one station, whose times are exponential.
+    /// Returns each station's share in the growth of the response time when everything is slowed by the dose. The
+    /// response time is the mean, or a percentile if there is one station, whose times are exponential.
     pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
             ProofMetric::P50 => 0.5_f64.recip().ln(),
@@ -81,7 +82,7 @@ impl OpenNetwork {
     }
 }
 
-/// Returns blocks in which each lever is on in a slot of its own.
+/// Returns blocks in which each lever is on alone in one slot.
 fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::new(); levers];
     for _ in 0..BLOCKS {

@@ -1,7 +1,7 @@
 //! An experiment at a fixed offered rate: the utilization of the server, the predicted share of each lever in the growth of the response
 //! time, and the result.
 //!
-//! The server is not full, so its limit is not the question: the verdict of the counters stays.
+//! The server is not saturated, so the experiment does not test its limit, and the verdict from the counters stays.
 
 use run::{
     Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, Trial,
@@ -17,7 +17,7 @@ use crate::single::{closed, r1_us};
 use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 
-/// Levers with a prediction, and the part of the network that each slows.
+/// Levers with a prediction, and the parts of the queueing network that each one slows.
 const PREDICTED: &[(&str, &[&str])] = &[
     ("server-cpu", &["server-cpu", "server-single-thread"]),
     ("client-cpu", &["client-cpu"]),
@@ -31,16 +31,16 @@ pub struct AtRate {
     pub offered: f64,
     /// Completed over offered rate.
     pub kept: f64,
-    /// Utilization of the busiest resource: the larger of what the counters and the response time say.
+    /// Utilization of the busiest resource, by the counters or by the response time, whichever is larger.
     pub busy: f64,
-    /// Mean response time without other requests, seconds.
+    /// Mean response time of one request alone, seconds.
     pub alone_s: f64,
     /// Median of the response time at the rate, seconds.
     pub response_s: f64,
 }
 
-/// Returns the figure of the response time that the objective names, the highest percentile. A default objective limits
-/// the median.
+/// Returns the figure of the response time that the objective limits; of several, the highest percentile. A default
+/// objective limits the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
         () if objective.p99_9_us.is_some() => ProofMetric::P999,
@@ -60,7 +60,7 @@ fn alone(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| closed(t) && t.intensity.in_flight() == Some(1.0))
 }
 
-/// Returns the load of a server whose run has a trial with one client and one at that rate.
+/// Returns the load of a server, if its run has a trial with one client and a trial at the rate.
 pub fn at_rate(run: &Run) -> Option<AtRate> {
     let (trial, alone_us) = (argued(run)?, r1_us(alone(run)?)?);
     let network = network(run);
@@ -80,8 +80,8 @@ fn network(run: &Run) -> Option<Slowed> {
     slowed(&facts, argued(run)?)
 }
 
-/// Predicts the effect of the lever with the largest effect at `dose`, by the network of queues from the counters. Arrivals and services are
-/// random in that network, so a percentile moves as the mean does.
+/// Predicts the largest effect of any lever at `dose`, with the queueing network made from the counters. Arrivals and
+/// services are random in that network, so a percentile changes by the same factor as the mean.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };
@@ -127,7 +127,8 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
-/// Compares the shares with the prediction. Where a small share was predicted, the rest is no proof: nothing acted on it.
+/// Compares the shares with the prediction. If the predicted share is small, a large remainder is no proof, since no
+/// lever acted on it.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);

@@ -15,7 +15,7 @@ use crate::single::good;
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE, WORKS};
 use crate::{Facts, confidence};
 
-/// Predicts the effect of `lever` by the verdict, before it is tried; `None` where the verdict names nothing.
+/// Predicts from the verdict the effect of `lever`, before the lever is tried; `None` if the verdict names no cause.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     let verdict = &run.findings.bottleneck;
     if subject(verdict) != Subject::Cause {
@@ -40,7 +40,8 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
 }
 
-/// Concludes from the proof's trials, and changes the argued verdict where they say so. Without a trial both stay.
+/// Concludes from the trials of the proof, and changes the verdict if they refute it. Without a trial, proof and
+/// verdict stay unchanged.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let slots = parts::read(facts, proof);
@@ -78,16 +79,16 @@ fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns the row that tests the verdict: that of the lever with the prediction.
+/// Returns the row of the lever that tests the verdict: the one with the prediction.
 fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load. The bounds are those of a sweep that has stopped growing, and of a resource that is excluded.
+/// Returns the effect of a larger load. It uses the thresholds of a flat sweep and of an excluded resource.
 fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
-        // Twice the load brings at most twice the throughput: an interval far beyond that is noise.
+        // Twice the load gives at most twice the throughput, so an interval far above that is noise.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
@@ -95,7 +96,7 @@ fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns the effect of more source addresses on a verdict that they do not test.
+/// Returns the effect of more source addresses, if the verdict's own lever is another one.
 fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
     let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
     let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };
@@ -158,7 +159,7 @@ impl<'a> Experiment<'a> {
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
     }
 
-    /// Writes the outcome down and changes the verdict.
+    /// Records the outcome and changes the verdict.
     fn settle(self, proof: &mut Proof, verdict: &mut Bottleneck) {
         let conclusion = decide(&self.test);
         proof.measured = match &self.turns {
@@ -189,7 +190,7 @@ impl<'a> Experiment<'a> {
         (self.test.more_load, self.test.more_sources)
     }
 
-    /// Returns the verdict that takes the place of the argued one; `None` where that stays.
+    /// Returns the verdict that replaces the one from the counters; `None` if that verdict stays.
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
         let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
         match conclusion {
@@ -252,7 +253,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the reason where no lever acted on what the verdict names.
+    /// Returns the reason for the outcome if no lever acted on the resource that the verdict names.
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),
@@ -300,7 +301,7 @@ fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
 
-/// Returns what the verdict's own lever did.
+/// Returns the result of the verdict's own lever.
 fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
     let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
     match turns.map(|turns| turns.check) {
@@ -329,7 +330,7 @@ fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
 }
 
-/// Compares the verdict with the kind of the CPU limit, where its own lever slows the server's CPU.
+/// Compares the verdict with the kind of the CPU limit, if its own lever slows the server's CPU.
 fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
     if lever != Some("server-cpu") {
         return Kind::Agrees;
@@ -341,7 +342,8 @@ fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> 
     }
 }
 
-/// Compares the verdict with another resource that explains most of the throughput. Workers that compute follow the CPU's speed as well.
+/// Compares the verdict with another resource that explains most of the throughput. A server limited by its number of
+/// computing workers follows the CPU's speed, too.
 fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
@@ -357,7 +359,7 @@ fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) 
     }
 }
 
-/// Returns true if the CPUs of both sides and all other resources that were slowed are excluded, but for the verdict's own.
+/// Returns true if the levers exclude the CPUs of both sides and all other slowed resources except the verdict's own.
 fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
     let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
     let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
@@ -385,8 +387,8 @@ fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that surely changed throughput by more than the utilization of its resource, if an upstream works on
-/// the machine: the lever slowed the upstream as well. An elasticity is at most the utilization.
+/// Returns a lever that also slowed an upstream on the machine. Such a lever surely changed throughput by more than the
+/// utilization of its resource, although an elasticity is at most the utilization.
 fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

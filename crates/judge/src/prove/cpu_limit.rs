@@ -1,5 +1,6 @@
-//! Kind of a CPU limit. Throughput that follows the CPU's speed may be limited by all CPUs, by one thread, or by requests that take turns on
-//! the CPU: speed alone cannot tell them apart. The CPUs in use, the busiest thread and the number of CPUs can.
+//! Kind of a CPU limit. Throughput that follows the CPU's speed may be limited by all CPUs, by one thread, or by
+//! requests that take turns on the CPU. Speed alone cannot tell these apart; the CPUs in use, the busiest thread and
+//! the number of CPUs can.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -15,11 +16,11 @@ use crate::view::View;
 /// Effect of taking whole CPUs from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// It was not tested, or other programs may have made room.
+    /// Not tested, or other programs may have left CPU time to the server.
     Open,
-    /// Throughput fell as the CPUs in use predict.
+    /// Throughput fell as the number of CPUs in use predicts.
     Follows,
-    /// Throughput stayed, with as many CPUs left as the server used.
+    /// Throughput stayed, with at least as many CPUs left as the server used.
     Enough,
     /// Throughput stayed, with fewer CPUs left than the server used.
     Unchanged,
@@ -53,13 +54,13 @@ pub(super) enum CpuLimit {
         /// True if the threads that wait for their turn fill the other CPUs.
         spins: bool,
     },
-    /// Some workers compute at a time, fewer than there are CPUs.
+    /// Fewer workers compute at a time than there are CPUs.
     Workers,
     Open,
 }
 
 impl CpuLimit {
-    /// Returns the bottleneck, and whether its requests take turns; `None` where the kind is open.
+    /// Returns the bottleneck, and true if requests take turns; `None` if the kind is open.
     pub(super) fn bottleneck(self) -> Option<(&'static str, bool)> {
         match self {
             Self::AllCpus => Some(("server-cpu", false)),
@@ -72,7 +73,7 @@ impl CpuLimit {
 }
 
 impl CpuSigns {
-    /// Reads the signs; `None` where the server's CPU use is not known.
+    /// Reads the signs; `None` if the server's CPU use is not known.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
         let view = facts.full_server()?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
@@ -94,7 +95,7 @@ impl CpuSigns {
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // On one CPU all three are alike, and a CPU that is not full is no limit.
+            // On a single CPU all three kinds are the same. A CPU that is not full is not a limit.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -139,18 +140,19 @@ impl CpuSigns {
     }
 }
 
-/// Returns the elasticity of the number of CPUs, the dose, and the ratio of throughput; `None` where it was not tested.
+/// Returns the elasticity of the number of CPUs, the dose, and the ratio of throughput; `None` if this was not tested.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // A share of the time bounds the effect of speed, not that of the number.
+    // The wanted share of the time bounds the effect of the CPUs' speed, but not that of their number.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the effect of taking CPUs with that on a server that needs all that it uses, or all that there are. Beside other programs an
-/// unchanged throughput shows nothing: the lever took their time.
+/// Compares the effect of taking CPUs away with the effect expected if the server needs all CPUs that it uses, or all
+/// that there are. Beside other programs, an unchanged throughput shows nothing, because the lever may have taken their
+/// CPU time.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
@@ -163,7 +165,7 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns true if the server kept its CPUs full although slowing them hardly mattered: it polls.
+/// Returns true if the server polls: it kept its CPUs full although slowing them hardly mattered.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

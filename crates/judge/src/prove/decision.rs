@@ -1,23 +1,25 @@
-//! The outcome of an experiment as a table: from what the levers did, what was predicted, and what was seen directly.
+//! Decision table for the outcome of an experiment, from the effects of the levers, the predictions and the direct
+//! observations.
 
 use run::ProofOutcome;
 
 use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, WEAK_SIGN};
 
-/// Result of the lever that acts on what the verdict names.
+/// Result of the lever that acts on the resource that the verdict names ("own lever").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// No lever acts on what the verdict names.
+    /// No lever acts on the resource that the verdict names.
     NoLever,
-    /// Such a lever exists and was not used.
+    /// Such a lever exists, but was not used.
     Unused,
-    /// It took much less than it was told to take.
+    /// The lever took much less than ordered.
     Slack,
-    /// Throughput followed it more than anything else. The interval contains the prediction and excludes no effect.
+    /// Throughput followed the lever more than anything else, as predicted: the interval contains the prediction and
+    /// excludes "no effect".
     Follows,
-    /// Throughput followed it more than anything else, by another amount than predicted.
+    /// Throughput followed the lever more than anything else, but not by the predicted amount.
     Astray,
-    /// Throughput surely hardly followed it.
+    /// Throughput certainly hardly followed the lever.
     Small,
     /// Neither.
     Partly,
@@ -26,11 +28,11 @@ pub(super) enum Own {
 /// Comparison of the verdict with the kind of a CPU limit: all CPUs, one thread, or one request at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The verdict names this kind, or it is not about the server's CPU.
+    /// The verdict names this kind, or is not about the server's CPU.
     Agrees,
-    /// The kind is not known.
+    /// The kind is unknown.
     Open,
-    /// It is another kind.
+    /// The verdict names another kind.
     Differs,
 }
 
@@ -39,9 +41,9 @@ pub(super) enum Kind {
 pub(super) enum Rival {
     /// There is none.
     None,
-    /// It is a closer description of the same bottleneck.
+    /// The other resource describes the verdict's bottleneck more closely.
     Refines,
-    /// It is another bottleneck.
+    /// The other resource is another bottleneck.
     Other,
 }
 
@@ -49,9 +51,9 @@ pub(super) enum Rival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreLoad {
     NotTested,
-    /// It raised throughput, so nothing was saturated.
+    /// The larger load raised throughput, so nothing was saturated.
     Raised,
-    /// It did not raise throughput.
+    /// The larger load did not raise throughput.
     Unchanged,
     Open,
 }
@@ -60,20 +62,20 @@ pub(super) enum MoreLoad {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreSources {
     NotTested,
-    /// They raised throughput, so the server limits each address.
+    /// More addresses raised throughput, so the server limits each address.
     Raised,
-    /// They did not raise throughput, so the server limits no address.
+    /// More addresses did not raise throughput, so the server does not limit each address.
     Unchanged,
     Open,
 }
 
-/// Direct observations of the verdict: a queue, a count of places, refused requests.
+/// Direct observations of the verdict: a queue, a count of workers or connections, or refused requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Observed {
     /// One agrees with the verdict.
     Agrees,
     Nothing,
-    /// One shows another cause that no lever tested.
+    /// An observation shows another cause that no lever tested.
     Contradicts,
 }
 
@@ -103,18 +105,18 @@ pub(super) struct Test {
     pub(super) more_load: MoreLoad,
     pub(super) more_sources: MoreSources,
     pub(super) observed: Observed,
-    /// True if counters of a specific cause were sure of the verdict.
+    /// True if counters of a specific cause made the verdict sure.
     pub(super) is_definite: bool,
 }
 
 /// Outcome of an experiment, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
-    /// Its own lever did as predicted.
+    /// The own lever had the predicted effect.
     Proven,
-    /// A lever showed the cause, and its effect was not predicted.
+    /// A lever showed the cause, but its effect had not been predicted.
     Found,
-    /// The CPU's speed limits; whether all CPUs or one thread do is open.
+    /// The CPU's speed limits throughput, but the kind (all CPUs or one thread) is open.
     KindOpen,
     /// Everything else is excluded, and a direct observation agrees.
     Remains,
@@ -122,11 +124,11 @@ pub(super) enum Conclusion {
     LoadConfirmed,
     /// A larger load raised throughput, and the cause was unknown: nothing is saturated.
     LoadFound,
-    /// Its own lever hardly changed throughput.
+    /// The own lever hardly changed throughput.
     Excluded,
     /// Another resource explains most of the throughput.
     Overtaken,
-    /// The CPU's speed limits, in another way than the verdict says.
+    /// The CPU's speed limits throughput, but by another kind than the verdict says.
     OtherKind,
     /// A larger load raised throughput, so nothing was saturated.
     LoadRaised,
@@ -136,19 +138,19 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput differs from the prediction.
     Astray,
-    /// The own lever explains some part, too close to another part or to nothing.
+    /// The own lever's part is too close to another part, or to zero.
     Close,
     /// Another resource explains most of the throughput, against counters that are sure.
     AgainstCounters,
     /// The own lever did not act.
     Slack,
-    /// Two causes are seen directly, and no lever acts on either.
+    /// Two causes are observed directly, and no lever acts on either.
     TwoCauses,
     /// Some other resource may explain the throughput.
     OthersOpen,
     /// A larger load may raise throughput.
     LoadOpen,
-    /// Nothing else explains the throughput, and no direct observation agrees.
+    /// Nothing else explains the throughput, but no direct observation confirms the verdict.
     NotSeen,
 }
 
@@ -169,7 +171,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides where no lever acted on what the verdict names. The effects of the other levers are then no proof.
+/// Decides the outcome if no lever acted on the resource that the verdict names. The effects of other levers prove
+/// nothing.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {
@@ -209,11 +212,12 @@ impl Conclusion {
         }
     }
 
-    /// Returns the confidence of a verdict that stays, from its confidence by counters. This is the only place where an experiment changes
-    /// a confidence. `own_most` is the upper end of the part that the verdict's own resource explains.
+    /// Returns the new confidence of a verdict that stays, given its confidence from the counters. This is the only
+    /// place where an experiment changes a confidence. `own_most` is the upper end of the part that the verdict's own
+    /// resource explains.
     ///
-    /// An experiment that decided nothing takes nothing from counters that are sure. It lowers a sure verdict only where it contradicts:
-    /// where the own part is surely less than half, or throughput surely differs from the prediction.
+    /// An undecided experiment does not weaken a verdict that the counters made sure. It lowers the confidence only if
+    /// it contradicts: the own part is surely less than half, or throughput surely differs from the prediction.
     pub(super) fn confidence(
         self,
         before: f64,
@@ -225,7 +229,7 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            // Most limits that delay answers are limits per address, and the addresses share this one.
+            // Most limits that delay answers are limits per address, but this limit applies to all addresses together.
             Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),

@@ -1,11 +1,14 @@
-//! Elasticities from slots in which levers were on and off: the relative change of throughput per relative change of a resource's speed.
+//! Estimates elasticities from slots in which levers were on or off. An elasticity is the relative change of throughput
+//! per relative change of a resource's speed.
 //!
-//! Two regressions use the slots of one trial, both on whether each lever was on: one of the logarithm of the throughput, one of the
-//! logarithm of each resource's measured speed. The first divided by the second is the elasticity. The levers are instruments for the
-//! speeds, so errors in single readings average out; a regression on the readings themselves would be biased towards zero. The same
-//! equations separate a lever that also slows another resource, since both are on one CPU.
+//! Two regressions use the slots of one trial, both on whether each lever was on: one of the logarithm of the
+//! throughput, one of the logarithm of each resource's measured speed. The first divided by the second is the
+//! elasticity. The levers are instrumental variables for the speeds, so errors in single readings average out. A
+//! regression on the readings themselves would be biased towards zero. The equations also separate the effects of a
+//! lever that slows two resources on one CPU.
 //!
-//! Queues carry over: work that a slot left waiting is served in the next. A column for each lever's last slot accounts for that.
+//! Queues carry over: requests that wait at the end of a slot are served in the next one. A column with the lever's
+//! state in the preceding slot accounts for this.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -13,14 +16,14 @@ use super::against::Against;
 use crate::thresholds::{ALIKE, CURVATURE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
-/// Slots that are needed for each lever, and for the level.
+/// Minimum number of slots for each lever, and for the level.
 const SLOTS_OF_A_LEVER: usize = 8;
-/// Least change of a resource's speed by a lever, in logarithms, that shows anything.
+/// Minimum change of a resource's speed by a lever, as a logarithm, for an estimate.
 const LEAST_DOSE: f64 = 0.02;
-/// Half of a 95 % interval in standard deviations, with the hundred or more slots of a trial (Student).
+/// Half-width of a 95 % interval in standard deviations, by Student's t for the hundred or more slots of a trial.
 const Z95: f64 = 1.98;
 
-/// Share of each CPU that a thief takes, in runs that do not record the order.
+/// Share of each CPU that the CPU lever was ordered to take, for old runs that do not record the order.
 const DEFAULT_ORDER: f64 = 0.25;
 
 /// Results of a trial's slots, one entry per lever in the trial's order.
@@ -30,29 +33,29 @@ pub struct Estimates {
     pub elasticities: Vec<Estimate>,
     /// Origin of each elasticity.
     pub bases: Vec<ElasticityBasis>,
-    /// 1 less the sum of the elasticities.
+    /// 1 minus the sum of the elasticities.
     pub remainder: Estimate,
     /// Measured dose of each lever on its own resource, 0 to 1.
     pub doses: Vec<f64>,
-    /// Throughput with each lever on over throughput with it off, whatever the others did.
+    /// Throughput with each lever on, divided by throughput with the lever off, over all states of the other levers.
     pub ratios: Vec<Estimate>,
 }
 
-/// Way in which the elasticity of one resource is known.
+/// Source of the elasticity of one resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
     /// From the change of throughput.
     Regression,
-    /// Between 0 and a bound, with its origin.
+    /// Between 0 and this bound, with the basis of the bound.
     AtMost(f64, ElasticityBasis),
 }
 
 /// Estimates elasticities from the slots of a trial. The error says what is missing.
 ///
-/// An elasticity is at most the utilization, and equals it with one client and no queue. A resource that its victim hardly wanted, or that a
-/// thief took without slowing anybody, therefore needs no dose to divide by: its elasticity lies between 0 and the wanted share. This bound
-/// also holds wherever it says more than the regression. A lever that took much less than ordered shows nothing, and neither does its bound:
-/// what kept the thief from the CPU keeps the victim from wanting it.
+/// An elasticity is at most the utilization, and equals it with one client and no queue. If the slowed threads hardly
+/// wanted a resource, no dose is needed: the elasticity lies between 0 and the wanted share. This bound also applies
+/// wherever it is tighter than the regression. A lever that took much less than ordered shows nothing. Its bound is not
+/// valid either: whatever kept the lever from the CPU may also keep the slowed threads from wanting it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -68,7 +71,7 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// Returns the way in which a lever's elasticity is known, by the dose that its victim felt.
+/// Returns the source of a lever's elasticity, given the dose that its resource felt.
 fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
@@ -80,13 +83,14 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
     }
 }
 
-/// Returns true if a lever took a good part of what it was told to take.
+/// Returns true if a lever took a good part of the dose that was ordered.
 pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_ORDER)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns the greatest share of the time in which a lever's resource was wanted, where known: as its users say, or else what a thief left.
+/// Returns the greatest share of the time for which a lever's resource was wanted, if known: as its users report, or
+/// else the share that the lever did not get.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -124,8 +128,9 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Bounds one of two levers that each slow the other's resource nearly as much as their own: client and server on the same CPUs. The
-    /// equations of such a pair are nearly the same, so they tell only the sum. The one that is wanted less leaves the other better known.
+    /// Replaces the regression by a bound for one of two levers that slow each other's resource nearly as much as their
+    /// own, such as client and server on the same CPUs. The equations of such a pair give only the sum of both parts.
+    /// Bounding the resource that is wanted less makes the other one more exact.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -140,20 +145,21 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns the dose of each lever that its own victim felt.
+    /// Returns the dose of each lever on its own resource.
     fn own_doses(&self) -> impl Iterator<Item = f64> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
-    /// Returns the dose of lever j on resource k. The speed of a CPU is the time in which its victims ran over the time in which they ran or
-    /// waited. A thread that waits for its quota counts as waiting, so a lever on a quota only seems to slow a CPU.
+    /// Returns the dose of lever j on resource k. The speed of a CPU is the time for which the slowed threads ran,
+    /// divided by the time for which they ran or waited. A thread that waits for its quota counts as waiting, so a
+    /// lever on a quota only seems to slow a CPU.
     fn dose_on(&self, j: usize, k: usize) -> f64 {
         let is_thief = |at: usize| self.levers[at].taken.is_some();
         if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
     }
 
-    /// Estimates levers by regression where that is asked, and gives the others their bounds. A bounded lever's resource may be slowed by
-    /// the others, too: what it explains of their effect is between nothing and its bound.
+    /// Estimates the levers marked for regression, and gives the others their bounds. The regressed levers may also
+    /// slow the resource of a bounded lever. That resource explains between nothing and its bound of their effect.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -163,7 +169,7 @@ impl<'a> Seen<'a> {
             let Known::AtMost(most, _) = known else { continue };
             let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
-            // No part is below 0, so this one is at most what another would explain alone.
+            // No part is below 0, so this part is at most the part that the other lever has in a regression without it.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
             let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
             of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
@@ -226,11 +232,11 @@ impl<'a> Seen<'a> {
 
 /// Returns the number of slots that an estimate of this many levers needs.
 pub fn fewest_slots(levers: usize) -> usize {
-    // The first one has no slot before it.
+    // The first slot has no preceding slot.
     SLOTS_OF_A_LEVER * (levers + 1) + 1
 }
 
-/// Returns the slots after the first that completed something; the first one has no slot before it.
+/// Returns all slots but the first that completed a request. The first slot has no preceding slot.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
@@ -255,26 +261,28 @@ fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-/// Says that a lever took next to nothing.
+/// Returns the sentence that a lever took next to nothing.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
 
-/// Effect of the size of the doses on elasticities: a slowed resource becomes more of a bottleneck than the others.
+/// Correction for the size of the doses: while a resource is slowed, it is more of a bottleneck than without the lever.
 struct Nonlinearity {
-    /// Factor of each elasticity under the mean of all doses, over that without doses.
+    /// Each elasticity under the mean of all doses, divided by the elasticity without doses.
     by: Vec<f64>,
-    /// Factor of the errors after the correction, at least 1.
+    /// Factor by which the correction widens the errors, at least 1.
     stretch: f64,
     /// The largest dose, as a logarithm.
     dose: f64,
 }
 
 impl Nonlinearity {
-    /// Computes the correction. In speeds that combine with a constant elasticity of substitution ([`CURVATURE`] 1 is exactly one client) a
-    /// resource's share grows with its slowdown relative to the mean of the shares.
+    /// Computes the correction. It assumes that speeds combine with a constant elasticity of substitution
+    /// ([`CURVATURE`] 1 holds exactly for one client). A resource's share then grows with its slowdown, relative to the
+    /// mean over all shares.
     ///
-    /// A resource that is short with all levers off has no dose: a thread that waits for others of its process may have half a CPU even then.
+    /// The dose counts only the slowdown by levers. A thread that waits for other threads of its process may have half
+    /// a CPU even with all levers off.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
         // Levers are on half of the time.
         let slowed: Vec<f64> =
@@ -290,8 +298,8 @@ impl Nonlinearity {
         }
     }
 
-    /// Returns the variance of an elasticity with the uncertainty of the correction: half or one and a half of it is as likely. Effects of the
-    /// square of the dose are not corrected at all.
+    /// Returns the variance of an elasticity, including the uncertainty of the correction, whose standard deviation is
+    /// taken as half of it. Effects of second order in the dose are not corrected.
     fn variance(&self, measured: f64, elasticity: f64, by: f64) -> f64 {
         let e = elasticity.clamp(0.0, 1.0);
         let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);

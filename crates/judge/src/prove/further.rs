@@ -1,4 +1,5 @@
-//! Predictions for the levers besides the verdict's own: more load, and fewer CPUs.
+//! Predictions for further levers, which test other causes than the verdict's own lever: more load, fewer CPUs, and
+//! more source addresses.
 
 use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
@@ -6,28 +7,30 @@ use super::estimate;
 use super::observed::observation;
 use crate::thresholds::MOST;
 
-/// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs says more. `None` if the effect of
-/// speed was not measured.
+/// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs is worthwhile.
+/// `None` if the effect of the speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if a limit that delays answers explains a verdict as well: a fixed number of workers that no counter shows.
+/// Returns true if a rate limit that delays answers explains the verdict as well. This is so for a fixed number of
+/// workers that no counter shows.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
     verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
 }
 
-/// Predicts the effect of a further lever by the verdict, before it is tried; `None` where the verdict predicts nothing.
+/// Predicts from the verdict the effect of a further lever, before the lever is tried; `None` if the verdict predicts
+/// nothing.
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
         // If nothing is full, throughput grows with the load. Otherwise throughput stays.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // Workers, locks and pools serve all addresses together.
+        // All source addresses share the workers, locks and pools.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

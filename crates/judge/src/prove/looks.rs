@@ -1,5 +1,5 @@
-//! Looks at an experiment that is still running. Each look may err, so early looks need clearer results: the borders of
-//! O'Brien and Fleming. All looks together then err in one of twenty experiments, as often as a single look at the end.
+//! Interim looks at a running experiment. Each look may err, so early looks need clearer results (the bounds of O'Brien
+//! and Fleming). All looks together err in one of twenty experiments, as often as a single look at the end.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 
@@ -11,9 +11,10 @@ use crate::thresholds::MOST;
 
 /// Maximum number of looks.
 pub const MAX_LOOKS: usize = 4;
-/// Border of the last look for one to four looks, standard deviations. Look k of K has the square root of K/k times that.
+/// Bound of the last look, for one to four looks, in standard deviations. The bound of look k of K is larger by the
+/// square root of K/k.
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
-/// Half of a 95 % interval, standard deviations.
+/// Half-width of a 95 % interval, in standard deviations.
 const USUAL_BORDER: f64 = 1.960;
 /// Returns true if the slots so far decide whether the first lever's resource carries more than half of the throughput.
 /// This is look `look` of `looks`. The last look ends the experiment in any case.
@@ -25,10 +26,10 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     })
 }
 
-/// Parameters of an estimate with one lever: level, effect, and what its last slot left.
+/// Number of parameters of an estimate with one lever: the level, the effect, and the effect of the preceding slot.
 const PARAMETERS: f64 = 3.0;
 
-/// Widens a 95 % interval: to the border of this look, and by the factor of Student's t for the number of slots.
+/// Widens a 95 % interval to the bound of this look, and by the factor of Student's t for the number of slots.
 fn stretched(found: &Estimate, look: usize, looks: usize, slots: usize) -> Estimate {
     let few = t95((slots as f64 - PARAMETERS).max(1.0)) / USUAL_BORDER;
     let (look, looks) = (look.clamp(1, MAX_LOOKS), looks.clamp(1, MAX_LOOKS));

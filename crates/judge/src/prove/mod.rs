@@ -34,7 +34,7 @@ pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, respons
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
 
-/// Concludes from the proof's trials, by what its ratios are of.
+/// Concludes from the proof's trials, by the metric that they compare: throughput or response time.
 pub(crate) fn conclude(facts: &crate::Facts<'_>, proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
     match proof.of.is_throughput() {
         true => conclude::conclude(facts, proof, verdict),

@@ -5,7 +5,7 @@ use run::{LeverSlots, ProofTrial};
 use super::estimate;
 use stats::queueing::{Station, elasticities};
 
-/// Single-server stations, each under a lever of its own, and a delay that no lever reaches.
+/// Single-server stations, each with its own lever, and a delay that no lever changes.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) stations: Vec<Station>,
@@ -28,7 +28,8 @@ impl Network {
         elasticities(&all, self.clients)[..self.stations.len()].to_vec()
     }
 
-    /// Simulates one trial. Exponential times have no memory, so the network is a chain whose next event is drawn afresh.
+    /// Simulates one trial. Exponential times have no memory, so the network is a Markov chain, and each next event is
+    /// drawn independently of the past.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = self.stations.iter().map(|_| balanced(&mut random)).collect();
@@ -73,7 +74,7 @@ impl Network {
         }
     }
 
-    /// Moves one client: from a station, or (`None`) from its delay. Returns true if the move completed a request.
+    /// Moves one client from a station, or from its delay (`None`). Returns true if the move completed a request.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;
@@ -90,7 +91,7 @@ impl Network {
     }
 }
 
-/// Returns an order in which the lever is on in half of every 8 slots, at random.
+/// Returns a random order of slots in which the lever is on in half of every 8 slots.
 fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     let mut all = Vec::with_capacity(SLOTS);
     while all.len() < SLOTS {
@@ -101,12 +102,12 @@ fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     all
 }
 
-/// Number of intervals that hold the truth.
+/// Counts of intervals that contain the true value.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
-    /// Seeds whose interval holds the truth, for each station.
+    /// Number of seeds whose interval contains the true value, for each station.
     pub(super) each: Vec<u32>,
-    /// Seeds whose interval of the remainder holds the truth.
+    /// Number of seeds whose interval of the remainder contains the true value.
     pub(super) remainder: u32,
     /// Mean error of each station's elasticity.
     pub(super) bias: Vec<f64>,

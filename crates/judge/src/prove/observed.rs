@@ -32,15 +32,14 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A queue at its limit drops connects, so the queue is the limit itself and not the sign of another one.
+        // A full listen queue drops connects. The queue is then the limit itself, and not a sign of another limit.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns the direct signs of another bottleneck, other than that of the verdict and those that the experiment
-/// excluded.
+/// Returns the direct sign of a bottleneck other than the verdict's and those that the experiment excluded.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
     let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
     let other = without(facts, &not_asked);
@@ -49,14 +48,15 @@ pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&
     sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
 }
 
-/// Returns true if a rule finds a cause whose signs the verdict does not account for.
+/// Returns true if `other` is a specific cause whose signs the verdict does not explain.
 fn is_other_cause(verdict: &str, other: &str) -> bool {
     let rule = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let is_explained = rule(verdict).is_some_and(|rule| rule.explains.contains(&other));
     !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
 }
 
-/// Describes a listen queue that was full in a trial at the limit: what it drops is not lost in the network.
+/// Describes a listen queue that was full in a trial at the limit. Packets that this queue dropped were not lost in the
+/// network.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;

@@ -1,4 +1,4 @@
-//! Parts of the whole: the share of each resource that a lever slowed, and the remainder.
+//! Parts of the throughput: the share of each resource that a lever slowed, and the remainder.
 
 use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial};
 
@@ -39,8 +39,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Marks the part of the generator's CPU as open while a quota throttles the generator: the quota is a limit that the
-/// CPU's speed does not show.
+/// Marks the part of the generator's CPU as open if a quota throttles the generator, because the CPU's speed does not
+/// show the quota.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().and_then(|view| throttled(&view)).is_some_and(|held| held.share >= THROTTLED);
     for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == "client-cpu") {
@@ -53,7 +53,7 @@ fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Est
     }
 }
 
-/// Adds the elasticities that are no parts: of the number of CPUs, and of the load.
+/// Adds the elasticities that are not parts of the whole: of the number of CPUs, and of the load.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));
@@ -88,7 +88,8 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the part that is surely the largest: more than half for sure, or at least half and above the intervals of all others.
+/// Returns the part that is surely the largest: surely more than half, or at least half and above the intervals of all
+/// others.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {
@@ -107,7 +108,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
     effects.iter().find(|effect| effect.lever == lever)
 }
 
-/// Returns the effect of the predicted lever; without it that of the lever with the largest measured part.
+/// Returns the effect of the predicted lever. Without a prediction, returns that of the lever with the largest measured
+/// part.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);

@@ -11,10 +11,12 @@ use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
-/// Asks all rules but those of bottlenecks whose resource the experiment excluded. The confidence is that of the counters.
+/// Returns the verdict of all rules except those whose resource the experiment excluded. Its confidence comes from the
+/// counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
-    // The upstream that the verdict named did not limit it; the rule may still see it at its limit.
+    // The rule may still see the named upstream at its limit, although the experiment showed that it does not limit the
+    // server.
     if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
         found.waits_for = None;
         confidence::limit(&mut found, CLOSE);
@@ -103,7 +105,7 @@ pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) 
     found
 }
 
-/// Returns the verdict of one rule, or one without its evidence where the rule does not see its signs.
+/// Returns the verdict of one rule. If the rule does not see its signs, the verdict has no evidence.
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);
@@ -120,7 +122,7 @@ fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence)
     found
 }
 
-/// Adds why the experiment excluded bottlenecks.
+/// Adds the reasons why the experiment excluded bottlenecks.
 fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
     verdict.ruled_out.retain(|out| !excluded.contains(&out.id.as_str()));
     let of = |id: &&'static str| RuledOut {

@@ -1,8 +1,9 @@
-//! Bytes of an exchange on the link in the direction of the requests, to which longer requests add.
+//! Bytes per exchange on the link in the direction of the requests. Longer requests add bytes in this direction.
 //!
-//! On one wire for both directions (half duplex) these are all bytes. On a full-duplex link requests load only their own direction, so longer
-//! requests test a full link only where that direction is the fuller one. Outside a testbed the duplex is unknown and taken as full, as of a
-//! switched Ethernet. If it is half, requests are at least half of the bytes, and the effect is smaller than predicted, never larger.
+//! On a half-duplex link (one wire for both directions) all bytes count. On a full-duplex link requests load only their
+//! own direction, so longer requests test a full link only if that direction is the fuller one. Outside a testbed the
+//! duplex mode is unknown, and full duplex is assumed, as on switched Ethernet. On a half-duplex link the effect is
+//! then smaller than predicted, never larger.
 
 use run::Run;
 
@@ -13,10 +14,10 @@ use crate::view::View;
 /// Direction of the requests on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
-    /// The bytes of an exchange on the link were not seen.
+    /// The bytes of an exchange on the link are unknown.
     #[default]
     NotSeen,
-    /// Answers fill the link, and requests go the other way.
+    /// Answers fill the link; requests go the other way.
     OfAnswers,
     /// Bytes of an exchange in the direction of the requests, framing included.
     Bytes(f64),

@@ -1,10 +1,11 @@
 //! Shares of the response time, from slots of an open loop in which one lever at a time was on.
 //!
-//! An open loop completes what it offers, so the response time shows the effect. If speeds and arrivals were all slower by one factor, each
-//! request would take longer by that factor: `T(k rate, k speeds) = T / k`. Slowing all resources by a dose therefore equals more arrivals:
-//! `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`. A lever on the offered rate thus shows the effect of slowing everything,
-//! upstreams included. The effect of a single lever over that effect is its share. For the mean of an open network (Jackson 1957) the shares
-//! of all stations and delays add up to exactly 1, at doses of any size.
+//! An open loop completes what it offers, so a lever's effect shows in the response time. If speeds and arrivals were
+//! all slower by one factor, each request would take longer by that factor: `T(k rate, k speeds) = T / k`. Slowing all
+//! resources by a dose d therefore equals more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 -
+//! d)`. A lever on the offered rate thus shows the effect of slowing everything, upstreams included. A lever's share is
+//! its effect divided by the effect of slowing everything. For the mean of an open network (Jackson 1957) the shares of
+//! all stations and delays add up to exactly 1, at doses of any size.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -16,37 +17,37 @@ use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
-/// Lever that offers more requests per second; its speed is one over the factor.
+/// Lever that multiplies the offered rate by a factor; its speed is one over the factor.
 pub const RATE: &str = "rate";
-/// Slots of a block without any lever. Each lever has one slot in each block.
+/// Number of slots without any lever in a block. Each lever has one slot in each block.
 const FREE: usize = 2;
-/// Fewest blocks whose scatter can be estimated.
+/// Minimum number of blocks for an estimate of their scatter.
 const FEWEST_BLOCKS: usize = 8;
-/// Fewest requests beyond the percentile, in all slots of a lever.
+/// Minimum number of requests beyond the percentile, in all slots of a lever together.
 const BEYOND: f64 = 20.0;
-/// Draws of the bootstrap over blocks.
+/// Number of draws of the bootstrap over blocks.
 const DRAWS: usize = 200;
-/// Standard deviation of a share that remains however long the measurement: doses differ a little, and the figures that are divided scatter.
+/// Standard deviation of a share that remains however long the measurement takes, because doses differ a little.
 const LEFT_OPEN: f64 = 0.01;
-/// Least dose that shows anything.
+/// Minimum dose for an estimate.
 const LEAST_DOSE: f64 = 0.01;
 
-/// Returns the slots of a block in which each of so many levers is on once, one at a time.
+/// Returns the number of slots in a block in which each of `levers` levers is on once, one at a time.
 pub fn block(levers: usize) -> usize {
     levers + FREE
 }
 
-/// Returns the fewest slots of an experiment with so many levers.
+/// Returns the minimum number of slots of an experiment with this many levers.
 pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
     FEWEST_BLOCKS * block(levers)
 }
 
-/// Returns the fewest requests that all slots of a lever need together.
+/// Returns the minimum number of requests in all slots of a lever together.
 pub fn fewest_requests(of: ProofMetric) -> f64 {
     BEYOND / beyond(of)
 }
 
-/// Returns the share of requests beyond the percentile; a mean counts as the median.
+/// Returns the share of requests beyond the percentile, 0 to 1; for the mean, that beyond the median.
 fn beyond(of: ProofMetric) -> f64 {
     match of {
         ProofMetric::P99 => 0.01,
@@ -55,7 +56,7 @@ fn beyond(of: ProofMetric) -> f64 {
     }
 }
 
-/// Returns the figure of the response times whose ratios are taken, microseconds.
+/// Returns the compared figure of the response time (a percentile or the mean), microseconds.
 pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     match of {
         ProofMetric::Mean | ProofMetric::Throughput => times.mean_us(),
@@ -66,18 +67,19 @@ pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
 /// A block: response times and mean speed without any lever, then with each lever.
 struct Block {
     times: Vec<Vec<u64>>,
-    /// Speed of each lever's resource without any lever, and with it.
+    /// Speed of each lever's resource without any lever, and with its own lever.
     speeds: Vec<(f64, f64)>,
 }
 
-/// Response to the levers in a choice of blocks.
+/// Effect of the levers on the response time, over a selection of blocks.
 struct PredictedResponse {
-    /// Response time with each lever, including that on the rate, over that without any.
+    /// Response time with each lever, the one on the rate included, divided by that without any.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Growth of the response time by each lever but that on the rate, over the time without any, scaled to the dose of that one.
+    /// Growth of the response time by each lever except the one on the rate, relative to the time without levers. It is
+    /// scaled to the dose of the lever on the rate.
     adds: Vec<f64>,
-    /// Growth of the response time by all parts together.
+    /// Relative growth of the response time when everything is slowed.
     whole: f64,
 }
 
@@ -159,7 +161,7 @@ fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> 
     })
 }
 
-/// Adds up the counts of several slots by bucket; `None` without a slot.
+/// Merges the histograms of several slots; `None` without a slot.
 fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
     let mut sum = vec![0; span];
     let mut any = false;
@@ -204,31 +206,32 @@ fn block_response(blocks: &[&Block], of: ProofMetric, rate_at: usize) -> Option<
 
 /// Effect of slowing everything.
 struct Whole {
-    /// Response time with everything slower by the dose over that without, less 1.
+    /// Response time with everything slowed by the dose, divided by that without, minus 1.
     grows: f64,
     dose: f64,
-    /// Utilization of a single queue that would grow as much.
+    /// Utilization of a single queue whose response time would grow as much.
     busy: f64,
 }
 
 impl Whole {
-    /// Computes the effect from that of more arrivals.
+    /// Computes the effect of slowing everything from the effect of more arrivals.
     fn of(ratio: f64, dose: f64) -> Self {
         let slower = ratio / (1.0 - dose);
-        // More arrivals make nothing faster.
+        // More arrivals never make responses faster.
         let least = slower.max(1.0 / (1.0 - dose));
         let busy = 1.0 - dose * least / (least - 1.0);
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// Returns the growth by a lever. A different dose is scaled as the wait of a single queue.
+    /// Returns the relative growth of the response time by a lever. It is scaled to the common dose as the wait of a
+    /// single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
         (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))
     }
 }
 
-/// Returns the responses of blocks that are drawn again and again.
+/// Returns the effects for randomly drawn selections of blocks (bootstrap).
 fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResponse> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut draw = |_| block_response(&resample(blocks, &mut random), of, rate_at);
@@ -238,7 +241,7 @@ fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResp
 /// A figure of a response.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// Returns a part over the whole with its interval; `None` where the whole may be zero.
+/// Returns a part divided by the whole, with its interval; `None` if the whole may be zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);

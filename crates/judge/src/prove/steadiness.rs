@@ -1,7 +1,9 @@
-//! Steadiness of a load while levers were switched, and its return once all levers were off.
+//! Steadiness of a load while levers were switched, and whether throughput returned to its level once all levers were
+//! off.
 //!
-//! The effects of the levers are removed from each slot's throughput. The rest is averaged over stretches of eight slots. The scatter of
-//! these means holds the noise of single slots and every slower change, of other programs or of the server itself.
+//! The effects of the levers are removed from each slot's throughput. The rest is averaged over stretches of eight
+//! slots. The scatter of these means includes the noise of single slots and all slower changes, by other programs or by
+//! the server itself.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -12,15 +14,15 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Slots of a stretch; as many follow the last slot with a lever.
+/// Number of slots in a stretch, and number of slots after the last one with a lever.
 const STRETCH: usize = 8;
-/// Fewest stretches whose scatter can be estimated, and fewest slots after the levers.
+/// Minimum number of stretches for an estimate of their scatter, and of slots after the levers.
 const FEWEST: usize = 4;
-/// Width of an interval that misses once in a thousand, over that of 95 %, with the dozen stretches of a trial (Student).
+/// Width of a 99.9 % interval relative to a 95 % interval, by Student's t for the dozen stretches of a trial.
 const SURE: f64 = 2.0;
-/// Greatest distance from the earlier level, in logarithms, that casts no doubt on the levers' effects.
+/// Maximum distance from the earlier level, as a logarithm, that casts no doubt on the levers' effects.
 const NOT_BACK: f64 = 0.05;
-/// Dose of a lever that did not measure its own.
+/// Assumed dose of a lever that did not measure its dose.
 const DEFAULT_DOSE: f64 = 0.25;
 
 /// Returns the steadiness of a trial's slots; `None` with too few slots.
@@ -33,13 +35,14 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     if means.len() < FEWEST {
         return None;
     }
-    // The first slot without any lever still serves the queue of the last one.
+    // The first slot without any lever still serves the queue of the slot before.
     let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
 
-/// Returns why the slots prove nothing: something else changed as much as the levers did. `dose` is the smallest that a lever took.
+/// Returns a reason why the slots prove nothing, if something else changed throughput as much as the levers did. `dose`
+/// is the smallest dose of any lever.
 pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String> {
     let largest = -(1.0 - dose.unwrap_or(DEFAULT_DOSE).clamp(0.0, 0.9)).ln();
     let other = "another program, or the server itself";
@@ -56,13 +59,14 @@ pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String
     }
 }
 
-/// Returns the sure distance of a ratio from 1, in logarithms; below 0 where it may be 1.
+/// Returns the minimum distance of a ratio's interval from 1, as a logarithm; below 0 if the ratio may be 1.
 fn surely(ratio: &Estimate) -> f64 {
     let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
     ratio.value.ln().abs() - SURE * half
 }
 
-/// Returns the logarithm of each slot's throughput without the effects of the levers in this slot and the one before.
+/// Returns the logarithm of each slot's throughput, with the effects of the levers in this slot and in the preceding
+/// one removed.
 fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
@@ -84,7 +88,7 @@ fn drift(means: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: end(line.slope), low: end(at.low), high: end(at.high) })
 }
 
-/// Compares the slots after the levers with one more stretch of the earlier ones.
+/// Compares the stretch of slots after the levers with the earlier stretches.
 fn back(means: &[f64], tail: &[f64]) -> Option<Estimate> {
     let before = Sample::of(means).filter(|_| tail.len() >= FEWEST)?;
     let shorter = (STRETCH as f64 / tail.len() as f64).max(1.0);

@@ -1,28 +1,31 @@
-//! Levers that try verdicts, and the effect that each verdict predicts.
+//! Levers that test verdicts, and the effect that each verdict predicts.
 
 use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
 use crate::single::good;
 
-/// A bottleneck, the lever that tries it, and the prediction.
+/// A bottleneck, the lever that tests it, and the prediction.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
     /// Row of `BOTTLENECKS`.
     pub bottleneck: &'static str,
     /// Row of `LEVERS`.
     pub lever: &'static str,
-    /// Limit of the upstream that the server is said to wait for; none where the verdict is about the server, the client or the link.
+    /// Limit of the upstream that the server waits for according to the verdict; none if the verdict is about the
+    /// server, the client or the link.
     pub behind: Option<UpstreamLimit>,
     /// True if requests take turns on the CPU.
     pub serial: bool,
-    /// True if unchanged throughput refutes the bottleneck. A rate limit need not be one per address.
+    /// True if an unchanged throughput refutes the bottleneck. False for a rate limit, since it need not be a limit per
+    /// address.
     pub refutes: bool,
-    /// Predicted throughput with the lever over that without it, after a dose.
+    /// Predicts the throughput with the lever divided by that without, for a dose.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// Levers for each bottleneck. Others belong to the remainder, which no lever touches: a sleep, a lock, a service on an unobserved host, a
-/// distance, a limit on purpose. Levers that are predicted to have no effect try these.
+/// Levers for each bottleneck. The other bottlenecks belong to the remainder, which no lever touches: a sleep, a lock,
+/// a service on an unobserved host, network distance, or a deliberate limit. They are tested by levers that are
+/// predicted to have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -53,9 +56,9 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
-/// Returns the rows that try a verdict; the first lever that can be pulled is used.
+/// Returns the rows that test a verdict. The first lever that can be pulled is used.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs do not say which limit an upstream met: only its CPUs were read.
+    // Older runs do not record which limit an upstream met, because only its CPUs were read.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
     SUSPECTS.iter().filter(move |suspect| {
@@ -74,7 +77,7 @@ pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
 
-/// Returns the row that tries a verdict with this lever; without that the first row.
+/// Returns the row that tests a verdict with this lever; if there is none, the first row.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
@@ -84,26 +87,27 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }
 
-/// Delayed acknowledgements of Linux (TCP_DELACK_MIN), microseconds.
+/// Delay of Linux before a delayed acknowledgement (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
-/// Greatest predicted speed-up: the other parts of a response are not known more exactly.
+/// Maximum predicted speed-up. The other parts of a response are not known exactly enough to predict more.
 const MAX_PREDICTED_FACTOR: f64 = 10.0;
 
-/// Predicts throughput for requests that follow each other without waiting for the timer.
+/// Predicts the throughput if requests do not wait for the delayed-acknowledgement timer.
 fn without_the_timer(run: &Run, _: f64) -> f64 {
     let half_us = decisive(run).map_or(0.0, |trial| trial.latency_us.p50);
     times(half_us, half_us - TIMER_US)
 }
 
-/// Predicts throughput for clients that wait only for answers, and no longer for connects and their acceptance.
+/// Predicts the throughput if clients wait only for answers, and no longer for connects and their acceptance.
 fn without_connects(run: &Run, _: f64) -> f64 {
     let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
     let (connect_us, answer_us) = (trial.connect_us.mean, trial.latency_us.mean);
     times(connect_us + answer_us, answer_us - accepted_us(trial).min(answer_us))
 }
 
-/// Returns the time that a connection waits to be accepted, by Little's law: waiting connections over accepted ones per second. The kernel
-/// completes a connect before that, so the wait is part of the first answer's time.
+/// Returns the time that a connection waits to be accepted, microseconds, by Little's law: waiting connections divided
+/// by accepted ones per second. The kernel completes a connect before it is accepted, so this wait is part of the first
+/// answer's time.
 fn accepted_us(trial: &Trial) -> f64 {
     let Some(server) = &trial.server else { return 0.0 };
     let waiting = server.recording.sum("listen.queue", trial.measured.window, |_| true).value();

@@ -1,5 +1,5 @@
-//! Effect of a lever that was on in one turn of each pair: the mean of the logarithms of the pairs' ratios, with Student's interval. Drift
-//! of the machine cancels within a pair.
+//! Effect of a lever from pairs of loads, one with the lever on and one with the lever off: the mean logarithm of their
+//! ratios, with Student's interval. Drift of the machine cancels within a pair.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS};
 use run::{Effect, SwitchTrial};
@@ -35,8 +35,9 @@ pub(super) enum PredictionCheck {
     Open,
 }
 
-/// Compares an effect with its prediction, in logarithms. The border of a confirmation is halfway between the prediction and no effect. A
-/// refutation needs less than the share of the prediction that excludes a resource: a bold prediction may meet another limit first.
+/// Compares an effect with its prediction, in logarithms. To confirm, the interval must lie beyond the midpoint between
+/// the prediction and no effect. To refute, the effect must be a very small share of the prediction, because a large
+/// predicted effect may be cut short by another limit.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {

@@ -52,8 +52,8 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the line of the headline: the measured dose, and the change of throughput or response time. A resource that was hardly wanted
-/// has a bound instead.
+/// Returns the headline: the measured dose, and the change of throughput or response time. A resource that was hardly
+/// wanted has an upper bound instead.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
@@ -73,8 +73,8 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns true if the verdict predicts a change for the measured lever. If the verdict's own lever could not be pulled, the verdict
-/// predicts no change for the others.
+/// Returns true if the verdict predicts that the measured lever changes throughput. It predicts no change for levers
+/// other than its own.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
@@ -93,24 +93,24 @@ fn moved(figure: &str, ratio: f64) -> String {
     }
 }
 
-/// Returns the effect of turns with and without a lever.
+/// Returns a sentence on the effect of turns with and without a lever.
 pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
     let predicted = predicted.map_or(String::new(), |ratio| format!("; predicted {}", figure(ratio)));
     let (ratio, low, high) = (figure(effect.ratio), figure(effect.low), figure(effect.high));
     format!("{}, throughput was {ratio} times as high ({low} to {high}{predicted})", with_lever(&effect.lever))
 }
 
-/// Returns the effect of a larger load; empty where it was not tested.
+/// Returns a sentence on the effect of a larger load; empty if it was not tested.
 pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns the effect of more source addresses; empty where they were not tested.
+/// Returns a sentence on the effect of more source addresses; empty if they were not tested.
 pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Says that a lever took much less than it was told to take, or that a quota hid what it took.
+/// Returns the sentence that a lever took much less than ordered, or that a quota hid its dose.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =
@@ -132,7 +132,7 @@ pub(super) fn seen(verdict: &Bottleneck) -> String {
     seen.map_or(String::new(), |text| format!("seen directly: {text}"))
 }
 
-/// Says that two parts are too close.
+/// Returns the sentence that two parts are too close to tell which is larger.
 pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }
@@ -203,7 +203,7 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
     Some(Evidence { text, counter, value, ..Evidence::default() })
 }
 
-/// Says what an undecided experiment lacks, and names the other part as the next bottleneck.
+/// Adds the data that an undecided experiment lacks, and names the other part as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict.missing.push("a surer experiment: run `loadline prove` for longer, on a quiet machine".into());

@@ -96,7 +96,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence, sentence, evidence }
 }
 
-/// Decides without the server's counters: SYNs were sent again and no other segment was.
+/// Decides without the server's counters, if SYNs were sent again and no other segments were.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.value("tcp.syn_retrans")?;

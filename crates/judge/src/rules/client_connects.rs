@@ -1,4 +1,4 @@
-//! The generator caused a connect storm: an open loop's pool grew past its need while answers were late.
+//! The generator caused a connect storm: while answers were late, the pool of an open loop grew past its need.
 
 use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 

@@ -47,7 +47,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     client_limit(facts).map_or(Vec::new(), |limit| limit.signals)
 }
 
-/// Returns words about a server that is full, too, where the messages do not wait for the generator.
+/// Returns words about a server that is full, too, if the messages do not wait for the generator.
 fn beside_server(facts: &Facts<'_>) -> String {
     let full =
         ServerCpu::of(facts).filter(|cpu| cpu.own() >= LIKELY && !Waiting::of(facts).is_some_and(|w| w.at_client()));

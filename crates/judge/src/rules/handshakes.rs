@@ -1,4 +1,4 @@
-//! TLS handshakes as the work of a full server, where each request came with one.
+//! Words for a full server whose work is mostly TLS handshakes, because each request had its own.
 
 use run::{Evidence, FigureUnit};
 
@@ -8,7 +8,8 @@ use crate::handshakes::{each, kinds, request_us, server_us};
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::view::View;
 
-/// Returns the number of handshakes and their part of a request's time, where known; `None` without TLS or with kept connections.
+/// Returns the number of handshakes, and their part of a request's CPU time if known. `None` without TLS or with kept
+/// connections.
 pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     facts.run.plan.load.tls.as_ref()?;
     let whole_us = request_us(view)?;

@@ -36,7 +36,7 @@ pub use rule::{Rule, Tier, Verdict};
 pub use server_rate_limit::may_delay;
 pub(crate) use unknown::none_good;
 
-/// The table. Its order breaks exact ties.
+/// All rules. Their order breaks exact ties.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

@@ -114,12 +114,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Returns why the losses that a host counts are not those of this load.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
-    // Counts of connections that ended are gone.
+    // Counts of ended connections are lost.
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
     let again = view.whole_trial("connection.retrans").filter(|_| lasting);
     let Some(again) = again.map(|each| each * clients(trial)) else {
         let times = trial.latency_us;
-        // Where most answers take as long as the timer, the longest says nothing.
+        // If most answers take as long as the timer, the longest answer shows nothing.
         let by_timer = times.p50 < RETRANSMISSION_US && times.max >= RETRANSMISSION_US;
         let waited = by_timer || slow_share(trial) >= LOST;
         return (!waited).then(|| {
@@ -130,7 +130,7 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
             )
         });
     };
-    // Each answer is at least one segment, where not several share one.
+    // Without pipelining, each answer is at least one segment.
     let pipeline = match trial.intensity {
         Intensity::Closed { pipeline, .. } | Intensity::Open { pipeline, .. } => f64::from(pipeline.max(1)),
         Intensity::SClients { .. } => 1.0,
@@ -139,12 +139,13 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
-/// Decides by SYNs that the client sent again although the server's accept queue was never full: something on the way drops them.
+/// Decides by SYNs that the client sent again although the server's accept queue was never full: something on the path
+/// drops them.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
-        // Other programs of the generator's host connect, too.
+        // Other programs on the generator's host connect, too.
         Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))
@@ -166,7 +167,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence })
 }
 
-/// Returns the rate of a paced load that was completed in full: losses made it slower and did not stop it.
+/// Returns the completed rate of an open loop if all requests were answered: losses slowed the answers, but did not
+/// limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
@@ -174,8 +176,8 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
 }
 
-/// Returns the segments sent again (without SYNs) and all segments sent in the whole trial, for each side: a timer of a second fits into no window
-/// of half a second.
+/// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. The
+/// measured window may be shorter than a retransmission timer.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
         let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);

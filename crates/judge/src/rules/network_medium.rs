@@ -1,8 +1,9 @@
 //! The link is full: the wire carries its rate, or all signs point to a queue between the hosts.
 //!
-//! The conditions are those of source 0 and 3: (a) one more client brings less than 2 % more (a doubling less than 5 %), (b) each one lengthens
-//! the response time by 1 / Xmax within 10 %, (c) no host is above 80 %, (d) the wire carries at least 90 % of its rate, framing included,
-//! or at least 66.7 % while retransmissions or deferrals rise. With (a) to (c) and without (d) the queue is outside every measured device.
+//! The conditions are those of source 0 and 3: (a) one more client brings less than 2 % more (a doubling less than 5
+//! %), (b) each further client lengthens the response time by 1 / Xmax within 10 %, (c) no host is above 80 %, (d) the
+//! wire carries at least 90 % of its rate, framing included, or at least 66.7 % while retransmissions or deferrals
+//! rise. If (a) to (c) hold without (d), the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -57,9 +58,9 @@ const BITS: f64 = u8::BITS as f64;
 
 /// Use of a medium in a trial.
 pub(crate) struct MediumUse {
-    /// Share of its rate, 0 to 1.
+    /// Used share of the medium's rate, 0 to 1.
     pub(crate) share: f64,
-    /// Bytes per second, framing included.
+    /// Bytes per second on the medium, framing included.
     per_s: f64,
     /// Line of evidence.
     pub(crate) evidence: Evidence,
@@ -74,8 +75,8 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
     sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
 }
 
-/// Returns the fullest medium. A single client fills its own port of a switch and the server's port alike. Of several equally full ones, the
-/// one that is still full under the greatest load is the shared one.
+/// Returns the fullest medium. A single client fills its own switch port and the server's port alike. Of several
+/// equally full ports, the shared one is still full under the greatest load.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -166,7 +167,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
-    // A queue that overflows shows a full wire, whatever the mean over the window is.
+    // An overflowing queue shows a full wire, whatever the mean use over the window is.
     let overflow = overflow(trial);
     let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
     let full = ours && (share >= WIRE_FULL || overflow.is_some());
@@ -219,8 +220,8 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     (lines, held)
 }
 
-/// Returns frames that the queue of a busy medium dropped, where they explain most of the retransmissions. It uses the whole recording: a frame
-/// that was dropped before the window is sent again inside it, when its timer fires.
+/// Returns the frames that the queue of a busy medium dropped, if they explain most of the retransmissions. The whole
+/// recording counts, since a frame dropped before the window may be sent again inside it.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -254,8 +255,8 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     })
 }
 
-/// Returns signs of a full link of unknown rate: a shaper's queue on an interface of these hosts, or a round trip that grows with the load while
-/// the hosts idle.
+/// Returns signs of a full link whose rate is unknown: a shaper's queue on an interface of these hosts, or round trips
+/// that grow with the load while the hosts idle.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;

@@ -1,4 +1,4 @@
-//! Nothing reached its limit in the range that was tried.
+//! Nothing reached its limit under the loads that were tried.
 
 use run::{FigureUnit, Intensity};
 
@@ -111,7 +111,7 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
         );
         line(client, "completed_rate", "", text)
     }));
-    // A limit of streams per connection is no limit of the server: more connections would carry the requests.
+    // A limit of streams per connection does not limit the server, because more connections would carry the requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };
     Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }

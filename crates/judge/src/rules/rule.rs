@@ -11,23 +11,23 @@ use crate::view::View;
 pub enum Verdict {
     /// The signs are there.
     Binds {
-        /// 0 (a guess) to 1 (every condition shown by counters of the right side).
+        /// Confidence, from 0 (a guess) to 1 (the right side's counters show every condition).
         confidence: f64,
         /// Answer in one sentence with its main figure.
         sentence: String,
         /// Lines of evidence.
         evidence: Vec<Evidence>,
     },
-    /// The signs are not there; the reason, with figures.
+    /// The signs are absent. Holds the reason, with figures.
     RuledOut(String),
-    /// The rule cannot tell; the missing counters.
+    /// The rule cannot tell. Holds the missing counters.
     CannotSay(Vec<String>),
 }
 
-/// Order of causes: a binding answer of a higher tier wins over those of lower tiers.
+/// Rank of causes: a binding answer of a higher tier wins over answers of lower tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// A side ran out of something countable and requests failed: the load was not the planned one.
+    /// A side ran out of something countable, such as ports, and requests failed: the load was not the planned one.
     Broken,
     /// A specific cause with signs of its own.
     Cause,
@@ -63,7 +63,7 @@ pub struct Rule {
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// Advice to the user.
     pub advice: &'static [&'static str],
-    /// Signs of the bottleneck, and other bottlenecks that it is confused with.
+    /// Signs of the bottleneck, and other bottlenecks with similar signs.
     pub explain: &'static str,
 }
 

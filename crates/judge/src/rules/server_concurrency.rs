@@ -50,7 +50,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns what would be the limit if it were full.
+/// Returns the signals of resources that would be the limit if they were full.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
     let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
@@ -66,7 +66,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
     let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
-        // Each further sign halves the doubt.
+        // Each further sign halves the remaining doubt.
         Some(best) => (1.0 - (1.0 - best) / 2_u32.pow(signs.len() as u32 - 1) as f64, None),
         None => (LIKELY, Some(not_the_way(facts, &view)?)),
     };
@@ -93,13 +93,13 @@ fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
 }
 
-/// Describes the flat sweep; `None` where the upstreams say enough without a sweep.
+/// Describes the flat sweep; `None` if the upstreams show the limit without a sweep.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
             Ok(Some(format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth))))
         }
-        // The kernel counts throttled periods, so no second load is needed.
+        // The kernel counts throttled periods, so one load is enough.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => {
@@ -108,7 +108,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     }
 }
 
-/// Returns true if most requests of this load wait for the full upstream, which may serve others as well.
+/// Returns true if most requests of this load wait for the full upstream. The upstream may also serve other loads.
 fn waits_behind(facts: &Facts<'_>) -> bool {
     let busy = || {
         let (view, full) = (facts.crowded_server()?, upstreams::full(&facts.upstreams)?);
@@ -118,7 +118,7 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
     busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the server's CPU use, where neither its CPUs nor any of its threads are full.
+/// Returns the server's CPU use, if neither its CPUs nor any of its threads are full.
 fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
@@ -134,7 +134,8 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if let Some(chain) = Chain::of(view.trial, view).filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
-    // A full thread is another rule's cause. A process with several threads hides whether one of them is full.
+    // Another rule covers a full thread. Without readings of threads, a process with several threads may hide a full
+    // one.
     let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
     if share > BUSY || hidden {
         return Err(Verdict::RuledOut(format!(
@@ -147,7 +148,7 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax R1 counts workers at all.
+/// Checks that Xmax × R1 can be a number of workers.
 fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     // A fixed number of workers serves 2 clients at most twice as fast as 1. A larger gain means that the first client's time was a wake-up, not
     // service.
@@ -160,7 +161,7 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));
     }
-    // One worker serves one client at full speed: less than one is no number of workers.
+    // One worker serves one client at full speed, so fewer than one worker is impossible.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
             "at most {} of the rate of one client completed: a fixed number of workers would keep that rate",
@@ -170,7 +171,7 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Returns Xmax R1, where both are known.
+/// Returns Xmax × R1, if both are known.
 fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
@@ -191,7 +192,8 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns direct signs of a queue or of counted places, each with the confidence that it gives.
+/// Returns direct signs of a queue, or counts that match the requests at a time, each with the confidence that it
+/// gives.
 fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(run::Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
@@ -227,7 +229,7 @@ fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verd
 fn waits_longer(facts: &Facts<'_>) -> Option<run::Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // A plateau that an open loop showed begins at the last step.
+    // If an open loop showed the plateau, it begins at the last step.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
@@ -254,7 +256,8 @@ fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<run::Evidence> {
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns the answer in one sentence: work in turns, a full upstream, counted places, or their number alone.
+/// Returns the verdict in one sentence. It names requests that take turns, a full upstream, the counted workers, or
+/// only their number.
 fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(full) = upstreams::full(&facts.upstreams) {
         return upstreams::sentence(full);
@@ -262,7 +265,7 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
     if serial::turns(facts, places).is_some() {
         return crate::serial_words::SENTENCE.into();
     }
-    // A server that uses much of a CPU does not sleep.
+    // A server that uses much of a CPU does not mainly sleep.
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
     let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
         let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };

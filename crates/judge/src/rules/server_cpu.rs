@@ -36,14 +36,14 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Sign of full CPUs that is most probable.
+/// Most probable sign of full CPUs.
 enum Sign {
     Own,
     Starved,
     InSum,
 }
 
-/// Returns the most probable sign and its probability.
+/// Returns the most probable sign of full CPUs, and its probability.
 fn sign(cpu: &ServerCpu<'_>) -> (Sign, f64) {
     let signs = [(Sign::Own, cpu.own()), (Sign::Starved, cpu.starved()), (Sign::InSum, cpu.in_sum(false))];
     let most = signs.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
@@ -129,7 +129,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
-/// Decides without the server's processes: a full host counts if it is the server's own.
+/// Decides without readings of the server's processes: a full host counts if it runs only the server.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
     let Some(host) = view.host() else { return missing() };

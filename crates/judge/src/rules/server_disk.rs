@@ -39,7 +39,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Returns the verdict with the disk, or the reason against it.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
-    // One client and its server take turns with the disk, so it may be full only with several clients.
+    // With one client, server and disk work alternately, so the disk may be full only with several clients.
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
     let Some(load) = fullest(&view, view.span_s.unwrap_or(0.0) * 1e6) else {
         return Err(Verdict::CannotSay(vec!["disk.busy of the server's host".into()]));
@@ -73,7 +73,8 @@ fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
 }
 
-/// Returns the bytes that a request of the server reads and writes, one line each. A disk that others keep busy is not the server's limit.
+/// Returns the bytes that a request reads and writes on the server's disk, one line each. A disk that other programs
+/// keep busy is not the server's limit.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
     let own = [("process.read_bytes", "reads"), ("process.write_bytes", "writes")]
         .map(|(id, does)| (id, does, view.per_request(id)));

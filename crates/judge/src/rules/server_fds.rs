@@ -35,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some((view, (name, held, limit))) = fullest else {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
-    // accept() itself needs one, and many servers keep one or two back.
+    // accept() needs a descriptor, and many servers reserve one or two.
     if held + SPARE_FDS < limit {
         return Verdict::RuledOut(format!("{name} held {} of {} file descriptors", figure(held), figure(limit)));
     }

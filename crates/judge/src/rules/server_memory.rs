@@ -69,7 +69,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns true if this load itself shows the sign. A host, and the TCP of a namespace, may be short of memory because of other programs.
+/// Returns true if this load itself suffers from the lack of memory. A host, and the TCP stack of a namespace, may be
+/// short of memory because of other programs.
 fn is_ours(view: &View<'_>, counter: &str) -> bool {
     match counter {
         "pressure.memory_some" | "memory.swap_out" => {
@@ -99,7 +100,7 @@ fn others(view: &View<'_>) -> String {
 /// One sign of a lack of memory.
 struct Sign {
     confidence: f64,
-    /// The sign within the verdict's sentence.
+    /// Words for the sign in the verdict's sentence.
     words: String,
     evidence: Evidence,
 }

@@ -1,4 +1,5 @@
-//! The server refuses on purpose: answers of class 4xx or 5xx come back quickly while the good ones stay at one rate.
+//! The server refuses requests on purpose: answers of class 4xx or 5xx come back quickly, while the rate of good
+//! answers stays constant.
 
 use run::{FigureUnit, Trial};
 
@@ -75,15 +76,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, *middle, limited.len())
 }
 
-/// Decides for a limit that delays. One client that asks again at once waits for the limit's gap and so reaches the highest rate alone, while
-/// arrivals below that rate are answered sooner. A single worker would take its service time from both. A shaped link with a burst shows
-/// the same, and its packets wait on the way.
+/// Decides for a rate limit that delays answers. A client without pauses waits for the limit's interval and reaches the
+/// highest rate alone, while arrivals below that rate are answered sooner. With a single worker, both would wait for
+/// the service time. A shaped link with a burst looks alike, but its packets wait on the path.
 fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
     let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // A response that is mostly CPU time differs between windows as the speed of the machine does.
+    // If a response is mostly CPU time, its length varies between windows with the speed of the machine.
     if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
         return None;
     }
@@ -111,8 +112,8 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence: if idle { TWO_SIGNS } else { LIKELY }, sentence, evidence })
 }
 
-/// Returns true if one client reached the highest rate of a sweep alone, from a server that hardly used its CPUs. A limit that delays answers
-/// and a single worker look the same there; answers at a lower rate tell them apart.
+/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. A limit
+/// that delays answers and a single worker both look like this; response times at a lower rate distinguish them.
 pub fn may_delay(run: &run::Run) -> bool {
     let facts = Facts::of(run);
     let one = facts.unloaded.filter(|one| clients(one) <= 1.0).zip(facts.x_max());
@@ -126,8 +127,8 @@ fn works(trial: &Trial) -> Option<f64> {
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
 }
 
-/// Returns the upper end of the interval of a trial's mean response time, microseconds, for times that scatter as much as an exponential
-/// distribution does.
+/// Returns the upper end of the interval of a trial's mean response time, microseconds, assuming exponentially
+/// distributed times.
 fn longest_us(trial: &Trial) -> f64 {
     trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }

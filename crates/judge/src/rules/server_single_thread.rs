@@ -78,7 +78,7 @@ fn no_threads() -> Verdict {
     Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()])
 }
 
-/// Checks that this is a single thread.
+/// Checks that the full task is a single thread.
 fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
     if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {

@@ -10,7 +10,7 @@ use crate::sweep::Plateau;
 use crate::thresholds::SUREST;
 use crate::view::View;
 
-/// Decides for both limits of the generator's host by connects that failed before anything was sent.
+/// Decides for the rules about the generator's ports and descriptors, by connects that failed before a packet was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,

@@ -1,4 +1,4 @@
-//! The server's limit of HTTP/2 streams per connection, where requests waited in the generator for a stream.
+//! The server's limit of HTTP/2 streams per connection, for which requests waited in the generator.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -7,8 +7,8 @@ use crate::number::figure;
 use crate::thresholds::KEEPS_UP;
 use crate::view::View;
 
-/// Returns the streams in flight, and the requests that waited for one; `None` where the server has no limit or the generator asked for no
-/// more.
+/// Returns the streams in flight, and the requests that waited for a stream; `None` if the server has no limit, or the
+/// generator needed no more streams.
 pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     let limit = view.trial.stream_limit?;
     let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };

@@ -1,5 +1,5 @@
-//! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes the other end's timer, 40 ms on Linux, while both sides
-//! idle.
+//! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes as long as the other end's
+//! timer, 40 ms on Linux, while both sides idle.
 
 use run::{FigureUnit, Trial};
 
@@ -56,7 +56,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             duration(floor)
         ));
     }
-    // Timers are counted per namespace: the larger count of both sides is that of the waiting end.
+    // Timers are counted per namespace, so the side with the larger count is the one that delays acknowledgements.
     let counts = sides_of(one).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
     let Some((view, acks)) = counts.max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
@@ -96,7 +96,8 @@ enum Proof {
     None,
 }
 
-/// Returns the evidence that the server had unacknowledged bytes waiting, or sent more than one data segment per response.
+/// Returns the evidence that unacknowledged bytes waited at the server, or that it sent more than one data segment per
+/// response.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {

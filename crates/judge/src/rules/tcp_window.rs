@@ -1,9 +1,9 @@
 //! A TCP window is too small for the distance: a sender waits because of the peer's window or its own buffer.
 //!
-//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds. A congestion control that paces (BBR)
-//! spreads a window over the round trip, and the gaps between its packets are charged to neither. A transfer that only
-//! the window limits then shows 24 to 50 %. These shares therefore only point to a sender. Two others decide: the bytes
-//! per round trip over the window, and the share of a request's time with bytes waiting.
+//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds. A congestion control with pacing (BBR)
+//! spreads a window over the round trip, and the kernel charges the gaps between packets to neither share. A transfer
+//! that only the window limits then shows 24 to 50 %. These shares therefore only point to a sender. Two other figures
+//! decide: the bytes per round trip divided by the window, and the share of a request's time in which bytes waited.
 
 use run::FigureUnit;
 
@@ -42,13 +42,13 @@ pub(super) const RULE: Rule = Rule {
 
 /// A limit of a sender.
 struct Limit {
-    /// Counter with the kernel's share of the sending time.
+    /// Counter with the kernel's share of the time for which the limit blocked sending.
     share: &'static str,
-    /// Counter of the sampled connections that show the limit.
+    /// Counter of the sampled connections that the limit blocks.
     standing: &'static str,
     /// Counter of the bytes that may be in flight.
     room: &'static str,
-    /// Share of these bytes that a round trip must carry.
+    /// Minimum share of these bytes that a round trip must carry.
     filled: f64,
     words: &'static str,
 }
@@ -64,7 +64,7 @@ const LIMITS: &[Limit] = &[
     Limit {
         share: "connection.sndbuf_limited",
         standing: "connection.write_full",
-        // A writer goes on once a third of the buffer is free, so a round trip carries about half of it.
+        // A writer continues once a third of the buffer is free, so a round trip carries about half of the buffer.
         room: "connection.send_queue",
         filled: BUFFER_FILLED,
         words: "the sender's buffer",
@@ -147,8 +147,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     })
 }
 
-/// Returns the share of a request's time in which its connection stood still. Connections without a request in flight do not count; with a
-/// sample of the connections the share is a lower bound.
+/// Returns the share of a request's time for which the limit blocked its connection. Connections without a request in
+/// flight do not count. If only some connections were sampled, the share is a lower bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))

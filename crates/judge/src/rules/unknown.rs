@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     tier: Tier::LeftOver,
     judge,
-    // For `loadline explain`; a verdict has `verdict::advice_without_a_cause`.
+    // Advice for `loadline explain` only. A verdict gets `verdict::advice_without_a_cause`.
     advice: &[
         "Read the counters listed under \"Not known\": run on the server's host, as root, or name its process with --server-pid.",
     ],
@@ -31,8 +31,8 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the use of the busiest device: the hosts, the CPUs that the server may use (of two the one that it is pinned to), the generator's
-/// busiest thread.
+/// Returns the use of the busiest device among the hosts, the CPUs that the server may use, and the generator's busiest
+/// thread.
 fn busiest(facts: &Facts<'_>) -> Option<f64> {
     let sides = facts.decisive.map(sides_of).unwrap_or_default();
     let hosts = sides.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online));
@@ -42,7 +42,7 @@ fn busiest(facts: &Facts<'_>) -> Option<f64> {
     hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
 }
 
-/// Describes a server that somebody else loaded: how close its counters are to their limits.
+/// Describes a server under external load: how close its counters are to their limits.
 fn watched(trial: &Trial) -> Verdict {
     let mut evidence = Vec::new();
     let mut told = Vec::new();
@@ -71,7 +71,7 @@ fn watched(trial: &Trial) -> Verdict {
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
-/// Returns a sentence about the answers where none was good.
+/// Returns a sentence about the answers, if none was good.
 pub(crate) fn none_good(run: &Run) -> Option<String> {
     let answered = || run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.measured.tally.completed > 0);
     if !run.sent_requests() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {

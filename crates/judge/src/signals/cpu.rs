@@ -1,5 +1,6 @@
-//! Fullness of CPUs and of threads, once for all rules. A busy share of a CPU is a signal with the threshold [`FULL_MIDDLE`]. Throughput that
-//! no longer grows counts for a limit, and throughput that still grows counts against it.
+//! Probabilities that CPUs or threads are full, for all rules. The busy share of a CPU is a signal with the threshold
+//! [`FULL_MIDDLE`]. Throughput that no longer grows is evidence for a limit, and throughput that still grows is
+//! evidence against it.
 
 use run::Instances;
 
@@ -29,7 +30,7 @@ fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
-/// Returns what the load levels say about any full device, as log odds.
+/// Returns the evidence of the load levels that some device is full, as log odds.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,
@@ -38,14 +39,14 @@ pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     }
 }
 
-/// Returns what the messages in flight say, as log odds that the server limits: they wait unread before the slower side. On shared CPUs they
-/// say nothing.
+/// Returns the evidence of the messages in flight that the server is the limit, as log odds. Messages wait unread at
+/// the slower side. On shared CPUs this is no evidence.
 pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     let waiting = Waiting::of(facts).filter(|_| !facts.shared());
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
-/// Time that threads could not have run: soft interrupts on the only CPU that a thread may use.
+/// Time in which a thread could not run, because soft interrupts used the only CPU that it may use.
 struct Interrupts<'a> {
     softirq: Instances<'a>,
     view: View<'a>,
@@ -73,14 +74,14 @@ pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
     Interrupts::of(view).ran(task)
 }
 
-/// A thread, or a process where threads were not read.
+/// A thread; a process if threads were not read.
 pub(crate) struct Thread {
     pub(crate) task: Task,
     /// Share of the time that it ran.
     pub(crate) ran: Signal,
     /// Share of the time that it ran or waited for a CPU.
     pub(crate) wants: Signal,
-    /// Probability that it has no time left.
+    /// Probability that the thread has no time left.
     pub(crate) chance: f64,
 }
 
@@ -89,9 +90,9 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) view: View<'a>,
     /// CPUs that the server's processes used, and CPUs that they may use; absent when unknown.
     pub(crate) used: Option<(f64, f64)>,
-    /// Share of its CPUs that the server ran, or waited for while they were busy.
+    /// Share of the CPUs' time for which the server ran, or waited while the CPUs were busy.
     pub(crate) wants: Option<Signal>,
-    /// Busy share of these CPUs with all work.
+    /// Busy share of these CPUs with work of all programs.
     pub(crate) cpus: Option<Signal>,
     /// All programs on these CPUs.
     pub(crate) chain: Option<Chain>,
@@ -101,13 +102,13 @@ pub(crate) struct ServerCpu<'a> {
 }
 
 impl<'a> ServerCpu<'a> {
-    /// Reads the signals; `None` where nothing of the server's side could be read.
+    /// Reads the signals; `None` if nothing on the server's side could be read.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
         let view = facts.full_server()?;
         let workers = view.workers();
         let used = view.cpu_used().zip(view.cpu_allowed()).filter(|(_, allowed)| *allowed > 0.0);
         let busy = view.processors_busy();
-        // On shared CPUs the generator makes the server wait and the server the generator: only what ran counts.
+        // On shared CPUs, server and generator make each other wait, so only running time counts.
         let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
         let wants = used.map(|(used, allowed)| {
             let most = busy.unwrap_or(1.0) * allowed;
@@ -127,12 +128,13 @@ impl<'a> ServerCpu<'a> {
         self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift))
     }
 
-    /// Returns the probability that its CPUs are full with all work.
+    /// Returns the probability that the server's CPUs are full with work of all programs.
     pub(crate) fn filled(&self) -> f64 {
         self.cpus.map_or(0.0, |cpus| chance(cpus.log_odds() + self.shift))
     }
 
-    /// Returns the probability that its threads want a CPU all the time and do not get it: others fill all CPUs.
+    /// Returns the probability that the server's threads always want a CPU and do not get one, because other programs
+    /// fill all CPUs.
     pub(crate) fn starved(&self) -> f64 {
         let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
         let n = working.len() as f64;
@@ -142,9 +144,9 @@ impl<'a> ServerCpu<'a> {
         self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
     }
 
-    /// Returns the probability that the CPUs are full in sum, for the side that does more of their work, times its part of the work beside
-    /// other programs; 0 for the other side, whose work the same sentence tells. Where other programs do more than half of the work, it says
-    /// nothing of either side.
+    /// Returns the probability that both sides together fill the shared CPUs, weighted by the share of the busier side
+    /// beside other programs. Returns 0 for the less busy side, which the verdict's sentence names as well. The
+    /// probability is low if other programs do more than half of the work.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());
@@ -157,8 +159,8 @@ impl<'a> ServerCpu<'a> {
         chance(full.log_odds() + self.shift) * chance(known.log_odds()) * part / (part + others)
     }
 
-    /// Returns the probability that the work of a thread does not move to others. Where requests take turns on changing threads, the busiest
-    /// one waits while another one runs, so its wait is no lack of time of its own.
+    /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
+    /// changing threads, the busiest thread waits while another one runs, so its wait does not show that it is full.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {
@@ -167,8 +169,8 @@ impl<'a> ServerCpu<'a> {
         }
     }
 
-    /// Returns the thread that is most likely to have no time left. A thread waits for a CPU although others are free only where it may not
-    /// use them, so its wait counts as far as they are.
+    /// Returns the thread that is most likely to have no time left. If other CPUs are free, a thread waits only because
+    /// it may not use them. Its wait therefore counts to the degree that other CPUs are free.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, given) = (1.0 - self.filled(), given(&self.view));

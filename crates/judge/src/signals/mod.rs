@@ -1,7 +1,8 @@
 //! Signals: named values with their intervals, each compared with one threshold.
 //!
-//! A signal near its threshold says little, and one far away says much. The distance in units of the signal's width is the logarithm of the
-//! odds that the signal is on its far side (a logistic curve). Evidence adds up as log odds, so no rule has a dead band.
+//! A signal near its threshold says little, and one far away says much. The distance, divided by the signal's width, is
+//! the logarithm of the odds that the value is truly beyond the threshold (a logistic curve). Evidence adds up as log
+//! odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
 use stats::Sample;
@@ -15,7 +16,7 @@ pub(crate) mod cpu;
 #[cfg(test)]
 mod simulated;
 
-/// Parts of a window, each with its own value of a signal.
+/// Number of parts of a window, each with its own value of a signal.
 const PARTS: usize = 8;
 
 /// A measured value and the threshold that it is compared with.
@@ -29,13 +30,13 @@ pub struct Signal {
     pub low: f64,
     /// Upper end of the 95 % interval of `value`.
     pub high: f64,
-    /// Value at which both sides are as likely.
+    /// Value at which both sides are equally likely.
     pub threshold: f64,
-    /// Distance from the threshold at which one side is e times as likely as the other.
+    /// Distance from the threshold at which one side is e (2.72) times as likely as the other.
     pub width: f64,
-    /// Verdict on the other side of the threshold; empty where it is the next best.
+    /// Verdict on the other side of the threshold; empty if it is the next best verdict.
     pub beyond: &'static str,
-    /// True if a value below the threshold carries the verdict, false if one above it does.
+    /// True if a value below the threshold supports the verdict, false if a value above it does.
     pub carries_below: bool,
 }
 
@@ -45,13 +46,13 @@ impl Signal {
         Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
     }
 
-    /// Returns the signal of a verdict that rests on a value below the threshold, with the verdict above it; empty for the
-    /// next best.
+    /// Returns a signal that supports its verdict below the threshold, with the ID of the verdict above it; empty for
+    /// the next best verdict.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
 
-    /// Returns true if the value is on the side of the threshold that carries the verdict.
+    /// Returns true if the value is on the side of the threshold that supports the verdict.
     pub(crate) fn carries(&self) -> bool {
         self.carries_below == (self.log_odds() < 0.0)
     }
@@ -73,7 +74,7 @@ impl Signal {
     }
 }
 
-/// Returns the probability of log odds.
+/// Converts log odds to a probability.
 pub fn chance(log_odds: f64) -> f64 {
     if log_odds.is_nan() { 0.0 } else { 1.0 / (1.0 + (-log_odds).exp()) }
 }
@@ -84,8 +85,8 @@ pub(crate) fn odds(chance: f64) -> f64 {
     chance / (1.0 - chance)
 }
 
-/// Returns the 95 % interval of the mean of a value of a counter over the parts of a window; `None` with too few parts. Each part begins and
-/// ends with a sample of that counter: not every row of a recording has one.
+/// Returns the 95 % interval of a counter's mean value over the parts of a window; `None` with too few parts. Each part
+/// begins and ends at a sample of that counter, since not every row of a recording has one.
 pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
     let recording = &view.side.recording;
     let columns: Vec<&run::Column> = recording.columns.iter().filter(|c| c.counter.as_str() == counter).collect();

@@ -1,17 +1,18 @@
-//! Simulations behind the fullness of a thread: closed networks with a known limit, swept as `loadline find` does.
+//! Simulations that calibrate the signal of a full thread: closed networks with a known limit, swept as `loadline find`
+//! does.
 
 use stats::queueing::{Station, closed};
 
 use crate::thresholds::{FLAT, FULL_MIDDLE, FULL_WIDTH};
 
-/// Mean share of the time that no counter charges to a full thread: wake-ups, interrupts, the scheduler. Express, HAProxy and redis at their
-/// limit ran 88 to 99 % of the time.
+/// Mean share of the time of a full thread that no counter shows as running: wake-ups, interrupts, the scheduler.
+/// Express, HAProxy and redis at their limit ran 88 to 99 % of the time.
 const UNSEEN: f64 = 0.04;
-/// Greatest number of clients of a sweep.
+/// Maximum number of clients of a sweep.
 const MOST_CLIENTS: u32 = 128;
 const DRAWS: u64 = 2000;
 
-/// Numbers of one draw, 0 to 1 (SplitMix64).
+/// Random numbers, 0 to 1 (SplitMix64).
 struct Draw(u64);
 
 impl Draw {
@@ -26,13 +27,14 @@ impl Draw {
         -mean * (1.0 - self.next()).ln()
     }
 
-    /// A demand between a tenth and three times that of the thread.
+    /// Draws a demand between 0.1 and 3 times that of the thread.
     fn demand(&mut self) -> f64 {
         (0.1_f64.ln() + self.next() * 30.0_f64.ln()).exp()
     }
 }
 
-/// Returns the share of the time that the thread is seen to run at the plateau, and whether it carries most of the throughput.
+/// Returns the share of the time for which the thread is seen to run at the plateau, and true if it limits most of the
+/// throughput.
 fn network(seed: u64) -> (f64, bool) {
     let mut draw = Draw(seed);
     let others = (draw.next() * 4.0) as usize;
@@ -53,7 +55,7 @@ fn network(seed: u64) -> (f64, bool) {
     (x * (1.0 - draw.exponential(UNSEEN)).max(0.0), elasticity > 0.5)
 }
 
-/// Among threads with this running time, the share that is the limit equals the probability of the signal.
+/// Among threads with a given running time, the share that is the limit equals the signal's probability.
 #[test]
 fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
     let draws: Vec<(f64, bool)> = (1..=DRAWS).map(|seed| network(seed.wrapping_mul(0x51_7cc1))).collect();
@@ -63,7 +65,7 @@ fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
         let n = band.len() as f64;
         let seen = band.iter().filter(|(_, limits)| *limits).count() as f64 / n;
         let says = band.iter().map(|(ran, _)| super::chance((ran - FULL_MIDDLE) / FULL_WIDTH)).sum::<f64>() / n;
-        // Three standard errors, and what a curve of two numbers may miss.
+        // Three standard errors, and the error allowed for a curve with two parameters.
         let allowed = 3.0 * (seen * (1.0 - seen) / n).sqrt() + 0.12;
         assert!((seen - says).abs() <= allowed, "{low} to {high}: {seen} of {n}, and the signal says {says}");
         tried += band.len();

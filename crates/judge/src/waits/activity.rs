@@ -1,4 +1,4 @@
-//! Threads of one kind of process by what they do.
+//! Threads of the processes of one name, by activity.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl Activity<'_> {
         self.threads(|state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable))
     }
 
-    /// Returns the waiting state of most active threads, with the key of most of them.
+    /// Returns the state in which most active threads wait, with the most frequent key of these threads.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
         let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
         let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();

@@ -74,7 +74,7 @@ fn waits_in_calls(
     }
 }
 
-/// Returns true if the blocked threads can hold the requests in progress. A thread of housekeeping sleeps without a request.
+/// Returns true if the blocked threads can hold the requests in progress. Housekeeping threads sleep without a request.
 fn holds(demand: f64, requests: &Requests, threads: f64) -> bool {
     let in_progress = demand - requests.queued;
     threads >= 2.0 - WAIT_MOSTLY && threads >= WAIT_MOSTLY * in_progress && in_progress >= WAIT_MOSTLY * threads

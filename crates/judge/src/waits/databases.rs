@@ -17,7 +17,7 @@ const PORT: &str = "(#)";
 const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
 const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
-/// Returns what a backend does, from its title. Processes without a client, such as the checkpointer, are no backends.
+/// Returns the activity of a backend, from its title; `None` for processes without a client, such as the checkpointer.
 fn activity(title: &TitleGroup) -> Option<&str> {
     let rest = title.title.strip_prefix(TITLE)?;
     let is_host = |word: &str| word == LOCAL || word.ends_with(PORT);
@@ -25,7 +25,7 @@ fn activity(title: &TitleGroup) -> Option<&str> {
     Some(rest[host..].trim_start())
 }
 
-/// Returns the lock that backends of PostgreSQL wait for, if on average one waits at least half of the time.
+/// Returns the lock that PostgreSQL's backends wait for, if on average at least half a backend waits.
 pub(super) fn titles(profile: &WaitProfile) -> Option<WaitFinding> {
     let backends: Vec<(&TitleGroup, &str)> =
         profile.titles.iter().filter_map(|title| Some((title, activity(title)?))).collect();
@@ -66,7 +66,7 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
 }
 
-/// Adds the place and the holder of a lock to a finding.
+/// Adds the table and the holder of a lock to a finding.
 fn with_blocker(database: &DatabaseProfile, group: &SessionGroup, finding: WaitFinding) -> WaitFinding {
     let mut blockers = database.blockers.iter().filter(|blocker| blocker.blocked == group.state);
     let held_s = blockers.clone().map(|blocker| blocker.held_s).fold(0.0, f64::max);
@@ -98,7 +98,7 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
     }
 }
 
-/// Returns the command with most time of a database that executes one command at a time, if it does so all the time.
+/// Returns the command with the most time, if the database executes one command at a time and is always busy.
 fn busy_command(database: &DatabaseProfile) -> Option<WaitFinding> {
     let all: f64 = database.commands.iter().map(|command| command.share).sum();
     let most = database.commands.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;

@@ -1,4 +1,4 @@
-//! Words of a verdict from the causes inside the processes. They never change its bottleneck or its confidence.
+//! Adds the causes inside the processes to the words of a verdict. They never change its bottleneck or its confidence.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{Bottleneck, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
@@ -12,7 +12,7 @@ const UNKNOWN: &str = "unknown";
 struct Agreement {
     bottleneck: &'static str,
     causes: &'static [WaitCause],
-    /// Whether a function that uses much CPU time explains the verdict, too.
+    /// True if a function that uses much CPU time explains the verdict, too.
     by_function: bool,
 }
 
@@ -44,7 +44,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     let cause = &finding.cause;
     let holder_computes = finding.holder.is_none_or(|s| matches!(s, ThreadState::OnCpu | ThreadState::Runnable));
     match () {
-        // The command that a database executes all the time is what its CPU does.
+        // A command that a database executes all the time explains its CPU use.
         () if finding.session == Some(SessionState::Running) => agreement.by_function || verdict.waits_for.is_some(),
         () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause) || finding.session.is_some(),
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,

@@ -1,4 +1,4 @@
-//! Locks among the futexes of a profile, and pools of places that a condition variable guards.
+//! Locks among the futexes of a profile, and pools whose slots a condition variable guards.
 
 use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
@@ -6,7 +6,8 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 
-/// Locks of language runtimes: the global variable that contains them, and their usual name. Each waiter wants to run code, so it has work.
+/// Locks of language runtimes: the global variable that contains them, and their usual name. Each waiting thread wants
+/// to run code, so it has work.
 const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
 
 /// Returns the locks that requests wait for.
@@ -20,8 +21,8 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name)
 }
 
-/// Returns a runtime's lock in each process that mostly has a waiter for it. CPython's waiters alternate between the two futexes of one
-/// condition variable.
+/// Returns the runtime's lock of each process in which a thread mostly waits for the lock. CPython's waiters alternate
+/// between the two futexes of one condition variable.
 fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
     let finding_in = |process: &WaitProcess| {
         let parts = profile.futexes.iter().filter(|f| f.process == process.process && f.name == global);
@@ -52,8 +53,9 @@ fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding>
     crowded.iter().filter(is_lock).map(|futex| finding(profile, futex)).collect()
 }
 
-/// Returns true for a lock, a semaphore or a pool that threads nearly always wait for. Idle workers wait for a condition variable, too. It
-/// counts only beside several active users, since one place would be a lock.
+/// Returns true for a lock, a semaphore or a pool that threads nearly always wait for. Idle workers wait for a
+/// condition variable, too. A condition variable counts only if several threads are active, since a pool with one slot
+/// would be a lock.
 fn is_crowded(futex: &FutexProfile) -> bool {
     let kind = match futex.kind {
         FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore => true,
@@ -66,7 +68,7 @@ fn is_crowded(futex: &FutexProfile) -> bool {
     kind && futex.users >= 2 && futex.contended >= WAIT_MOSTLY
 }
 
-/// Decides if the waiting threads hold requests. `per_waiter` are bounds of the requests per waiting thread.
+/// Returns true if the waiting threads hold requests. `per_waiter` bounds the number of requests per waiting thread.
 fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
     // A thread that waits for work may hold a lock meanwhile, while the next idle threads wait for that lock.
     let works = |holder: &&HolderState| holder.state.is_active();
@@ -75,7 +77,7 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The memory of a mutex shows a lock. That of a semaphore may show a queue of work.
+    // The memory of a mutex proves a lock, but that of a semaphore may be a queue of work.
     let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }

@@ -1,8 +1,9 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
-//! Threads of an idle pool wait for one futex, too: for the queue of their work. They hold no request. Threads that wait for a lock do. The
-//! account of requests ([`requests`]) therefore tells both apart: the requests that the server read and did not answer, against the threads
-//! that are active or wait. Without this account, only a mutex that stores its owner counts as a lock, and only if its owner does something.
+//! Threads of an idle pool also wait for one futex, that of their work queue, but they hold no request. Threads that
+//! wait for a lock hold requests. The count of requests ([`requests`]) distinguishes both: it compares the requests
+//! that the server has read but not answered with the threads that are active or wait. Without this count, only a mutex
+//! that stores its owner counts as a lock, and only if its owner is active.
 
 mod activity;
 mod blocking;
@@ -32,17 +33,17 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
-    // A blocked process is explained by its lock.
+    // For a blocked process, the lock is explanation enough.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
     let mut inside = databases::sessions(databases);
-    // Sampled sessions tell more than titles of the same processes.
+    // Sampled sessions tell more than the titles of their processes.
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));
-    // Threads that wait for replies of a database wait for what happens in it.
+    // Threads that wait for replies of a database are explained by the causes inside the database.
     if !inside.is_empty() {
         found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));
     }

@@ -1,4 +1,4 @@
-//! Pools that are used up: of worker processes, of worker threads, and of connections of an event loop.
+//! Used-up pools of worker processes, of worker threads, and of connections of an event loop.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::activity::Activity;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Minimum number of members of a pool, as sampling sees them. A single connection may carry many requests at once, and a
-/// single thread is no pool.
+/// Minimum mean number of sampled members of a pool. A single connection may carry many requests at once, and a single
+/// thread is not a pool.
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests queue. One more process
@@ -39,7 +39,8 @@ pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: 
     worker_threads(activity, requests).or_else(|| connections(profile, activity, requests))
 }
 
-/// Returns the threads with one name that are as many as the requests in progress, while further requests were not read.
+/// Returns the threads of one name if their number equals that of the requests in progress, while further requests wait
+/// unread.
 fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let (low, high) = requests.in_progress()?;

@@ -1,13 +1,13 @@
-//! The account of requests: how many the server has, and which threads can hold them.
+//! Count of the requests at the server, and of the requests that its threads can hold.
 
 use run::{ClientConnections, WaitProfile};
 
 /// Requests at the server, as bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Requests {
-    /// Requests that were read and not answered: at least, and at most.
+    /// Lower and upper bound of the requests that were read but not answered.
     in_progress: Option<(f64, f64)>,
-    /// Requests that nobody has read.
+    /// Number of requests that were not read yet.
     pub(super) queued: f64,
 }
 
@@ -19,19 +19,19 @@ impl Requests {
         Self { in_progress: profile.clients.as_ref().map(bounds), queued }
     }
 
-    /// Returns the requests per waiting thread that are left after each active thread has one: about 1 if the waiting threads hold requests,
-    /// about 0 if they wait for work. At least, and at most.
+    /// Returns the requests per waiting thread that are left after each active thread has one: about 1 if the waiting
+    /// threads hold requests, about 0 if they wait for work. Returns a lower and an upper bound.
     pub(super) fn per_waiter(&self, active: f64, waiting: f64) -> Option<(f64, f64)> {
         let (low, high) = self.in_progress?;
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
     }
 
-    /// Returns the requests that were read and not answered: at least, and at most.
+    /// Returns a lower and an upper bound of the requests that were read but not answered.
     pub(super) const fn in_progress(&self) -> Option<(f64, f64)> {
         self.in_progress
     }
 
-    /// Returns all requests at the server, at least.
+    /// Returns a lower bound of all requests at the server.
     pub(super) fn demand(&self) -> f64 {
         self.in_progress.map_or(0.0, |(low, _)| low) + self.queued
     }

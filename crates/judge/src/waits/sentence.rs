@@ -65,7 +65,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
     }
 }
 
-/// Returns what several threads do, as a clause after their subject.
+/// Returns a clause with plural verb on what several threads do, such as "wait for a lock".
 fn plural(state: ThreadState, peer: &str) -> String {
     let one = does(state, peer);
     match one.split_once(' ') {
@@ -93,7 +93,7 @@ fn database(session: SessionState, finding: &WaitFinding) -> String {
     format!("{waiting} of {all} backends of {process} wait for {what} {place}{}", holder(finding))
 }
 
-/// Returns what the holder of a database's lock does, and for how long it holds the lock, as a clause.
+/// Returns a clause on what the holder of a database's lock does, and for how long it has held the lock.
 fn holder(finding: &WaitFinding) -> String {
     let does = match finding.holder {
         None => None,
@@ -119,7 +119,7 @@ fn short(statement: &str) -> String {
     }
 }
 
-/// Returns what a thread does, as a clause after its subject.
+/// Returns a clause with singular verb on what a thread does, such as "waits for a lock".
 fn does(state: ThreadState, peer: &str) -> String {
     match state {
         ThreadState::OnCpu => "computes".into(),
@@ -139,7 +139,7 @@ fn does(state: ThreadState, peer: &str) -> String {
     }
 }
 
-/// Returns a profile's first sentence: its largest cause, or what the threads do.
+/// Returns the headline of a profile: its largest cause, or else what the threads do.
 pub fn headline(profile: &WaitProfile, findings: &[WaitFinding]) -> String {
     if let Some(first) = findings.first() {
         return format!("{}.", capital(&first.sentence));

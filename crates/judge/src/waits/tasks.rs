@@ -10,7 +10,7 @@ const GOROUTINES: &str = "goroutines";
 /// Function of Go's standard library in which a task waits for a connection of a pool.
 const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 
-/// Returns the causes for which most requests in progress wait as tasks.
+/// Returns the causes for which most requests in progress wait, as tasks.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let findings = profile.tasks.iter().filter_map(|group| {
         let cause = cause(group)?;
@@ -30,7 +30,8 @@ fn cause(group: &TaskGroup) -> Option<WaitCause> {
     }
 }
 
-/// Returns true if these tasks handle requests, and are enough to handle most requests in progress. Idle tasks handle none.
+/// Returns true if these tasks handle requests, and are numerous enough to handle most requests in progress. Idle tasks
+/// handle none.
 fn hold_requests(group: &TaskGroup, requests: &Requests) -> bool {
     let Some((low, _)) = requests.in_progress() else { return false };
     let has_requests = requests.per_waiter(0.0, group.tasks).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);
@@ -67,7 +68,7 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     }
 }
 
-/// Returns what the thread of a task would do.
+/// Returns the thread state that corresponds to a task's state.
 const fn thread_state(state: TaskState) -> ThreadState {
     match state {
         TaskState::Running => ThreadState::OnCpu,

@@ -1,4 +1,5 @@
-//! Contention in a sweep: the loss of throughput beside the network of queues, fitted with the form of the Universal Scalability Law.
+//! Contention in a sweep: the loss of throughput that the queueing network does not explain, fitted with the form of
+//! the Universal Scalability Law.
 
 use super::contention::Contention;
 use super::model::Model;
@@ -7,8 +8,8 @@ use crate::Facts;
 use crate::single::{clients, good};
 use stats::fit::usl_of_shares;
 
-/// Fits the contention in the sweep of a run; `None` where it cannot be told from zero. Also `None` where clients thought: most of them
-/// were not in flight, and the number in flight is part of the question.
+/// Fits the contention in the sweep of a run; `None` if it cannot be told from zero. Also `None` for clients with think
+/// times, because the number of their requests in flight is itself unknown.
 pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
     if now.think_s > 0.0 {
         return None;
@@ -17,7 +18,7 @@ pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
     beside(now, &seen)
 }
 
-/// Fits the contention in points of clients and requests per second.
+/// Fits the contention to points of clients and requests per second.
 fn beside(now: &Model, seen: &[(f64, f64)]) -> Option<Contention> {
     let alone = |n: f64| plain(&Model { users: n.round().clamp(1.0, 1e5) as u32, ..now.clone() }).0;
     let points: Vec<(f64, f64)> = seen.iter().map(|&(n, rate)| (n, n * rate / alone(n))).collect();

@@ -1,4 +1,4 @@
-//! A change of resources or load, applied to a network.
+//! A change of resources or load, applied to a queueing network.
 
 use run::{Change, Run};
 
@@ -7,10 +7,10 @@ use super::model::{Model, Part};
 use super::seen::Seen;
 use crate::number::figure;
 
-/// Verdicts of limits on purpose, which no resource lifts.
+/// Verdicts that name a deliberate limit, which no added resource lifts.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
-/// Checks that the run knows what is to be changed. The error says what is missing.
+/// Checks that the run has measured what the change is about. The error says what is missing.
 pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
     let id = run.findings.bottleneck.id.as_str();
     if ON_PURPOSE.contains(&id) {
@@ -39,7 +39,7 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     Ok(())
 }
 
-/// Returns the change with the arrivals of a run whose requests arrived at a rate, unless the change names its own load.
+/// Adds the arrival rate of an open-loop run to the change, unless the change names its own load.
 pub(super) fn of_arrivals(now: &Model, change: &Change) -> Change {
     let same = change.users.is_none() && change.think_s.is_none();
     let rate = change.rate.or(now.arriving_s.filter(|_| same).map(|_| now.rate));

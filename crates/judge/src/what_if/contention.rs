@@ -1,9 +1,10 @@
-//! Slowdown of clients by each other beyond waiting for the same resources: locks, caches, coherence.
+//! Contention: clients slow each other beyond waiting for the same resources, through locks, caches and coherence
+//! traffic.
 //!
-//! The network explains queues. The loss of throughput beside it, as clients are added, is contention. Its form is that of the Universal
-//! Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to the rate over that of the network: fitted to the rate
-//! alone, any full resource would look like contention. It counts where an interval excludes zero, and up to [`FAR`] times the clients
-//! that were tried.
+//! The queueing network explains queues. Further loss of throughput, as clients are added, is contention. Its form is
+//! the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to the measured rate divided
+//! by the network's. Fitted to the measured rate alone, any full resource would look like contention. Contention counts
+//! if an interval excludes zero, and up to [`FAR`] times the clients that were tried.
 
 use fastrand::Rng;
 use stats::Interval;
@@ -15,20 +16,20 @@ use stats::{NORMAL_95, normal};
 /// Factor beyond the measurement from which an extrapolation is mentioned.
 pub(super) const FAR: f64 = 4.0;
 
-/// Share of the throughput that is lost with more clients.
+/// Loss of throughput as clients are added.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contention {
-    /// Contention (sigma) and coherency (kappa) of the law, each with half of its 95 % interval.
+    /// Contention (sigma) and coherency (kappa) of the law, each with the half-width of its 95 % interval.
     sigma: (f64, f64),
     kappa: (f64, f64),
-    /// Clients of the trial that the network describes; its loss is already in the network.
+    /// Clients of the trial that the network describes. The network already includes the loss at this number.
     known_at: f64,
     /// Greatest number of clients that was tried.
     tried: f64,
 }
 
 impl Contention {
-    /// Takes the contention of a law beside the network; `None` where neither coefficient can be told from zero.
+    /// Takes the contention from the fitted law; `None` if neither coefficient can be told from zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
         // The lower end of the interval is cut at 0, so the upper end shows its width.
@@ -40,14 +41,15 @@ impl Contention {
         (sigma.0 + kappa.0 > 0.0).then_some(Self { sigma, kappa, known_at: known_at.min(tried), tried })
     }
 
-    /// Returns the throughput with `n` requests in flight over that of the network.
+    /// Returns the throughput with `n` requests in flight, divided by the network's.
     pub(super) fn left(&self, n: f64) -> f64 {
         let lost = |n: f64| 1.0 + self.sigma.0 * (n - 1.0) + self.kappa.0 * n * (n - 1.0);
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))
     }
 
-    /// Applies contention to throughput and response time of the network. Requests in flight slow each other; users who think do not. More in
-    /// flight means slower, and slower means more in flight. From below this comes to rest, since the number of users is bounded.
+    /// Applies contention to throughput and response time of the network. Requests in flight slow each other; users who
+    /// think do not. More requests in flight slow each other, and slower requests mean more in flight. The iteration
+    /// starts from below and converges, since the number of users is bounded.
     pub(super) fn applied(&self, (throughput, response_s): (f64, f64), users: u32) -> (f64, f64) {
         let users = f64::from(users);
         let think_s = users / throughput - response_s;
@@ -56,12 +58,12 @@ impl Contention {
         (users / (response_s + think_s), response_s)
     }
 
-    /// Returns the response time with contention where requests arrive at a rate.
+    /// Returns the response time with contention for requests that arrive at a rate.
     pub(super) fn arriving(&self, rate: f64, response_s: f64) -> f64 {
         (0..STEPS).fold(response_s, |response, _| response_s / self.left(rate * response))
     }
 
-    /// Draws a contention that the same intervals allow.
+    /// Draws random coefficients within their intervals.
     pub(super) fn drawn(&self, random: &mut Rng) -> Self {
         let mut draw = |(value, half): (f64, f64)| ((value + half / NORMAL_95 * normal(random)).max(0.0), half);
         Self { sigma: draw(self.sigma), kappa: draw(self.kappa), ..*self }
@@ -82,5 +84,5 @@ impl Contention {
     }
 }
 
-/// Greatest number of steps until the number in flight has come to rest.
+/// Maximum number of iterations until the number in flight has converged.
 const STEPS: usize = 64;

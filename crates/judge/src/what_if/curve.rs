@@ -1,13 +1,13 @@
-//! Throughput and response time over users, or over arrivals.
+//! Throughput and response time as functions of the number of users, or of the arrival rate.
 
 use run::LoadPoint;
 
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
 
-/// Greatest number of users that is solved for: the time grows with them.
+/// Maximum number of users that is solved for; the computing time grows with it.
 pub(super) const MOST_USERS: u32 = 100_000;
-/// Points of the curve up to the rate in question; as many lie beyond it.
+/// Number of points of the curve up to the rate in question; as many lie beyond it.
 const POINTS: u32 = 10;
 
 /// Returns the curve up to twice the load in question.
@@ -18,7 +18,7 @@ pub(super) fn curve(then: &Model) -> Vec<LoadPoint> {
     }
 }
 
-/// Returns the curve over users, in steps of about one half more.
+/// Returns the curve over users. Each step has about 1.5 times as many users.
 fn against_users(then: &Model) -> Vec<LoadPoint> {
     let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));

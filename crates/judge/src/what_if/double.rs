@@ -1,4 +1,4 @@
-//! Resources that twice the capacity needs, by the same model and rule as `what-if`.
+//! Resources needed for twice the capacity, by the model of `what-if`.
 
 use run::{Bottleneck, Capacity, ResourceNeed};
 
@@ -11,11 +11,11 @@ use crate::Facts;
 
 /// Verdicts for which more resources are no answer.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
-/// Greatest growth of a resource that is reported; more than this for twice the capacity is no advice.
+/// Maximum growth of a resource that is reported; larger growth is not useful advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
-/// Returns the resources that would be full before twice the capacity, in the order in which they would stop the server. Empty where the
-/// verdict names no resource.
+/// Returns the resources that would be full before twice the capacity, in the order in which they would stop the
+/// server. Empty if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
@@ -35,15 +35,15 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
 }
 
-/// Returns the resources that are full below a rate, the first to be full first.
+/// Returns the resources that are full below a rate, in the order in which they become full.
 fn short(model: &Model, target: f64) -> Vec<Part> {
     let mut parts: Vec<Part> = model.resources().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
     parts
 }
 
-/// Returns the factor of throughput that the resources must allow for twice the capacity: 2, and more where clients slow each other. Where
-/// no factor suffices it is 2, and the answer says what that reaches.
+/// Returns the factor by which the resources must raise the throughput limit for twice the capacity: 2, or more if
+/// clients slow each other. If no factor suffices, returns 2, and the answer names the capacity that 2 gives.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

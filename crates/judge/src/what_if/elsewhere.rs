@@ -1,4 +1,4 @@
-//! The part of a response time that no device explains: a sleep, a place, or distance.
+//! The part of a response time that no device explains: a sleep, a wait for a worker, or network distance.
 
 use super::curve::MOST_USERS;
 use super::model::Model;
@@ -16,7 +16,8 @@ impl Model {
         };
     }
 
-    /// Returns the time per request, besides queues and work, with which the network gives the measured rate.
+    /// Returns the time per request, seconds, that must be added to queues and work for the network to give the
+    /// measured rate.
     fn rest_s(&self, busy_s: f64) -> f64 {
         if let Some(response_s) = self.arriving_s {
             return (response_s - arriving(self, self.rate).1).max(0.0);

@@ -7,7 +7,8 @@ use super::seen::Seen;
 use crate::number::duration;
 use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
-/// Gives every figure of the answer its interval, which includes the answer of the other network that the run allows.
+/// Sets the interval of every figure of the answer. If the run allows a second network (`in_places`), the intervals
+/// include its answer.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, other: Option<&WhatIf>) {
     let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| {
         let found = widened(drawn.iter().filter_map(figure), value, seen);
@@ -39,7 +40,7 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, othe
     answer.bottleneck = answer.resources.first().filter(|r| r.utilization >= BUSY).cloned();
 }
 
-/// Returns the assumption of a run of one load level about the time that no counter explains.
+/// Returns the assumption about the time that no counter explains, for a run with a single load level.
 pub(super) fn one_level(now: &Model) -> String {
     format!(
         "no counter explains {} of each request (a sleep, a wait, distance): with more users it is taken as a delay, and the \
@@ -48,7 +49,8 @@ pub(super) fn one_level(now: &Model) -> String {
     )
 }
 
-/// Returns the middle 95 % of the draws, widened by the error of the model and by the difference of two runs.
+/// Returns the middle 95 % of the draws, widened by the error of the model and by the usual difference between two
+/// runs.
 fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimate {
     let mut drawn: Vec<f64> = drawn.collect();
     drawn.sort_by(f64::total_cmp);
@@ -60,7 +62,7 @@ fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimat
     Estimate { value, low, high }
 }
 
-/// Returns the requests per second that the resources allow, at the least and at the most.
+/// Returns the lower and the upper bound of the requests per second that the resources allow.
 fn limits(resources: &[Resource]) -> (f64, f64) {
     let least = |of: fn(&Resource) -> f64| resources.iter().map(of).fold(f64::INFINITY, f64::min);
     (least(|r| r.low), least(|r| r.high))

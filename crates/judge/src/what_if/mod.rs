@@ -1,9 +1,10 @@
 //! Predictions for other resources or other users.
 //!
-//! The demands of the run's decisive trial make a queueing network, which is solved exactly (mean value analysis) before and after the
-//! change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one demand per device. Here stations have several
-//! servers, quotas and delays, and clients slow each other where the sweep shows it. The interval is that of a bootstrap over the run's
-//! trials, widened by the error of the model where it can be compared.
+//! The demands of the run's decisive trial give a queueing network, which is solved exactly (mean value analysis)
+//! before and after the change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one
+//! demand per device. Here stations have several servers, quotas and delays, and clients slow each other where the
+//! sweep shows it. The interval comes from a bootstrap over the run's trials, widened by the model's error if it is
+//! known.
 
 mod beside;
 mod change;
@@ -36,7 +37,7 @@ pub(crate) use double::to_double;
 pub(crate) use next::next;
 pub(crate) use slowed::{Slowed, slowed};
 
-/// Draws of the bootstrap; fewer for many users.
+/// Number of draws of the bootstrap; fewer are made for many users.
 const DRAWS: usize = 200;
 const FEW_DRAWS: usize = 40;
 const MANY_USERS: u32 = 5_000;
@@ -82,7 +83,8 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// Returns the factor by which the capacity changes: that of the rate at which the first resource is full, with contention.
+/// Returns the factor by which the capacity changes: the factor of the rate at which the first resource is full, with
+/// contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }

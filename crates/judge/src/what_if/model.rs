@@ -1,8 +1,7 @@
-//! A run as a queueing network: the resources that a request holds, for how long, and how much of each there is.
+//! A run as a queueing network: for each resource, the time that a request holds it, and the number of units.
 //!
-//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's time is used up, and then none
-//! runs. A quota therefore lengthens no request while there is CPU time left, and it limits the number of requests per
-//! second.
+//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's CPU time is used up; then none
+//! runs. A quota therefore limits the requests per second, but does not slow requests while CPU time is left.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,7 @@ const CPUS: &str = "server-cpu";
 const THREADS: &str = "server-single-thread";
 const QUOTA: &str = "server-cpu-quota";
 
-/// CPU of the server: the demand of a request, and three limits of which the least counts.
+/// CPU of the server: the demand of a request, and three limits, of which the lowest counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
     /// CPU time per request, seconds.
@@ -48,9 +47,9 @@ pub(super) struct ServerCpu {
 pub(super) struct Part {
     pub(super) id: &'static str,
     pub(super) device: String,
-    /// Time that one request holds one unit, seconds.
+    /// Time for which a request holds one unit, seconds.
     pub(super) work_s: f64,
-    /// Units; infinite where nothing waits.
+    /// Number of units; infinite if requests never wait.
     pub(super) units: f64,
     /// True if the resource caps the rate and slows no request at lower rates.
     pub(super) cap: bool,
@@ -62,7 +61,8 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the station. A request that has only a share of a unit, such as a container's share of a link, holds it longer.
+    /// Returns the resource as a station of the network. With less than one unit, such as a container's share of a
+    /// link, a request takes longer.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
@@ -76,17 +76,18 @@ impl Part {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     pub(super) server_cpu: Option<ServerCpu>,
-    /// Disk, generator and link, each with one unit or more.
+    /// Disk, generator and link.
     pub(super) others: Vec<Part>,
     /// Rate of the link, bytes per second.
     pub(super) link_bytes_per_s: Option<f64>,
-    /// Requests that the server works on at a time, where this limits it.
+    /// Number of requests that the server works on at a time, if this number is the limit.
     pub(super) places: Option<f64>,
     /// Response time with one client, seconds, without the wait for a quota.
     pub(super) unloaded_s: f64,
     /// Time of a request elsewhere, seconds: distance, sleep, wake-up.
     pub(super) elsewhere_s: f64,
-    /// True if no trial has a lighter load than this one, so that waiting is not told from the time of one client.
+    /// True if no trial has a lighter load than this one, so that waiting cannot be distinguished from the time of one
+    /// client.
     pub(super) one_level: bool,
     /// Mean response time of the trial in seconds, if its requests arrived at a rate.
     pub(super) arriving_s: Option<f64>,
@@ -94,19 +95,19 @@ pub(super) struct Model {
     pub(super) think_s: f64,
     /// Requests per second that arrive at random, instead of users.
     pub(super) arrivals: Option<f64>,
-    /// Contention between clients; absent where it cannot be told from zero.
+    /// Contention between clients; absent if it cannot be told from zero.
     pub(super) contention: Option<Contention>,
     /// Good answers per second of the trial.
     pub(super) rate: f64,
     /// Good answers of the trial: its weight beside other trials.
     pub(super) requests: f64,
-    /// Usable share of resources, by id, where the run showed it: a resource that ended the growth was full at the highest rate.
+    /// Usable share of resources, by ID, if the run showed it: the bottleneck was full at the highest rate.
     pub(super) usable: BTreeMap<&'static str, f64>,
 }
 
 impl Model {
-    /// Makes the network of one trial of a run with this verdict, without the time elsewhere (`elsewhere`). `None` where the
-    /// trial completed nothing.
+    /// Makes the network of one trial of a run with this verdict, without the time that no device explains
+    /// (`elsewhere`). `None` if the trial completed no request.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
@@ -141,14 +142,16 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which the time elsewhere is spent in as many places as were in use, so that more clients
-    /// wait for a place. One load level cannot tell this from a delay of each request. `None` if the run can tell.
+    /// Returns the network in which requests spend the time elsewhere on workers, as many as were in use, so that more
+    /// clients wait for a worker. A single load level cannot distinguish this from a delay of each request. `None` if
+    /// the run has several load levels.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
     }
 
-    /// Makes the ceilings agree with the highest rate that was measured: no resource is full below it, and the bottleneck was full at it.
+    /// Adjusts the limits to the highest measured rate: no resource is full below this rate, and the bottleneck is full
+    /// at it.
     pub(super) fn calibrated(mut self, most: f64, full: Option<&'static str>) -> Self {
         for part in self.resources() {
             let share = most / part.limit();
@@ -166,13 +169,14 @@ impl Model {
             (THREADS, Some(cpu)) => cpu.threads *= factor,
             (QUOTA, Some(cpu)) => cpu.quota *= factor,
             (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
-            // A faster link holds a request for a shorter time; all other resources grow in number.
+            // A faster link carries a request in a shorter time; all other resources grow in number.
             (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
             _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
         }
     }
 
-    /// Returns everything that can be full, each by itself: a CPU without a thread does not help, nor a thread without a CPU.
+    /// Returns everything that can be full. CPUs and threads are separate resources: a CPU without a thread does not
+    /// help, nor a thread without a CPU.
     pub(super) fn resources(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::resources);
         cpu.chain(self.others()).map(|part| self.used_part(part)).filter(|p| p.units.is_finite()).collect()
@@ -194,7 +198,7 @@ impl Model {
         self.others.iter().cloned().chain(part(CONCURRENCY, device.into(), self.elsewhere_s, units))
     }
 
-    /// Returns the part of a resource that can be used.
+    /// Returns the usable share of a resource, 0 to 1.
     fn used_part(&self, part: Part) -> Part {
         Part { units: part.units * self.usable.get(part.id).copied().unwrap_or(1.0), ..part }
     }
@@ -219,8 +223,8 @@ impl ServerCpu {
     }
 }
 
-/// Returns the rate of the link in bytes per second, and the share of it that a trial used. A full link without a known rate (a shaper,
-/// something on the way) gets the rate that it carried when full.
+/// Returns the rate of the link in bytes per second, and the share of it that a trial used. A full link of unknown rate
+/// (a shaper, or a device on the path) gets the rate that it carried when full.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
     let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < LINK_USED));
@@ -228,7 +232,7 @@ fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     unnamed.or(known)
 }
 
-/// Returns the response time with one client in seconds, without the wait for a quota, which is no part of a request.
+/// Returns the response time with one client, seconds, without the wait for a quota, which is not work of a request.
 fn unloaded_s(unloaded: &Trial) -> Option<f64> {
     let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
     Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))

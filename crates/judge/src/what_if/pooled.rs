@@ -1,5 +1,5 @@
-//! Demands over all trials near the highest rate. One window holds few periods of a quota and few bursts of a disk, and its counters are
-//! read a moment apart from its answers.
+//! Demands over all trials near the highest rate. A single window contains only a few quota periods and disk bursts,
+//! and its counters are not read at exactly the moments between which its answers are counted.
 
 use run::{Trial, TrialKind};
 
@@ -17,13 +17,13 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
-/// Returns the network of a trial of a run with this verdict, before any change: with the demands of all loaded trials, and ceilings that agree
-/// with the highest rate that was measured.
+/// Returns the network of a trial of a run with this verdict, before any change: with the demands of all loaded trials,
+/// and limits that agree with the highest measured rate.
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
     let mut model = model.calibrated(highest(facts), full.filter(|_| reached(facts)));
-    // Places are already made to agree with the highest rate.
+    // The number of workers already agrees with the highest rate.
     if model.one_level && model.places.is_none() {
         model.leave_elsewhere();
     }
@@ -35,18 +35,18 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
     facts.loaded().map(good).fold(0.0, f64::max)
 }
 
-/// Returns true if a verdict names a resource. On shared CPUs the generator fills the same ones as the server.
+/// Returns true if a verdict names a resource. On shared CPUs, the generator's CPUs are the server's.
 fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns true if a run shows no capacity: one load level at which no resource was the limit.
+/// Returns true if a run shows no capacity: it has one load level, and no resource was the limit there.
 pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
     let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
     fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)
 }
 
-/// Returns true if the run reached its highest rate: more clients or more arrivals brought no more.
+/// Returns true if the run reached saturation: more clients or more arrivals did not raise the rate.
 fn reached(facts: &Facts<'_>) -> bool {
     let behind = |t: &&Trial| t.rates.completed_rate < KEEPS_UP * t.rates.offered_rate;
     matches!(facts.plateau, Plateau::Flat { .. }) || facts.search.iter().any(behind)

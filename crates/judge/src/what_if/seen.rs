@@ -1,4 +1,4 @@
-//! Error of the model on the trial that it was made of.
+//! Error of the model on the trial that it was made from.
 
 use crate::number::{percent, rate};
 use crate::thresholds::MODEL_MISSES;
@@ -32,7 +32,7 @@ impl Seen {
         )
     }
 
-    /// Returns the sentence about it.
+    /// Returns the sentence about the model's error.
     pub(super) fn sentence(&self) -> String {
         format!(
             "with the {} clients of the run the model gives {}, and {} were completed ({} apart)",

@@ -1,4 +1,5 @@
-//! The network of a trial at a fixed rate, with some parts slowed: predictions of response times for an experiment.
+//! The queueing network of a trial at a fixed rate, with some parts slowed. It predicts response times for an
+//! experiment.
 
 use run::Trial;
 
@@ -12,7 +13,7 @@ pub(crate) struct Slowed {
     model: Model,
 }
 
-/// Makes the network of a trial at an offered rate; `None` where the trial completed nothing.
+/// Makes the network of a trial at an offered rate; `None` if the trial completed nothing.
 pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
     let mut model = Model::of(facts, trial, "")?;
     model.leave_elsewhere();
@@ -25,7 +26,7 @@ impl Slowed {
         self.model.rate / most(&self.model)
     }
 
-    /// Returns the mean response time with these parts slowed by a dose, over that without.
+    /// Returns the mean response time with the given parts slowed by a dose, divided by that without.
     pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
         let slower = |part: &Part| {
             let station = part.station();
@@ -34,7 +35,7 @@ impl Slowed {
         self.response_s(slower) / self.response_s(Part::station)
     }
 
-    /// Returns the same ratio with every part slowed.
+    /// Returns the mean response time with every part slowed by a dose, divided by that without.
     pub(crate) fn all(&self, dose: f64) -> f64 {
         self.response_s(|part| part.station().faster(1.0 - dose)) / self.response_s(Part::station)
     }

@@ -21,7 +21,7 @@ pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     (rate, model.contention.map_or(alone, |contention| contention.arriving(rate, alone)))
 }
 
-/// Solves without contention: queues alone.
+/// Solves the queueing network without contention.
 pub(super) fn plain(model: &Model) -> (f64, f64) {
     with_users(&stations(model), cap(model), model.users, model.think_s)
 }
@@ -35,12 +35,12 @@ pub(super) fn stations(model: &Model) -> Vec<Station> {
     parts.chain([Station::delay(model.think_s)]).collect()
 }
 
-/// Returns the greatest number of requests per second that caps allow.
+/// Returns the greatest rate that caps (quotas) allow, requests per second.
 pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Solves for users under a cap; by Little's law the response time holds the wait for the cap.
+/// Solves for users under a cap. By Little's law, the response time includes the wait for the cap.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)
@@ -51,7 +51,7 @@ pub(super) fn most(model: &Model) -> f64 {
     model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Returns that rate with contention of the requests that fill the resource.
+/// Returns the rate at which the first resource is full, with contention between the requests in flight at that rate.
 pub(super) fn most_with(model: &Model) -> f64 {
     let most = most(model);
     model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))

@@ -1,4 +1,5 @@
-//! Capacity before a change: that of the run under its objective. A change may use up a part of the objective's time.
+//! Capacity before a change of resources: that of the run under its objective. A change, such as a longer distance, may
+//! use up a part of the objective's time.
 
 use run::{Change, Limits, Run};
 
@@ -10,12 +11,12 @@ use crate::objective::longest_mean_us;
 use crate::repeats::capacity_under;
 use stats::ln_sd;
 
-/// Least share of a limit that a change must use up to matter.
+/// Minimum share of a limit that a change must use up to matter.
 const NOTHING: f64 = 0.01;
 
 /// Capacity before any resource is changed.
 pub(super) struct Today {
-    /// Requests per second; 0 where no rate holds the objective.
+    /// Requests per second; 0 if no rate holds the objective.
     pub(super) rate: f64,
     /// Standard deviation of its logarithm, where known.
     pub(super) ln_sd: Option<f64>,
@@ -24,7 +25,8 @@ pub(super) struct Today {
 }
 
 impl Today {
-    /// Takes the capacity of a run for a change of its network. Limits that nobody named grow with the time of one request.
+    /// Returns the capacity of a run for a change of its network. Default limits of the objective grow with the time of
+    /// one request.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;
         let found = run.findings.capacity.as_ref().filter(|c| c.held);
@@ -40,7 +42,7 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("every answer takes {} longer by itself", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // One rule with and without the change, whatever the run's capacity was estimated by.
+        // The capacity is estimated alike with and without the change, independent of the run's own estimate.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {
@@ -64,7 +66,7 @@ fn limits_named(run: &Run) -> Limits {
     }
 }
 
-/// Returns the limits less a time; `None` where nothing is left of one.
+/// Returns the limits minus a time; `None` if nothing is left of a limit.
 fn less(limits: &Limits, us: f64) -> Option<Limits> {
     let left = |limit: Option<f64>| limit.map(|limit| limit - us);
     let [p50_us, mean_us, p99_us, p99_9_us] = [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].map(left);

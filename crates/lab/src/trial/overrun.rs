@@ -23,7 +23,7 @@ pub(crate) fn sentence(elapsed_s: f64, budget_s: f64, waited_s: Option<f64>) -> 
     })
 }
 
-/// Returns the time that this thread waited for a CPU, seconds; `None` where the kernel does not say.
+/// Returns the time that this thread waited for a CPU, seconds; `None` if the kernel does not say.
 pub(crate) fn waited_s() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     waited_of(&text)

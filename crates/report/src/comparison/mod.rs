@@ -120,7 +120,7 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds; `None` where its time does not decide, or is
+/// Returns the length of a measurement that would decide a figure, seconds; `None` if its time does not decide, or is
 /// not known.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
@@ -136,7 +136,7 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// Names the change that an hour would not show; `None` where less than an hour decides.
+/// Names the change that an hour would not show; `None` if less than an hour decides.
 fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
