@@ -33,7 +33,7 @@ pub enum LabError {
     Late {
         /// Name of the agent.
         name: String,
-        /// Time that it had, and the probable cause.
+        /// Time that the agent had, and the probable cause.
         why: String,
     },
     /// A command of the user did not become a server.
@@ -49,7 +49,7 @@ pub enum LabError {
     Killed {
         /// Name of the agent.
         name: String,
-        /// Signal that killed it.
+        /// Signal that killed the agent.
         why: String,
     },
     /// Every load agent of a trial was lost.

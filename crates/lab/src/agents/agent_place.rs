@@ -1,4 +1,4 @@
-//! Place where a generator can take another task.
+//! Host and CPUs on which a waiting generator can take another task.
 
 use run::AgentSpec;
 
@@ -12,7 +12,7 @@ pub(super) struct AgentPlace {
 }
 
 impl AgentPlace {
-    /// Returns the place of a load agent; other agents take one task only.
+    /// Returns the place of a load agent; `None` for other agents, which take only one task.
     pub(super) fn of_load(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
         let AgentSpec::Load { plan, .. } = spec else { return None };
         Some(Self { place: host.place(), cpus: plan.cpus.clone() })

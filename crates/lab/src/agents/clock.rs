@@ -1,8 +1,9 @@
 //! Offset and drift of another machine's clock. Each exchange gives the offset with an error of at most half its
 //! round trip (Cristian, 1989).
 //!
-//! A reading loses accuracy with age, because two clocks never run at the same speed (RFC 5905, dispersion). Long
-//! loads therefore ask again and again. Orders and reported times are converted with the offset at their own moment.
+//! A reading loses accuracy with age, because two clocks never run at the same speed (RFC 5905, dispersion). The
+//! conductor therefore repeats the exchange during long loads. Orders and reported times are converted with the offset
+//! at their own moment.
 
 use std::collections::VecDeque;
 
@@ -18,7 +19,7 @@ const MAX_OPEN_QUESTIONS: usize = 64;
 /// Result of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
-    /// Middle of the exchange on our clock.
+    /// Middle of the exchange on our clock, nanoseconds.
     at_ns: u64,
     /// The other clock minus ours.
     offset_ns: i64,
@@ -27,7 +28,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Returns how wrong this reading may be at a later moment of our clock.
+    /// Returns the maximum error of this reading at a later moment of our clock, nanoseconds.
     fn error_ns(&self, at_ns: u64) -> u64 {
         (self.took_ns / 2).saturating_add((at_ns.saturating_sub(self.at_ns) as f64 * MAX_DRIFT) as u64)
     }
@@ -42,7 +43,7 @@ pub(super) struct Clock {
     /// Unanswered questions: number, and time of sending.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
-    /// Zero of the agent's times on our clock, and the offset assumed there.
+    /// Zero of the agent's times on our clock, and the clock offset assumed at that moment, nanoseconds.
     begun: Option<(u64, i64)>,
 }
 
@@ -76,7 +77,7 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a reading if it is more accurate than the last one is by now, or if it contradicts that one.
+    /// Keeps a reading if it is more accurate than the last reading is by now, or if both contradict each other.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -111,13 +112,13 @@ impl Clock {
         self.readings.last().map_or(0, |last| last.took_ns.max(1))
     }
 
-    /// Returns how wrong the offset may be at a moment of our clock, nanoseconds.
+    /// Returns the maximum error of the offset at a moment of our clock, nanoseconds.
     pub(super) fn error_ns(&self, at_ns: u64) -> u64 {
         self.readings.last().map_or(0, |last| last.error_ns(at_ns))
     }
 
-    /// Returns the offset at a moment of our clock, interpolated between readings. Outside all readings it is that of
-    /// the nearest.
+    /// Returns the offset at a moment of our clock, nanoseconds, interpolated between readings. Before the first and
+    /// after the last reading, returns the nearest reading's offset.
     pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));

@@ -28,7 +28,7 @@ pub enum AgentEvent {
     Gone(String),
 }
 
-/// Agents that are led together, and the one stream of their events.
+/// Agents of one trial, and the common stream of their events.
 #[derive(Debug, Default)]
 pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,
@@ -122,7 +122,7 @@ impl AgentGroup {
         first.or_else(|| self.hear_new(until))
     }
 
-    /// Returns the next new event, ignoring those that were put aside.
+    /// Returns the next new event; events that were put aside stay there.
     pub(super) fn hear_new(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         loop {
             let (serial, event) = self.inbox.next(until)?;

@@ -20,7 +20,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Watchdog for the conductor.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
-    /// Time of its last line, nanoseconds of the monotonic clock.
+    /// Time of the conductor's last line, nanoseconds of the monotonic clock.
     heard_ns: AtomicU64,
     /// True once silence has ended the work.
     ended: AtomicBool,
@@ -35,12 +35,12 @@ impl Heartbeat {
         Self { heard_ns, ended: AtomicBool::new(false), commands: Mutex::new(None) }
     }
 
-    /// Registers that the conductor was heard.
+    /// Registers that a line of the conductor arrived.
     pub(super) fn heard(&self) {
         self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// Begins a task: commands go to it from now on, and none of them to the task before.
+    /// Begins a task: from now on, commands go to this task and no longer to the preceding one.
     pub(super) fn begin_task(&self) -> Receiver<AgentCommand> {
         let (sender, commands) = channel();
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);

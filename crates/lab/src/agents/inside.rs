@@ -30,7 +30,8 @@ pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_hello();
     send_report(&AgentReport::Hello(hello()));
     drop(first_word);
-    // Heartbeats begin with the hello: a conductor that starts a thousand agents takes a while to send the task.
+    // Heartbeats begin with the hello, because a conductor that starts a thousand agents needs a while to send each
+    // task.
     std::thread::spawn(heartbeat::send_all);
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
@@ -120,7 +121,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 /// change first.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) {
     if sys::interrupt::catch_every().is_err() {
-        // A signal then ends the process, and the next command undoes the change.
+        // Without this thread, a signal ends the process, and the next loadline command undoes the change.
         return;
     }
     let heartbeat = Arc::clone(heartbeat);
@@ -139,7 +140,7 @@ fn take_files(files: BTreeMap<String, String>) {
     }
 }
 
-/// Reports that a change was made, or undone.
+/// Reports that a lever's change was made, or undone.
 fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }

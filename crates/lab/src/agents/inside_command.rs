@@ -1,9 +1,9 @@
 //! A server that a shell command of the user starts. It runs below an agent, so that it ends with the conductor, even if
 //! the conductor is killed. The agent becomes the parent of processes that the server puts into the background.
 //!
-//! There are two such agents, one below the other. The kernel tells the outer one about processes whose parents were
-//! killed, and the inner one notices the end of the outer one by its standard input. If any one of them is killed, or
-//! the conductor and any one of them, the other one ends all processes of the server.
+//! There are two such agents, one below the other. The outer one becomes the parent of processes whose parents were
+//! killed, and the inner one notices the end of the outer one by its standard input. If one agent is killed, even
+//! together with the conductor, the other agent ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -29,7 +29,8 @@ const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of the server's last output in an error.
 const MAX_OUTPUT_BYTES: usize = 400;
 
-/// Runs the command below a second agent until it ends or is stopped. Calls `ready` once it was started.
+/// Runs the command below a second agent until the command ends or is stopped. Calls `ready` once the command was
+/// started.
 pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     sys::orphans::adopt().map_err(|e| not_started(&e.into()))?;
     let mut inner = AgentGroup::default();
@@ -70,7 +71,7 @@ fn not_started(error: &std::io::Error) -> String {
     format!("starting it: {error}")
 }
 
-/// Runs the command until it ends or is stopped. Calls `ready` once it was started.
+/// Runs the command until it ends or is stopped. Calls `ready` once the command was started.
 pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     let failed = |e: std::io::Error| not_started(&e);
     sys::orphans::adopt().map_err(|e| failed(e.into()))?;
@@ -89,7 +90,7 @@ pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn
     ended
 }
 
-/// Waits until the server ends, which is an error, or until it is to be stopped.
+/// Waits until the server ends, which is an error, or until the agent is told to stop it.
 fn await_end(first: u32, commands: &Receiver<AgentCommand>, output: &Mutex<Vec<u8>>) -> Result<(), String> {
     let mut status = None;
     loop {
@@ -111,7 +112,7 @@ fn await_end(first: u32, commands: &Receiver<AgentCommand>, output: &Mutex<Vec<u
     }
 }
 
-/// Ends all processes below this one, also stopped ones.
+/// Ends all descendants of this process, suspended ones included.
 fn end_all() {
     for signal in [sys::signal::end, sys::signal::kill] {
         let deadline = Instant::now() + END_TIMEOUT;
@@ -140,7 +141,7 @@ fn last_output(output: &Mutex<Vec<u8>>) -> String {
     output.lock().map(|output| String::from_utf8_lossy(&output).trim().to_string()).unwrap_or_default()
 }
 
-/// Reads to the end, so that the writer never waits, and keeps the last bytes.
+/// Reads the output to its end, so that the writer never blocks, and keeps the last bytes.
 fn keep_last(mut from: impl Read, output: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(n) = from.read(&mut buffer).map(|n| n.min(buffer.len())) {

@@ -13,7 +13,7 @@ use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Values of a recording in one line: at 20 bytes each, half of the longest line.
+/// Maximum number of recorded values in one line: at 20 bytes each, they fill half of the longest line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Maximum lead of an ordered sample, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;

@@ -19,7 +19,7 @@ use crate::{Host, LabError};
 pub struct Agent {
     /// Number of this agent among all that its group ever had. Events of the agent carry this number.
     pub(super) serial: usize,
-    /// Where it can take another task; none for an agent that ends with its task.
+    /// Place where the agent can take another task; none for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,
     name: String,
     host: String,
@@ -28,13 +28,13 @@ pub struct Agent {
     out: Arc<Outbox>,
     /// Task line, until it is sent.
     task: Option<String>,
-    /// Program to copy to its host on request.
+    /// Program to copy to the agent's host on request.
     program: Option<Arc<[u8]>>,
     /// True if the agent asked for a copy of the program.
     copies: bool,
     hello: Option<Hello>,
     pid: Option<u32>,
-    /// Readings of its clock; none for an agent on this machine, which shares our clock.
+    /// Readings of the agent's clock; none for an agent on this machine, which shares our clock.
     pub(super) clock: Clock,
 }
 
@@ -90,12 +90,12 @@ impl Agent {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Returns its name in its group.
+    /// Returns the agent's name in its group.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the name of its host.
+    /// Returns the name of the agent's host.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -105,28 +105,28 @@ impl Agent {
         self.remote
     }
 
-    /// Returns its process id on its own host, from its hello. The local child may be a different program, such as
+    /// Returns the agent's process ID on its host, from its hello. The local child may be a different program, such as
     /// ssh.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// Returns its hello.
+    /// Returns the agent's hello.
     pub fn hello(&self) -> Option<&Hello> {
         self.hello.as_ref()
     }
 
-    /// Returns the fastest round trip to it, nanoseconds; 0 on this machine.
+    /// Returns the fastest round trip to the agent, nanoseconds; 0 on this machine.
     pub fn round_trip_ns(&self) -> u64 {
         self.clock.round_trip_ns()
     }
 
-    /// Returns the offset of its clock at the start of the load, nanoseconds.
+    /// Returns the offset of the agent's clock at the start of the load, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
         self.clock.begin_offset_ns()
     }
 
-    /// Converts a moment of our monotonic clock to its clock.
+    /// Converts a moment of our monotonic clock to the agent's clock.
     pub fn on_its_clock(&self, at_ns: u64) -> u64 {
         at_ns.saturating_add_signed(self.clock.offset_ns(at_ns))
     }
@@ -143,7 +143,7 @@ impl Agent {
         self.pid = Some(pid);
     }
 
-    /// Handles its hello and sends it the task.
+    /// Handles the agent's hello and sends the task.
     pub(super) fn greeted(&mut self, hello: Hello) -> Result<(), String> {
         if hello.wire != WIRE_VERSION {
             return Err(format!(
@@ -153,7 +153,7 @@ impl Agent {
             ));
         }
         self.hello = Some(hello);
-        // If it ended at once, its output explains why.
+        // If the agent ended at once, its output explains why.
         self.task.take().into_iter().for_each(|task| self.out.send_task(task.as_bytes()));
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Agent {
         }
     }
 
-    /// Explains why it is not ready in time.
+    /// Explains why the agent is not ready in time.
     pub(super) fn why_late(&self, patience: Duration) -> String {
         let s = run::number::prose::figure(patience.as_secs_f64());
         match (&self.hello, self.remote) {
@@ -195,25 +195,25 @@ impl Agent {
         }
     }
 
-    /// Returns the signal that killed it, once it has ended.
+    /// Returns the signal that killed the agent, once it has ended.
     pub(super) fn killed_by(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_millis(500);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // It is still running: any later signal is ours.
+                // The agent is still running, so any later signal is ours.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }
         }
     }
 
-    /// Closes its standard input, which it takes for the end of the conductor.
+    /// Closes the agent's standard input. The agent takes this for the end of the conductor.
     pub(super) fn hang_up(&self) {
         self.out.close();
     }
 
-    /// Waits for its end until a deadline, then kills it.
+    /// Waits until a deadline for the agent to end, then kills it.
     pub(super) fn end_until(&mut self, deadline: Instant) {
         loop {
             if self.ended() {

@@ -8,13 +8,13 @@ use sys::clock::{self, Origin};
 
 use super::{AgentEvent, AgentGroup};
 
-/// Exchanges with each agent before a load.
+/// Number of exchanges with each agent before a load.
 const PINGS: u32 = 20;
 /// Interval between exchanges, so that they do not queue behind each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum wait for answers.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Interval between exchanges during a load: two clocks that drift by a ten-thousandth differ by 0.2 ms after it.
+/// Interval between exchanges during a load. Two clocks that drift apart by 0.01 % differ by 0.2 ms after this time.
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
 impl AgentGroup {
@@ -60,7 +60,8 @@ impl AgentGroup {
         }
     }
 
-    /// Takes an answer: number of the question, the agent's clock, and our clock at its arrival.
+    /// Takes an answer: the number of the question, the agent's clock, and our clock when the answer arrived,
+    /// nanoseconds.
     pub fn answered(&mut self, agent: usize, (n, theirs_ns, came_ns): (u32, u64, u64)) {
         if let Some(agent) = self.agents.get_mut(agent) {
             agent.clock.answered(n, theirs_ns, came_ns);
@@ -76,7 +77,7 @@ impl AgentGroup {
         self.wake_pipe_thread();
     }
 
-    /// Converts seconds since that moment from an agent's clock to ours.
+    /// Converts seconds since [`AgentGroup::begin_at`] from an agent's clock to ours.
     pub fn ours_s(&self, agent: usize, theirs_s: f64) -> f64 {
         self.agents.get(agent).map_or(theirs_s, |agent| agent.clock.ours_s(theirs_s))
     }
@@ -86,7 +87,7 @@ impl AgentGroup {
         Duration::from_nanos(self.agents.iter().map(super::Agent::round_trip_ns).max().unwrap_or(0))
     }
 
-    /// Returns the largest error of any clock comparison now.
+    /// Returns the largest error that any clock comparison has now.
     pub fn clock_error(&self) -> Duration {
         let now_ns = clock::monotonic_ns();
         Duration::from_nanos(self.agents.iter().map(|agent| agent.clock.error_ns(now_ns)).max().unwrap_or(0))

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process::ChildStdin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of bytes queued for one agent: several times a program that is copied to its host.
+/// Maximum number of bytes queued for one agent: several times the size of the program that is copied to its host.
 const MAX_BYTES: usize = 512 << 20;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Outbox {
         out.send(task);
     }
 
-    /// Sends a command now, or drops it: later, or before the task, it would be of no use.
+    /// Sends a command now, or drops it. A command that arrives late, or before the task, would be useless.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {

@@ -133,7 +133,7 @@ impl Thread {
         }
     }
 
-    /// Appends three poll entries per agent, after the one for the bell. Unused entries have no descriptor.
+    /// Appends three poll entries per agent, after the entry that wakes the thread. Unused entries have no descriptor.
     fn ask(&self, entries: &mut Vec<Entry>) {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));
@@ -179,7 +179,7 @@ impl AgentPipes {
         }
         for event in std::mem::take(&mut self.stuck) {
             self.over |= matches!(event, PipeEvent::Gone(_));
-            // Kept in order: events queue behind one that found no room.
+            // Events keep their order, so they wait behind an event that found no room.
             let refused = if self.stuck.is_empty() { inbox.put(self.pipes.number, event).err() } else { Some(event) };
             self.stuck.extend(refused);
         }

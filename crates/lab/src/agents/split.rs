@@ -14,8 +14,8 @@ const MAX_THREADS: u32 = 16;
 const PIPES_PER_AGENT: u64 = 3;
 /// Smallest number of further descriptors with which the conductor can work.
 const MIN_DESCRIPTORS: u64 = 24;
-/// Further descriptors that it holds with all files of its observers open (80 counted against a server of one
-/// process).
+/// Further descriptors that the conductor holds with all files of its observers open (80 were counted with a server of
+/// one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
@@ -52,8 +52,8 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
-/// Splits a plan over agents on other hosts; fewer if there is not enough to split. Each agent gets the plan's full
-/// number of threads.
+/// Splits a plan over agents on other hosts. Returns fewer shares if there is not enough load to split. Each agent gets
+/// the plan's full number of threads.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {
@@ -109,7 +109,7 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
 
 fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let mut share = plan.share(i, agents);
-    // A thread without a connection could make no requests, and giving it one would exceed the maximum.
+    // A thread without a connection could send no requests, and one more connection would exceed the maximum.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     // The test request before the load used the first row.

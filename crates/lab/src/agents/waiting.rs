@@ -18,17 +18,17 @@ const END_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A task to be assigned.
 pub struct Task<'a> {
-    /// Host on which its agent is to run.
+    /// Host on which the task's agent is to run.
     pub host: &'a dyn Host,
-    /// Name of its agent.
+    /// Name of the task's agent.
     pub name: String,
     /// Content of the task.
     pub spec: AgentSpec,
 }
 
 impl AgentGroup {
-    /// Assigns tasks in order, which becomes the order of the agents. Each goes to an agent that waits at the right
-    /// place, or to a new one. All earlier agents must have sent their parts.
+    /// Assigns tasks in order; the agents get the same order. Each task goes to an agent that waits on the right host
+    /// and CPUs, or to a new agent. All earlier agents must have sent their parts.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
         let at_place = |task: &Task<'_>| waiting.get_mut(&AgentPlace::of_load(task.host, &task.spec)?)?.pop_front();

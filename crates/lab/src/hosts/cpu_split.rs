@@ -1,4 +1,4 @@
-//! CPUs for client and server, chosen so that they share as few as possible. Pure.
+//! Choice of CPUs for client and server, so that they share as few as possible. Pure functions.
 
 /// CPUs for both sides; empty means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +24,8 @@ impl CpuSplit {
         }
     }
 
-    /// Chooses CPUs beside a local server that already runs on `server`: the generator takes the other ones, if there
-    /// are any.
+    /// Chooses CPUs for the generator of a local server that runs on the CPUs `server`: the other CPUs, if there are
+    /// any.
     pub fn beside(allowed: &[u32], asked: &[u32], server: &[u32]) -> Self {
         let free: Vec<u32> = allowed.iter().copied().filter(|cpu| !server.contains(cpu)).collect();
         let client = match (asked.is_empty(), free.is_empty()) {

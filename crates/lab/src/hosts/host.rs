@@ -19,8 +19,8 @@ pub trait Host {
     /// output.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
-    /// Returns an identifier that two hosts share only if they are the same place. An agent started through one of
-    /// them may then take a task for the other.
+    /// Returns an identifier that is equal for two hosts only if they are the same machine and namespace. An agent
+    /// started through one of them may then take a task for the other.
     fn place(&self) -> String;
 
     /// Returns true if the host's processes must be treated as those of another machine: their clock is compared with
@@ -95,7 +95,7 @@ pub struct NamespaceHost {
 }
 
 impl NamespaceHost {
-    /// Returns the testbed's host of this name.
+    /// Returns the host with this name in the testbed.
     pub fn in_testbed(bed: &Testbed, name: &str) -> Result<Self, LabError> {
         let netns = bed.netns(name).map_err(|e| LabError::set_up("finding a host of the testbed", e))?;
         Ok(Self { name: name.into(), netns })

@@ -1,5 +1,5 @@
 //! Lasting changes that levers make at a server, and their states. A change acts only on the state that it expects, so
-//! it never overwrites a newer change of somebody else.
+//! it never overwrites a newer change by somebody else.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -44,7 +44,7 @@ impl Resource {
 enum State {
     Before,
     After,
-    /// Neither: somebody else changed it to this.
+    /// Neither state: somebody else changed the resource to this value.
     Foreign(String),
     /// The process or the control group has ended.
     Gone,

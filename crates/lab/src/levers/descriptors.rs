@@ -25,7 +25,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Factor by which the limits are raised.
 const LIMIT_FACTOR: u64 = 2;
-/// Descriptor limit above which a server has enough for the load of any experiment.
+/// Descriptor limit that is enough for the load of any experiment.
 const MAX_LIMIT: u64 = 2048;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {

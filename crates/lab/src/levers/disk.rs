@@ -1,10 +1,10 @@
-//! Writes to the server's disk past the page cache, and flushes. Its writes are as large as those of others, from
-//! half as many threads as others have requests in the queue. Each thread also waits for its flushes, so about a
-//! quarter of the disk's work is the lever's.
+//! Writes to the server's disk without the page cache, and flushes. The writes are as large as those of other programs.
+//! Half as many threads write as other programs have requests in the queue. Each thread also waits for its flushes, so
+//! the lever does about a quarter of the disk's work.
 //!
-//! The speed left to others is their bytes per busy millisecond of the disk, with the lever over without it. If
-//! others keep the disk busy, this speed falls with their throughput. If they leave it idle half of the time, this
-//! speed halves while their throughput stays.
+//! The speed left to other programs is their bytes per busy millisecond of the disk, with the lever divided by without
+//! it. If others keep the disk busy, this speed falls with their throughput. If they leave it idle half of the time,
+//! this speed halves while their throughput stays.
 //!
 //! Two other measures failed. The lever's share of the bytes misses its flushes and gaps: on a disk of 8 GB/s it
 //! moved a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of its calls
@@ -43,15 +43,15 @@ const O_DIRECT: i32 = sys::param::O_DIRECT;
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Speed reported if others moved nothing: a logarithm needs a positive number.
+/// Speed reported if other programs moved no bytes. A logarithm needs a positive number.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes without a flush.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
-/// Requests of others in the queue for each writing thread.
+/// Number of other programs' requests in the queue for each writing thread.
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Strictest alignment of direct writes.
 const ALIGN_BYTES: usize = 4096;
-/// Bytes after which writing starts over at the beginning.
+/// Size of the file, bytes; writing then starts over at the beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -197,7 +197,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Its number. Only the first threads write.
+    /// Number of the thread. Only the first threads write.
     nth: usize,
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.

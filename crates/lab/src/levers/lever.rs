@@ -19,7 +19,7 @@ pub enum Pull {
     Slots {
         /// Returns the task of its agent; the error says why the lever cannot be pulled.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Check on its host; none if nothing can be missing there.
+        /// Check on the lever's host; none if nothing can be missing there.
         check: Option<HostCheck>,
         /// Pulls the lever until the last slot or until it is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
@@ -28,11 +28,11 @@ pub enum Pull {
     Offered,
     /// A different load, in turns; the error says why there is none.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
-    /// The plain load in turns; in half of the turns something at the server is changed.
+    /// The plain load in turns; in half of the turns a setting of the server is changed.
     TurnsWithChange {
         /// Returns the task of its agent; the error says why the lever cannot be pulled.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Check on its host.
+        /// Check on the lever's host.
         check: HostCheck,
         /// Returns the load that shows the effect, given the findings on the host.
         load: fn(&LeverCheck, &LoadPlan) -> LoadPlan,
@@ -77,30 +77,30 @@ pub struct LoadPair {
 pub struct Lever {
     /// Name in runs and tables.
     pub id: &'static str,
-    /// Its effect, in one line.
+    /// Effect of the lever, in one line.
     pub help: &'static str,
-    /// Bottlenecks that it tests, as in `BOTTLENECKS`.
+    /// Bottlenecks that the lever tests, as in `BOTTLENECKS`.
     pub tests: &'static [&'static str],
-    /// Smallest permission (`--prove`) that it needs.
+    /// Smallest permission (`--prove`) that the lever needs.
     pub needs: Prove,
     /// True if every experiment with slots pulls the lever, whatever the verdict. The parts add up to 1 only if all
     /// these levers were pulled.
     pub always: bool,
-    /// Shortest slot in which its effect shows, seconds.
+    /// Shortest slot in which the lever's effect shows, seconds.
     pub slot_s: f64,
     /// Planned dose, before it is measured.
     pub planned: f64,
-    /// Rights that it needs.
+    /// Rights that the lever needs.
     pub rights: &'static str,
-    /// Disturbance that it causes.
+    /// Disturbance that the lever causes.
     pub intrusion: &'static str,
-    /// Way in which its dose is measured.
+    /// Way in which the dose is measured.
     pub dose: &'static str,
-    /// Way in which it is undone.
+    /// Way in which the lever is undone.
     pub undo: &'static str,
-    /// Host on which it is pulled.
+    /// Host on which the lever is pulled.
     pub place: LeverHost,
-    /// Way in which it is pulled.
+    /// Way in which the lever is pulled.
     pub pull: Pull,
 }
 
@@ -127,7 +127,7 @@ pub struct LeverTargets {
     pub dir: Option<PathBuf>,
     /// Bytes that an exchange puts on the link in the direction of the requests.
     pub request_way: RequestWay,
-    /// Share of a CPU that a CPU thief is to take; 0 stands for a quarter.
+    /// Share of a CPU that a CPU thief is to take, 0 to 1; 0 stands for a quarter.
     pub share: f64,
     /// True if the load has an offered rate, so that the server is mostly idle.
     pub at_rate: bool,

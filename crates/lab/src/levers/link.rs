@@ -18,7 +18,7 @@ pub(super) const ROW: Lever = Lever {
     // The testbed belongs to this user and exists for experiments, so nobody else is affected.
     needs: Prove::Default,
     always: false,
-    // A slow wire's backlog reaches into the next slot.
+    // The backlog of a slowed wire extends into the next slot.
     slot_s: 0.15,
     planned: 1.0 - REMAINING_SHARE,
     rights: "client and server on two hosts of one testbed of this user, whose medium has a rate",

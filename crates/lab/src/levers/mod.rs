@@ -73,8 +73,8 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     }
 }
 
-/// Pulls a lever as planned, until its last slot or until it is stopped. Calls `ready` once only the start of the slots or
-/// a switch is awaited, and after each switch.
+/// Pulls a lever as planned, until its last slot or until it is stopped. Calls `ready` when everything is prepared for
+/// the start of the slots or the first switch, and after each switch.
 pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
@@ -92,7 +92,7 @@ pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: im
     }
 }
 
-/// Makes and undoes changes on request. Their resources stay locked between the turns.
+/// Makes and undoes changes on request. The changed resources stay locked between the turns.
 fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     ready();
     loop {

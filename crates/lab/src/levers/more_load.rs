@@ -1,4 +1,4 @@
-//! Doubles the load: where nothing is saturated, throughput doubles with it.
+//! Doubles the load. If nothing is saturated, throughput doubles, too.
 
 use run::{Intensity, LOAD_LEVER, LoadPlan, Prove};
 
@@ -20,7 +20,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Load with the lever over load without it.
+/// Factor of the load.
 const FACTOR: u32 = 2;
 /// Descriptors that a generator needs besides its connections.
 const OTHER_DESCRIPTORS: u64 = 64;

@@ -1,4 +1,4 @@
-//! Makes the generator acknowledge at once, so that nothing waits for a delayed acknowledgement.
+//! Makes the generator acknowledge every packet at once, so that nothing waits for a delayed acknowledgement.
 
 use run::{Io, LoadPlan, Prove};
 

@@ -26,7 +26,7 @@ pub(super) struct Record {
     pub(super) changes: Vec<Change>,
 }
 
-/// Number of records made by this process: each has its own file.
+/// Number of records made by this process. Each record has its own file.
 static RECORDS: AtomicU64 = AtomicU64::new(0);
 
 impl Record {
@@ -78,7 +78,7 @@ fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Returns the directory of this user's records. It must outlive login sessions, so XDG_RUNTIME_DIR does not serve. A
+/// Returns the directory of this user's records. It must outlive login sessions, so XDG_RUNTIME_DIR is unsuitable. A
 /// directory that others can write to is refused.
 fn directory(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();

@@ -1,5 +1,5 @@
-//! Pads requests, so that an exchange puts a third more bytes on the link in their direction. A link that is full in
-//! that direction then carries a quarter fewer requests.
+//! Pads requests, so that each exchange puts a third more bytes on the link in the direction of the requests. A link
+//! that is full in that direction then carries a quarter fewer requests.
 
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};
@@ -22,7 +22,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Share of padding in the bytes that an exchange then puts on the link.
+/// Share of the padding in all bytes that a padded exchange puts on the link.
 const DOSE: f64 = 0.25;
 /// Maximum padding, bytes: servers take header lines of 8 KiB.
 const MAX_PADDING_BYTES: f64 = 8_000.0;

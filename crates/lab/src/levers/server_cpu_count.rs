@@ -1,7 +1,7 @@
 //! Takes whole CPUs away from the server, instead of a share of all.
 //!
-//! A server that works on one request at a time moves to the CPUs that are left, and loses nothing. A server that works
-//! on several loses what it had on the others. A share of every CPU slows both alike.
+//! A server that works on one request at a time moves to the remaining CPUs, and loses nothing. A server that works on
+//! several requests loses the throughput of the taken CPUs. Taking a share of every CPU slows both kinds alike.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -33,8 +33,8 @@ pub(super) const ROW: Lever = Lever {
 /// had 76 % of its rate in the first 10 ms after one of two CPUs was taken, 86 % after 50 ms, and 94 % from 70 ms on.
 /// The first 70 ms of a slot are left out.
 const SLOT_S: f64 = 0.15;
-/// Processes per CPU that is taken. Each has one weight in the scheduler, and a server on two CPUs half a weight on
-/// each: eight processes leave it 6 to 11 % of the CPU.
+/// Number of busy processes per taken CPU. Each has one scheduler weight, and a server on two CPUs has half a weight on
+/// each. Eight processes leave the server 6 to 11 % of the CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -58,7 +58,7 @@ fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }
 
-/// Returns half of these CPUs. Those of one core stay together, since hyperthreads slow one another.
+/// Returns half of these CPUs. The hyperthreads of one core stay together, since they slow one another.
 fn cpus_to_take(mut allowed: Vec<u32>, core_of: impl Fn(u32) -> u32) -> Result<Vec<u32>, String> {
     if allowed.len() < 2 {
         return Err("the server may use only one CPU".into());
@@ -86,7 +86,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
 }
 
-/// Returns the CPU time of all processes so far. One that ended early took nothing since.
+/// Returns the CPU time of all processes so far, nanoseconds. A process that ended counts with its last value.
 fn cpu_ns(hogs: &[CpuHog]) -> u64 {
     hogs.iter().filter_map(|hog| hog.cpu_ns().ok()).sum()
 }

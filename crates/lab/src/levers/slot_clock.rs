@@ -23,7 +23,7 @@ impl SlotClock {
         Self { plan: plan.clone(), origin_ns, stop: AtomicBool::new(false) }
     }
 
-    /// Returns start and end of a slot, CLOCK_MONOTONIC.
+    /// Returns start and end of a slot, nanoseconds of CLOCK_MONOTONIC.
     pub(super) fn whole_ns(&self, slot: usize) -> (u64, u64) {
         self.at(&SlotPlan { settle_s: 0.0, ..self.plan.slots }, slot)
     }
@@ -99,8 +99,8 @@ impl SlotClock {
         }
     }
 
-    /// Switches something at the start of each slot that differs from the one before. `speed` is the speed of the
-    /// resource while the lever is on.
+    /// Calls the switch at the start of each slot whose state differs from the preceding slot's. `speed` is the speed
+    /// of the resource while the lever is on.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,

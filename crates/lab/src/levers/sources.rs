@@ -1,4 +1,4 @@
-//! Doubles the number of source addresses: a limit per address then lets twice as much through.
+//! Doubles the number of source addresses. A limit per address then lets twice as many requests through.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -35,7 +35,7 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     Ok(LoadPair { off, on: LoadPlan { sources: all, ..load }, dose, change: None })
 }
 
-/// Connections for each address: one that waits for the limit while another one is answered.
+/// Connections for each address. One can wait for the limit while the other one is answered.
 const CONNECTIONS_PER_ADDRESS: u32 = 2;
 
 /// Returns a load with connections for all addresses. A single connection has one address, however many the plan names.

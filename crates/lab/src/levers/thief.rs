@@ -1,14 +1,14 @@
 //! CPU thief: one thread per CPU takes a share of its time in short pieces while its slots are on.
 //!
-//! In the other slots the threads wake as often but take nothing. Each wake-up switches threads twice, which costs
-//! the victim 3 to 4 % that its counters do not show. Without wake-ups in all slots, this cost was counted as theft.
-//! The parts of nginx and its generator then added up to 1.16, and add up to 1.08 now (medians of five experiments in
-//! turns).
+//! In the other slots the threads wake as often, but take no time. Each wake-up switches threads twice, which costs the
+//! victim 3 to 4 % that its counters do not show. When the threads woke only in their slots, this cost was counted as
+//! theft. The parts of nginx and its generator then added up to 1.16, and add up to 1.08 now (medians of five
+//! experiments in turns).
 //!
-//! A CPU that loses a quarter of its time in pieces short beside its queue runs at three quarters of its speed. The
-//! loss is measured at the victim: the share of the time it wanted a CPU in which it had one (schedstat, run over run
-//! plus wait). This also reveals a lever of the other side that hits this side. If the victim cannot be read, or is
-//! mostly idle at an offered rate, the thief's own CPU time is used.
+//! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
+//! the victim: time that it ran, divided by time that it ran or waited for a CPU (schedstat). This also shows whether
+//! the other side's lever slows this side. If the victim cannot be read, or is mostly idle at an offered rate, the
+//! thief's own CPU time is used.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,15 +26,15 @@ pub(super) const DOSE: f64 = 0.25;
 /// keep the other side busy. A scheduler's slice (4 ms) would stop both sides, whichever is full. Shorter turns cost
 /// the victim more than they take: each turn switches threads twice, 10 to 20 µs together.
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Turns within one response time, as far as the shortest turn allows. The quarter taken of a turn then stops a side
-/// for a 32nd of the response time.
+/// Number of turns within one response time, if the shortest turn allows it. Taking a quarter of each turn then stops a
+/// side for 1/32 of the response time at once.
 const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Longest theft in one piece after missed turns, nanoseconds.
 const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that the thread asks for, nanoseconds: the shortest possible.
 const SLICE_NS: u64 = 100_000;
-/// Shortest slot, seconds: thirty of the shortest turns. A machine's own speed changes less between shorter slots:
-/// half of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and 0.07 with 15 ms (medians of five
+/// Shortest slot, seconds: thirty of the shortest turns. The machine's speed changes less between shorter slots. The
+/// half-width of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and 0.07 with 15 ms (medians of five
 /// experiments in turns).
 pub(super) const SLOT_S: f64 = 0.015;
 
@@ -59,7 +59,7 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one theft.
 struct Theft {
     slot_clock: SlotClock,
-    /// CPUs that the victims may use at a time: those that the thief is on, or their CPU quota if that is less.
+    /// Number of CPUs that the victims may use at a time: the thief's CPUs, or the victims' CPU quota if it is less.
     room: f64,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
@@ -93,7 +93,7 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
 }
 
 /// Returns the CPUs that the quota of a control group leaves to the victims and to this thief together. A process that
-/// waits for its quota waits for no CPU, so schedstat does not show what the thief takes there.
+/// waits for its quota does not count as waiting for a CPU, so schedstat does not show what the thief takes there.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
@@ -122,12 +122,12 @@ impl Theft {
         }
     }
 
-    /// Returns the share that is taken of what the victims may use.
+    /// Returns the taken share of the CPU time that the victims may use, 0 to 1.
     fn share(&self) -> f64 {
         if self.slot_clock.plan.share > 0.0 { self.slot_clock.plan.share } else { DOSE }
     }
 
-    /// Returns the share that is taken of each CPU.
+    /// Returns the share of each CPU that is taken, 0 to 1.
     fn share_of_cpu(&self) -> f64 {
         self.share() * self.room / self.slot_clock.plan.cpus.len().max(1) as f64
     }
@@ -148,8 +148,8 @@ impl Theft {
         }
     }
 
-    /// Returns for each slot the speed of the victims, if they can be read, and the share of time that they
-    /// [`wanted`].
+    /// Returns for each slot the speed of the victims, if they can be read, and the share of the time for which they
+    /// [`wanted`] a CPU.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -168,9 +168,9 @@ impl Theft {
     }
 }
 
-/// Returns the largest share of time in which a victim wanted a CPU. It is the share of all CPUs that victims had or
-/// waited for, or the mean number of running victims if that is more: one thread on two CPUs uses half of both. Waits
-/// alone do not show this, because a process that waits for its quota does not wait for a CPU.
+/// Returns the largest share of time in which a victim wanted a CPU. This is the share of all CPUs that the victims had
+/// or waited for, or the mean number of running victims if that is more. Waits alone do not show this, because a
+/// process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

@@ -70,14 +70,14 @@ impl Drop for Undo {
     }
 }
 
-/// Undoes all changes and returns those that were in place; the error is that of the first failure.
+/// Undoes all changes and returns those that were in place. If some cannot be undone, returns the first error.
 fn undo_all(changes: &[Change]) -> Result<Vec<&Change>, String> {
     let results: Vec<_> =
         changes.iter().map(|change| change.undo().map(|was_made| was_made.then_some(change))).collect();
     results.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Returns files in one order for all experiments, each once.
+/// Sorts the files, so that all experiments lock them in one order, and removes duplicates.
 fn in_order(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.collect::<BTreeSet<_>>().into_iter().collect()
 }

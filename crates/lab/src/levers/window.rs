@@ -1,5 +1,5 @@
-//! Gives the generator's connections a receive buffer of a quarter of the bytes in flight: the window is then at most
-//! half of them.
+//! Gives the generator's connections a receive buffer of a quarter of the bytes in flight. The TCP window is then at
+//! most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
@@ -21,12 +21,12 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Smallest share taken of the bytes in flight.
+/// Minimum share of the bytes in flight that the lever takes away.
 const DOSE: f64 = 0.5;
 /// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. It uses half of that for
 /// the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
-/// Minimum bytes in flight: below, delayed acknowledgements would show instead of the window.
+/// Minimum bytes in flight. With fewer, delayed acknowledgements would show instead of the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Returns the bytes in flight on one of the server's connections in the decisive trial, or the peer's window if that

@@ -1,5 +1,5 @@
 //! Activity of this machine while an experiment times calls. There is neither generator nor server to observe, but
-//! other programs disturb the calls all the same.
+//! other programs may disturb the calls.
 
 use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};
@@ -7,7 +7,7 @@ use sys::clock::Origin;
 
 /// Seconds between samples. Only the first and the last of a trial count, and every sample disturbs the timing.
 const INTERVAL_S: f64 = 5.0;
-/// Sources that distinguish other programs from our own.
+/// Counter sources that distinguish other programs from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];
 
 /// Observer of this machine across trials.
@@ -43,7 +43,8 @@ impl HostWatch {
         self.restart();
     }
 
-    /// Starts over. If this machine cannot be read, the trial says nothing about other programs.
+    /// Starts the observer again. If this machine's counters cannot be read, the trial has no figures about other
+    /// programs.
     fn restart(&mut self) {
         self.active = self.observer.watch(&[], INTERVAL_S, Origin::after(std::time::Duration::ZERO)).ok();
         if let Some(watching) = &self.active {

@@ -33,7 +33,7 @@ impl HostObserver {
         }
     }
 
-    /// Changes what a local observer reads. A remote one keeps what it was started with.
+    /// Changes what a local observer reads. A remote observer keeps its initial settings.
     fn change(&mut self, change: impl FnOnce(&mut ObserverSpec)) {
         if let Self::Local(observer) = self {
             let mut spec = observer.spec().clone();
@@ -88,7 +88,7 @@ impl Observation {
         }
     }
 
-    /// Reads the client's counters in another network namespace, under another name.
+    /// Reads the client's counters in another network namespace, and gives the client's host another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         let rename = |spec: &mut ObserverSpec| (spec.host, spec.netns_pid) = (host.into(), netns_pid);
         self.clients.iter_mut().for_each(|client| client.change(rename));
@@ -155,7 +155,7 @@ impl Observation {
         self
     }
 
-    /// Confines both sides to their own CPUs of a shared machine: only these count as their host's.
+    /// Limits each side's host counters to its own CPUs of a shared machine.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));

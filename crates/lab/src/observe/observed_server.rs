@@ -12,13 +12,13 @@ use crate::observe::RemoteObserver;
 /// Known facts about the server's side.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedServer {
-    /// Name of its host, as in `hosts[]`.
+    /// Name of the server's host, as in `hosts[]`.
     pub host: String,
-    /// Its processes; their children are followed.
+    /// Processes of the server. Their children are followed, too.
     pub pids: Vec<u32>,
     /// A process in the server's network namespace; `None` for our own.
     pub netns_pid: Option<u32>,
-    /// Address of its listener.
+    /// Address of the server's listener.
     pub listen: Option<Address>,
     /// True if the server may run on the generator's CPUs.
     pub shared: bool,
@@ -37,7 +37,7 @@ impl ObservedServer {
         Self { host, pids: found.processes.clone(), listen: found.listen.clone(), ..Self::default() }
     }
 
-    /// Returns what a local observer of this server reads.
+    /// Returns the settings for a local observer of this server.
     pub(super) fn spec(&self) -> ObserverSpec {
         ObserverSpec {
             host: self.host.clone(),
@@ -49,7 +49,7 @@ impl ObservedServer {
         }
     }
 
-    /// Returns the side of a server that `group` runs, on its own CPUs if `cpus` has some for it.
+    /// Returns the side of a server that `group` runs, on the CPUs that `cpus` gives the server, if any.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }

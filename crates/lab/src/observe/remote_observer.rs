@@ -13,25 +13,25 @@ use sys::clock::Origin;
 use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
 use crate::{Host, LabError};
 
-/// Maximum time for its start.
+/// Maximum time for an observer to start.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum wait for an answer, besides the round trip.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
-/// Maximum number of values taken from a host: several times those of eight hours.
+/// Maximum number of values taken from a host: several times the values of eight hours.
 const MAX_VALUES: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Number of samples ordered and taken, and their times in this trial, seconds since its origin: by its clock and
-    /// by ours.
+    /// Number of samples ordered and taken, and their times, seconds since the origin of the trial, by the agent's
+    /// clock and by ours.
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
     /// Samples that arrived ahead of the other observations.
     rows: Recording,
-    /// Observations as last handed over, with the number of requests for them and of answers.
+    /// Latest observations, with the number of times that they were requested, and of answers.
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
@@ -65,17 +65,17 @@ impl RemoteObserver {
         })
     }
 
-    /// Returns the name of its host.
+    /// Returns the name of the observer's host.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Returns its findings on that host.
+    /// Returns the observer's findings on its host.
     pub fn found(&self) -> &WatchedHost {
         &self.found
     }
 
-    /// Returns the boot id of its machine.
+    /// Returns the boot ID of the observer's machine.
     pub fn machine(&self) -> String {
         let connection = self.lock();
         connection.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
@@ -121,7 +121,7 @@ impl Connection {
             AgentEvent::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
             AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
             AgentEvent::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
-            // The recording will contain this time too, so the sample belongs to the window that it bounds.
+            // The recording will contain exactly this time, so the sample counts as the edge of its window.
             AgentEvent::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Takes the last part of its observations and converts their times to our clock.
+    /// Takes the last part of the observations and converts their times to our clock.
     fn observed(&mut self, seen: Observed) {
         self.rows(seen.recording);
         let mut recording = std::mem::take(&mut self.rows);
@@ -153,8 +153,8 @@ impl Connection {
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 
-    /// Converts a time of its clock to ours. Later readings change the conversion, but an edge keeps the time that
-    /// was first returned.
+    /// Converts a time of the agent's clock to ours. Later readings change the conversion, but an edge keeps the time
+    /// that was returned first.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)
@@ -168,7 +168,7 @@ impl Connection {
         incidents
     }
 
-    /// Handles waiting events, and asks for its clock now and then.
+    /// Handles waiting events, and compares clocks now and then.
     fn handle_waiting(&mut self) {
         let now = Instant::now();
         if self.ask_at.is_some_and(|at| now >= at) {
@@ -178,7 +178,7 @@ impl Connection {
         self.hear_until(now, |_| false);
     }
 
-    /// Requests its observations and waits while parts of them keep arriving.
+    /// Requests the observations and waits while parts of them keep arriving.
     fn request_observed(&mut self, command: &AgentCommand) {
         self.wanted += 1;
         self.group.tell_all(command);
@@ -221,7 +221,7 @@ impl RemoteSampling {
         last.map(|(_, ours_s)| *ours_s)
     }
 
-    /// Returns incidents of the processes there, and its own loss.
+    /// Returns incidents of the processes there, and the loss of the observer itself.
     pub(crate) fn incidents(&self) -> Vec<Incident> {
         let mut connection = self.observer.lock();
         connection.handle_waiting();
@@ -245,24 +245,24 @@ impl RemoteSampling {
         Incident { kind: IncidentKind::ObserverLost, begin_s: self.origin.now_s(), end_s: None, text }
     }
 
-    /// Returns the longest round trip to it.
+    /// Returns the longest round trip to the observer.
     pub(crate) fn round_trip(&self) -> Duration {
         self.observer.lock().group.longest_round_trip()
     }
 
-    /// Returns the largest drift of its clock from ours.
+    /// Returns the largest drift of the observer's clock from ours.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.observer.lock().group.drift()
     }
 
-    /// Returns its observations so far without ending the sampling; none if it is lost.
+    /// Returns the observations so far without ending the sampling; none if the observer is lost.
     pub(crate) fn so_far(&self) -> Option<Observed> {
         let mut connection = self.observer.lock();
         connection.request_observed(&AgentCommand::SoFar);
         connection.observed.clone().filter(|_| connection.lost.is_none())
     }
 
-    /// Ends the sampling and returns its observations. From a lost observer these are the parts already handed over.
+    /// Ends the sampling and returns the observations; for a lost observer, the parts that have arrived.
     pub(crate) fn finish(self) -> Observed {
         let mut connection = self.observer.lock();
         connection.request_observed(&AgentCommand::Collect);

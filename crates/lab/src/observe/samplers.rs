@@ -128,7 +128,8 @@ impl Samplers {
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let reported = || self.reported.as_ref().map(Sampler::edge);
-        // Reported counters are read first and last, so that their growth covers the whole window at either edge.
+        // The server's reported counters are read first at one edge and last at the other, so that their growth covers
+        // the whole window.
         let mut taken: Vec<f64> = reported().into_iter().collect();
         taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
         taken.extend(reported());

@@ -1,5 +1,5 @@
-//! Counters that only a reference server itself knows, such as whether a record came from the cache or the disk. They
-//! are requested during a trial and kept like all other counters.
+//! Counters that only a reference server itself knows, such as the number of records read from its cache and from the
+//! disk. They are requested during a trial and recorded like all other counters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct ServerCounters {
 }
 
 impl ServerCounters {
-    /// Returns the source of `object`'s counters from these servers.
+    /// Returns the source of the counters of `object` from these servers.
     pub fn new(group: &Arc<Mutex<AgentGroup>>, object: &'static str) -> Self {
         Self { group: Arc::downgrade(group), object }
     }

@@ -36,7 +36,7 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
     pub(super) bytes: u64,
     pub(super) answer_bytes: u64,
-    /// True if a request was begun, so that any handshake is over.
+    /// True if a request was begun, so that a handshake, if any, is over.
     pub(super) request_begun: bool,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.

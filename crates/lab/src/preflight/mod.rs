@@ -1,5 +1,5 @@
-//! Test request before any load: does the target speak the protocol at all? One precise sentence now is better than a
-//! million errors later.
+//! Test request before any load, which checks that the target speaks the protocol. One precise sentence now is better
+//! than a million errors later.
 
 mod exchange;
 mod explain;
@@ -83,7 +83,7 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
     match test_request(addr, plan) {
         Ok(response) => ServerAnswer { response: Some(response), ..ServerAnswer::default() },
         Err(error) => {
-            // Only S-Clients go on against a server whose accept queue is full.
+            // Only S-Clients continue against a server whose accept queue is full.
             let accepts_nothing = matches!(plan.intensity, Intensity::SClients { .. }) && accepts_nothing(addr, plan);
             ServerAnswer { error: Some(error), accepts_nothing, ..ServerAnswer::default() }
         }

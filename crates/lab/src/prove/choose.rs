@@ -1,4 +1,4 @@
-//! Choice of levers: those that are allowed, that their host can pull, and that test the verdict.
+//! Choice of levers that are allowed, that can be pulled on their host, and that test the verdict.
 
 use run::{LeverCheck, Prove};
 
@@ -12,8 +12,8 @@ use crate::{Lab, TargetSetup};
 /// A lever that cannot be pulled, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// Returns the lever that tests the verdict: the first of its levers that can be pulled, else the first. Also returns
-/// the levers before it.
+/// Returns the lever that tests the verdict: the first of its levers that can be pulled, or else its first lever. Also
+/// returns the levers that were refused before it.
 pub(super) fn own(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -29,7 +29,7 @@ pub(super) fn own(
             Err(why) => refused.push((*row, why)),
         }
     }
-    // If the first lever is used regardless, it reports its own obstacle.
+    // If no lever can be pulled, the first one is used and reports its own obstacle.
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 

@@ -1,4 +1,5 @@
-//! Levers besides the verdict's own and those of every experiment: more load before them, whole CPUs after them.
+//! Further levers: more load, before the verdict's own lever and the levers of every experiment, and whole CPUs after
+//! them.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
@@ -9,15 +10,15 @@ use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
 /// Time for a trial in which whole CPUs are taken away, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s
-/// by which the slots before may end later than planned.
+/// by which the preceding slots may end late.
 const COUNT_S: f64 = 4.6;
-/// Shortest time for that trial, seconds.
+/// Shortest time for the trial without some CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of a long experiment's time for that trial.
+/// Share of a long experiment's time for the trial without some CPUs.
 const COUNT_SHARE: f64 = 0.2;
-/// Factor by which the other slots may need more time than planned: agents start before them.
+/// Factor by which the other slots may take longer than planned, because agents start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Shortest time of the other slots for which that trial is given its time, seconds.
+/// Minimum time that must remain for the other slots, seconds; otherwise there is no trial without some CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Returns the lever that adds load, if the verdict may be that nothing is full. A verdict that names an upstream has a
@@ -26,8 +27,9 @@ pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
 
-/// Returns the lever that adds source addresses, if a limit per address explains the verdict as well and there are such
-/// addresses. Where throughput has stopped growing, they say more than more load, which the sweep already tried.
+/// Returns the lever that adds source addresses, if a limit per address also explains the verdict and further addresses
+/// exist. Once throughput has stopped growing, more addresses tell more than more load, which the sweep has already
+/// tried.
 pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
     let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();
     row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)
@@ -49,8 +51,8 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns true if a trial with fewer CPUs says more: if throughput may follow their speed, or, where that was not measured, if the verdict
-/// suggests it.
+/// Returns true if a trial with fewer CPUs is worthwhile: throughput may follow the CPUs' speed, or this was not
+/// measured and the verdict suggests it.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
@@ -64,8 +66,9 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all. These need at
-/// least `slots_s`: the speed of the CPUs comes first, because their number says nothing without it.
+/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all. The other
+/// slots need at least `slots_s`. They come first, because the number of CPUs shows nothing without the effect of their
+/// speed.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let needed_s = MIN_SLOTS_S.max(SLOTS_MARGIN * slots_s);
     if left_s - COUNT_S >= needed_s { COUNT_S.max(left_s * COUNT_SHARE).min(left_s - needed_s) } else { 0.0 }

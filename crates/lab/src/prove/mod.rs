@@ -34,7 +34,7 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for the turns of the verdict's own lever, and for more load.
+/// Share of an experiment's time for all levers with turns: the verdict's own lever, and more load.
 const TURNS_SHARE: f64 = 0.6;
 const LOAD_SHARE: f64 = 0.5;
 /// Shares of the time of all levers with turns: for the verdict's own lever, for each other lever that tests the
@@ -43,8 +43,8 @@ const OWN_LEVER_SHARE: f64 = 0.4;
 const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
-/// Tests the verdict with this many connections in about this many seconds. The run's proof records what cannot be
-/// done. The result is judged at the end of the run.
+/// Tests the verdict with this many connections in about this many seconds. The run's proof records the levers that
+/// cannot be pulled. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
@@ -119,8 +119,8 @@ pub(crate) fn prove_all(
     slots_and_count(lab, setup, (&[operating_point], own), |_| true, (most, end_s))
 }
 
-/// Slows resources in slots of one load, and takes whole CPUs away in slots of another with at most `most` connections,
-/// until a time of the run.
+/// Slows resources in slots of one load, then takes whole CPUs away in slots of another load with at most `most`
+/// connections. Ends at a given time of the run.
 fn slots_and_count(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -151,7 +151,8 @@ fn slots_and_count(
     }
 }
 
-/// Returns the shortest time for an experiment on a server that answers one request at a time, in this time.
+/// Returns the shortest time of an experiment, seconds, on a server that answers one request at a time in `response_s`
+/// seconds.
 pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
@@ -227,7 +228,7 @@ fn in_turns(
     Ok(())
 }
 
-/// Switches levers in slots, until a time of the run. The lever that is used alone was checked before.
+/// Switches levers in slots, until a given time of the run. The lever that is used alone was checked before.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -239,7 +240,7 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate a theft delays a response by its whole length, however long the response takes.
+    // At an offered rate, a CPU thief delays each response by the length of its piece, however long the response takes.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
@@ -275,7 +276,7 @@ fn in_slots(
     Ok(())
 }
 
-/// Reserves what a lever changes; the error names the lever that changes it already.
+/// Reserves the resource that a lever changes. The error names the lever that changes it already.
 fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
     if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
         return Err(format!("the lever {other} changes {resource} already"));

@@ -20,11 +20,11 @@ const MIN_COMPLETED_RATIO: f64 = 0.97;
 const MAX_DEVIATIONS: f64 = 3.0;
 /// Utilization up to which a lever with a fixed dose may be used.
 const MAX_UTILIZATION: f64 = 0.9;
-/// Relaxation times of the queue that a slot lasts at least, and that are left out at its start.
+/// Minimum length of a slot, and length of its unmeasured start, in relaxation times of the queue.
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
-/// Length up to which spare time extends a slot, seconds.
+/// Maximum length to which spare time extends a slot, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
 /// Maximum number of blocks of slots.
 const MAX_BLOCKS: usize = 48;
@@ -51,7 +51,7 @@ pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     }
 }
 
-/// Checks that a lever with a fixed dose leaves the server room.
+/// Checks that a lever with a fixed dose does not overload the server.
 pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     match at.busy / (1.0 - row.planned) < MAX_UTILIZATION {
         true => Ok(()),
@@ -167,8 +167,8 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// Rejects a lever under which less was completed than offered, because it left a queue to the levers after it. The
-/// count in few slots scatters like a Poisson count; only a larger shortfall matters.
+/// Rejects a lever under which less was completed than offered, because it leaves a queue to the levers after it. The
+/// count in few slots scatters like a Poisson count, so only a larger shortfall matters.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,
@@ -179,7 +179,7 @@ fn check_no_backlog(
     for lever in levers {
         let with =
             lever.on.iter().zip(&lever.speed).zip(completed_rate).filter(|((on, _), rate)| **on && rate.is_finite());
-        // The lever that is the rate itself offers more.
+        // The lever on the rate itself offers more requests.
         let due = |speed: f64| if lever.lever == RATE { offered / speed } else { offered };
         let (completed, expected) = with.fold((0.0, 0.0), |(completed, expected), ((_, speed), rate)| {
             (completed + rate * seconds, expected + due(*speed) * seconds)

@@ -7,12 +7,12 @@ use crate::TargetSetup;
 
 /// Minimum number of connections: with fewer, one late wake-up leaves the server idle.
 const MIN_CONNECTIONS: u32 = 8;
-/// Time that the requests in flight must keep a server busy, seconds: four pieces of a theft. One side can then be
-/// stopped for a piece without idling the other.
+/// Minimum time for which the requests in flight must keep a server busy, seconds: four pieces of a CPU thief. One side
+/// can then be stopped for a piece while the other stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Margin on that time for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Smallest factor of connections that justifies a load not tried before, and the largest.
+/// Smallest increase of connections that justifies a load not tried before, and largest increase, as factors.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// Share of the rate with the fewest connections that a step with more connections must reach.
 const MIN_RATE_SHARE: f64 = 0.85;
@@ -22,20 +22,20 @@ const MIN_RATE_SHARE: f64 = 0.85;
 pub(crate) struct OperatingPoint {
     /// Connections of the closed loop.
     pub(crate) connections: u32,
-    /// Requests in flight on each of them.
+    /// Requests in flight on each connection.
     pipeline: u32,
-    /// Pause of each between an answer and the next request.
+    /// Pause of each client between an answer and its next request.
     think: ThinkTime,
-    /// Good answers per second observed with them.
+    /// Good answers per second observed with these connections.
     pub(crate) rate: f64,
-    /// Median response time observed with them, seconds.
+    /// Median response time observed with these connections, seconds.
     pub(crate) response_s: f64,
     /// Observed state of the server at the plan's rate; absent for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
 }
 
 impl OperatingPoint {
-    /// Returns the observations of an earlier trial with these connections. The experiment sends what that trial sent.
+    /// Returns the operating point of an earlier trial with these connections. The experiment uses that trial's load.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -43,7 +43,7 @@ impl OperatingPoint {
         Self { connections, pipeline, think, rate, response_s, at_rate: None }
     }
 
-    /// Returns the plan's open loop as it was observed before.
+    /// Returns the operating point of the plan's open loop, as observed before.
     pub(super) fn offered(at_rate: AtRate) -> Self {
         let (pipeline, think) = (1, ThinkTime::default());
         Self {
@@ -90,11 +90,11 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
     }
 
-    /// Returns a load that was not tried: enough connections for the requests in flight to last long enough. On a
-    /// full server they only lengthen the queue.
+    /// Returns a load that was not tried yet, with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a
+    /// full server, more connections only lengthen the queue.
     fn untested(self, most: u32) -> Option<Self> {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
-        // Even the permitted maximum keeps the server busy longer than the present number.
+        // If the wanted number is not permitted, the permitted maximum is still better than the present number.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
             connections,
@@ -103,8 +103,8 @@ impl OperatingPoint {
         })
     }
 
-    /// Returns this load with enough requests in flight to keep so many CPUs busy, on at most `most` connections. The
-    /// error says that there are too few: one request at a time needs one CPU, whatever the server could do.
+    /// Returns this load with enough requests in flight to keep `cpus` CPUs busy, on at most `most` connections. The
+    /// error says that there are too few connections: one request at a time uses only one CPU.
     pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
         let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
         let connections = wanted.min(most.max(self.connections));
@@ -116,8 +116,8 @@ impl OperatingPoint {
     }
 
     /// Returns loads with fewer connections that still fill the server, from most to fewest: four times as many as it
-    /// serves at a time (8 at least, so that no wake-up shows), and twice as many. Fewer connections mean a shorter
-    /// queue and shorter slots.
+    /// serves at a time (8 at least, so that wake-ups do not matter), and twice as many. Fewer connections mean a
+    /// shorter queue and shorter slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -134,8 +134,8 @@ impl OperatingPoint {
     }
 }
 
-/// Returns the requests that the server of a run serves at a time: those of the knee. Before a sweep has a knee, these
-/// are the highest rate times the response time of the fewest connections, by Little's law.
+/// Returns the number of requests that the server of a run serves at a time: the knee. Without a knee, returns the
+/// highest rate times the response time with the fewest connections (Little's law).
 fn served(run: &Run) -> Option<f64> {
     let closed = || run.trials.iter().filter(|t| closed_connections(t).is_some() && judge::good(t) > 0.0);
     let by_little = || {

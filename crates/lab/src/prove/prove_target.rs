@@ -7,12 +7,12 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Share of the budget for the load without levers, whose counters support the argument.
+/// Share of the budget for the load without levers, whose counters give the verdict.
 const UNDISTURBED_SHARE: f64 = 0.15;
 /// Longest load without levers, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;
 
-/// Loads the plan's target, argues from the counters, and tests the argument with all levers.
+/// Loads the plan's target, reaches a verdict from the counters, and tests the verdict with all levers.
 pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let (connections, label) = describe_load(&plan.load)?;
     let mut lab = Lab::begin(plan, out, watch)?;
@@ -52,7 +52,7 @@ fn describe_load(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     }
 }
 
-/// Loads the target with one client: several arguments need the unloaded response time.
+/// Loads the target with one client, because several rules need the unloaded response time.
 fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64, kind: TrialKind) -> Result<(), LabError> {
     if lab.stopped() {
         return Ok(());

@@ -9,13 +9,13 @@ use crate::levers::Lever;
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Slots in a block. In each block a lever is on exactly as often as off.
 const BLOCK: usize = 8;
-/// Slots at the end with all levers off: throughput must recover.
+/// Number of slots at the end with all levers off, in which throughput must recover.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Maximum number of slots: more time makes them longer.
+/// Maximum number of slots; with more time, slots become longer.
 const MAX_SLOTS: u32 = 800;
 /// Shortest slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
-/// Shortest slot with a lever on another host, seconds: its clock is only known to half the round trip.
+/// Shortest slot with a lever on another host, seconds. That host's clock is known only to half a round trip.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
 /// Contents of the slots of an experiment.
@@ -23,7 +23,7 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Requests that a slot should complete.
     requests: f64,
-    /// Response times that a slot should last, so that leftovers of the slot before are a small part of it.
+    /// Length of a slot in response times, so that requests left from the preceding slot are a small part.
     responses: f64,
     /// Minimum number of slots, besides the minimum of the levers.
     slots: u32,
@@ -31,23 +31,24 @@ pub(super) struct Density {
     longest_s: f64,
     /// Largest share of a slot that is left out at its start.
     settle: f64,
-    /// Number of slots up to which time is spent on more slots rather than longer ones, besides the minimum of the levers.
+    /// Preferred number of slots, besides the minimum of the levers. Time beyond this number makes slots longer.
     preferred: u32,
 }
 
 /// Slots with enough time.
 const AMPLE: Density =
     Density { requests: 200.0, responses: 10.0, slots: 48, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Slots when time is short. The count of 25 requests scatters by a fifth at most; a wider interval is better than none.
+/// Slots when time is short. A count of 25 requests scatters by at most 20 %. A wider interval is better than none.
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Slots of a server that completes few requests a second. Fractions of requests count there, so that a slot needs a
-/// few completions only. Little is left out at its start, since a request that spans two slots dilutes the effect at the
-/// end of a slot as well. For one request of 0.1 s at a time and a dose of a half, a full CPU shows an elasticity of 0.82
-/// where half of a slot of three requests is left out, and of 0.86 with a fifth (simulated).
+/// Slots of a server that completes few requests a second. Fractions of requests count in such slots, so a slot needs
+/// only a few completions. Little is left out at its start, since a request that spans two slots dilutes the effect at
+/// the end of a slot as well. For one request of 0.1 s at a time and a dose of a half, a full CPU shows an elasticity
+/// of 0.82 where half of a slot of three requests is left out, and of 0.86 with a fifth (simulated).
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
-/// Slots of such a server with enough time: eight requests dilute an elasticity of 1 to 0.95.
+/// Slots of a server that completes few requests a second, with enough time. Eight requests per slot dilute an
+/// elasticity of 1 to 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
 /// Requirements of an experiment's levers for its slots.
@@ -63,8 +64,7 @@ pub(super) struct SlotNeeds {
     pub(super) is_alone: bool,
 }
 
-/// Time that the kernel needs to balance the load of the CPUs after one was taken, seconds. See the slots of the lever
-/// that takes it.
+/// Time that the kernel needs to rebalance load after a CPU was taken, seconds. See `levers/server_cpu_count.rs`.
 const BALANCE_S: f64 = 0.07;
 
 impl SlotNeeds {
@@ -78,7 +78,7 @@ impl SlotNeeds {
 }
 
 /// Plans the slots for a load of `rate` requests per second with a response time of `response_s`, within `seconds`.
-/// Returns `None` if that is too short for the minimum number.
+/// Returns `None` if this time is too short for the minimum number of slots.
 pub(super) fn slots(load: (f64, f64), wanted: SlotNeeds, first_s: f64, seconds: f64) -> Option<SlotPlan> {
     [AMPLE, SHORT].into_iter().find_map(|density| slots_of(density, load, wanted, first_s, seconds))
 }
@@ -94,7 +94,7 @@ pub(super) fn slots_of(
     let asked_s =
         |density: Density| (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(wanted.least_s);
     let ample = density.requests >= AMPLE.requests;
-    // A slot shorter than that would still hold the queue of the slot before.
+    // A shorter slot would still contain the queue of the preceding slot.
     if !ample && asked_s(density) > density.longest_s.max(wanted.least_s) {
         return None;
     }
@@ -103,7 +103,7 @@ pub(super) fn slots_of(
     let fewest = if wanted.is_alone { wanted.fewest } else { density.slots.max(wanted.fewest) };
     let wanted_s = match ample {
         true => within(asked_s(density)),
-        // As long as possible with enough slots: a server that answers in batches would be in step with short ones.
+        // Slots are as long as possible, because short slots could be in step with a server that answers in batches.
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
@@ -117,8 +117,7 @@ pub(super) fn slots_of(
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// Returns the number of slots at the end with all levers off. Where the slots are few, all of them are needed for the
-/// levers.
+/// Returns the number of slots at the end with all levers off; 0 if the slots are so few that the levers need all.
 pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
     let fewest = judge::prove::fewest_slots(levers.len()) + RECOVERY_SLOTS;
     if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }

@@ -7,9 +7,10 @@ use super::{schedule, slots, sparse, untried};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Conducts one trial with as many of these levers as the time allows, under the first of the loads for which it suffices. Levers of every
-/// experiment and `own` come first. For a server that completes too few requests for all of these, `own` is used alone. Levers without time
-/// are recorded with the budget that would do. The inner error says why there is no trial.
+/// Conducts one trial with as many of these levers as the time allows, under the first of the loads for which the time
+/// suffices. The levers of every experiment and `own` come first. If the server completes too few requests for all of
+/// them, `own` is used alone. Levers for which there is no time are recorded with the budget that they need. The inner
+/// error says why there is no trial.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -45,7 +46,7 @@ pub(super) fn trial(
     }
 }
 
-/// Says which budget would do for slots of all these levers together.
+/// Returns a sentence with the budget that slots of all these levers together need.
 fn too_short(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -10,7 +10,7 @@ use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
 
-/// Load before the first slot, seconds, until connections are up and caches warm.
+/// Length of the load before the first slot, seconds, until connections are established and caches warm.
 pub(super) const FIRST_S: f64 = 0.4;
 
 /// Returns the requirements of these levers.
@@ -60,7 +60,7 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // A worker that is stopped on purpose is no failure of the server.
+    // A worker that a lever stops on purpose is not a failure of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;

@@ -1,11 +1,11 @@
 //! Slots of a server that completes few requests a second: the suspect's own lever alone, with a larger dose, in rounds.
 //!
 //! - One lever needs half as many slots as three, so that slots are long enough for a few requests each.
-//! - Half of a CPU instead of a quarter changes the logarithm of throughput 2.4 times as much, and the scatter of a slot
-//!   stays: a sixth of the time has the same interval. With many requests the small dose is better, because a resource
-//!   that is slowed much becomes a bottleneck of its own.
-//! - After each round the slots so far are judged. The experiment ends as soon as they are sure; the borders of early
-//!   looks are so far out that all looks together err no more often than a single one (`judge::prove::is_known`).
+//! - Taking half of a CPU instead of a quarter changes the logarithm of throughput 2.4 times as much, while the scatter
+//!   of a slot stays. A sixth of the time then gives an interval as narrow. With many requests the small dose is
+//!   better, because a strongly slowed resource itself becomes a bottleneck.
+//! - After each round the slots so far are judged, and the experiment ends as soon as the result is sure. Early looks
+//!   need clearer results, so that all looks together err no more often than a single one (`judge::prove::is_known`).
 
 use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};
@@ -16,7 +16,7 @@ use super::slots::{FIRST_S, needs, one};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share that a CPU lever takes.
+/// Share of a CPU that a CPU lever takes, 0 to 1.
 const DOSE: f64 = 0.5;
 /// Maximum number of rounds.
 const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
@@ -72,7 +72,8 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// Notes which budget is likely to decide where these seconds did not: twice the time, with slots of enough requests.
+/// Notes the budget that is likely to decide if the present one did not: twice the time, with enough requests in each
+/// slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
         return;
@@ -82,7 +83,8 @@ fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize),
     lab.note(format!("the server completes too few requests for a sure experiment in {seconds:.0} s: give a --budget of {budget_s:.0} s"));
 }
 
-/// Returns the budget of whole seconds that gives an experiment `needed_s` seconds, where `budget_s` gave it `seconds`.
+/// Returns the budget, in whole seconds, that gives an experiment `needed_s` seconds. A budget of `budget_s` gave it
+/// `seconds`.
 fn longer_budget_s(budget_s: f64, seconds: f64, needed_s: f64) -> f64 {
     let in_proportion = if seconds > 0.0 { budget_s * needed_s / seconds } else { 0.0 };
     in_proportion.max(needed_s / schedule::MAX_BUDGET_SHARE).ceil()

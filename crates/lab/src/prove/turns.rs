@@ -21,10 +21,10 @@ const OVERHEAD_S: f64 = 0.25;
 const MIN_TURN_S: f64 = 0.25;
 /// Longest turn, seconds.
 const MAX_TURN_S: f64 = 2.0;
-/// Minimum number of pairs that shows their scatter, and maximum number.
+/// Minimum number of pairs, to show their scatter, and maximum number.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Response times that a turn should last, normally and when time is short. Fewer would see mainly the start.
+/// Length of a turn in response times, normally and when time is short. A shorter turn would mainly contain its start.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.

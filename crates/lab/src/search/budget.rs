@@ -1,4 +1,4 @@
-//! Durations of the steps, chosen so that the whole stays within its budget. Pure.
+//! Durations of the steps of a search, chosen so that the search stays within its budget. Pure functions.
 
 use crate::prove::MAX_BUDGET_SHARE;
 
@@ -7,7 +7,7 @@ use crate::prove::MAX_BUDGET_SHARE;
 pub struct StepTimes {
     /// Longest warm-up, seconds.
     pub warmup_s: f64,
-    /// Shortest warm-up, seconds. Between the two, it ends once the rate is steady.
+    /// Shortest warm-up, seconds. Between the shortest and the longest warm-up, it ends once the rate is steady.
     pub least_warmup_s: f64,
     /// Measured window, seconds.
     pub measure_s: f64,
@@ -15,7 +15,7 @@ pub struct StepTimes {
     pub overhead_s: f64,
 }
 
-/// Division of a budget. With a server that settles quickly, at most a seventh is spent on anything but measuring.
+/// Division of a budget. With a server that settles quickly, at least six sevenths are spent on measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
@@ -37,17 +37,17 @@ const MAX_SLOW_FACTOR: f64 = 3.5;
 const MIN_WINDOWS: f64 = 5.0;
 /// Shortest warm-up, seconds: the test of steady state needs six steps of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
-/// Shortest warm-up as a share of the budget: a larger budget gets a longer one.
+/// Shortest warm-up as a share of the budget. A larger budget gives a longer warm-up.
 const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// Overhead of a step on an idle machine, seconds: starting agents, drain, and writing.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Share of the whole budget for the experiment on the verdict, where responses are short: half a dozen seconds of 30 for
-/// the speeds of both sides, and four for the number of CPUs.
+/// Share of the whole budget for the experiment on the verdict, if responses are short. Of a budget of 30 s, about 6 s
+/// go to the speeds of both sides, and 4 s to the number of CPUs.
 const PROOF_SHARE: f64 = 0.3;
 /// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. The margin
-/// is the factor by which slots may last longer than the test request suggests: a server under load completes a tenth
-/// less.
+/// is the factor by which slots may last longer than the test request suggests, because a server under load completes a
+/// tenth less.
 const PROOF_OVERHEAD_S: f64 = 1.0;
 const PROOF_MARGIN: f64 = 1.1;
 /// Shortest useful experiment, seconds.
@@ -65,12 +65,12 @@ impl Budget {
         Self { total_s: total_s.max(1.0), overhead_s: STEP_OVERHEAD_S }
     }
 
-    /// Returns the budget of the search, and the seconds of the experiment after it. A server with this response time
-    /// needs a minimum time for slots that last long enough.
+    /// Returns the budget of the search, and the seconds of the experiment after it. The experiment needs a minimum
+    /// time, which depends on the server's response time.
     pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
         let needed = (PROOF_MARGIN * crate::prove::least_seconds(response_s) + PROOF_OVERHEAD_S) / total_s;
         let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };
-        // However slow the test request was: within a short budget, the search needs all of it.
+        // The search needs all of a short budget, however slow the test request was.
         let proof_s = if PROOF_SHARE * total_s >= MIN_PROOF_S { total_s * share } else { 0.0 };
         (Self::new(total_s - proof_s), proof_s)
     }
@@ -113,7 +113,7 @@ impl Budget {
     }
 
     /// Returns the times of the first sweep step, for a server that answered its test request within this time. Other
-    /// programs may have delayed that one answer, so further steps keep their time in `left_s`.
+    /// programs may have delayed that single answer, so `left_s` keeps time for further steps.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);

@@ -1,5 +1,5 @@
-//! Cost of each class of requests. Short loads raise the share of one class after another, so that shares vary by
-//! design. `judge` computes the costs.
+//! Measurement of the cost of each class of requests. Short loads raise the share of one class after another, so that
+//! the shares vary by design. `judge` computes the costs.
 
 use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 

@@ -19,7 +19,7 @@ pub trait Conductor {
     /// Returns the seconds of the whole budget that are left for trials.
     fn left_s(&self) -> f64;
 
-    /// Returns the seconds that a trial takes besides its warm-up and window, by those before.
+    /// Returns the seconds that a trial takes besides its warm-up and window, estimated from earlier trials.
     fn overhead_s(&self) -> f64;
 
     /// Reserves seconds after the search for the experiment on the verdict.
@@ -28,11 +28,11 @@ pub trait Conductor {
     /// Begins another independent repeat of the search.
     fn begin_repeat(&mut self, repeat: u32);
 
-    /// Tests the verdict, in the reserved time as far as it is left.
+    /// Tests the verdict in the rest of the reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the seconds reserved after the search that nothing else can use. Asked once, at the end of the sweep;
-    /// the search then takes them.
+    /// Returns the reserved seconds that the experiment cannot use. Called once, at the end of the sweep, which gives
+    /// these seconds to the search.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -49,12 +49,12 @@ pub trait Conductor {
     /// Makes one request outside of any load; the error says why no answer came.
     fn ask(&mut self) -> Result<(), String>;
 
-    /// Lets another server's turn pass, which took these seconds. It does not count against this search.
+    /// Records that another server's turn took these seconds. They do not count against this search.
     fn wait(&mut self, seconds: f64) {
         self.leave_out(seconds);
     }
 
-    /// Leaves the last seconds out of the elapsed time of this search.
+    /// Subtracts the last seconds from the elapsed time of this search.
     fn leave_out(&mut self, seconds: f64);
 
     /// Sets the objective of the search.

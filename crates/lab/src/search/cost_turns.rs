@@ -13,8 +13,8 @@ const MIN_BUDGET_S: f64 = 8.0;
 /// Shares of a turn for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
-/// Shortest turn as a share of a planned one (chosen). With more time per turn lost to starting agents, the turns would no
-/// longer measure for most of their time.
+/// Shortest turn as a share of a planned turn (chosen). Shorter turns would spend most of their time on starting
+/// agents.
 const MIN_SHORTENED: f64 = 0.5;
 /// Minimum number of rounds: with one, a slow phase of the machine would be taken for the cost of a kind.
 const MIN_ROUNDS: usize = 2;
@@ -74,7 +74,7 @@ pub(crate) fn conduct(
         };
         match conductor.trial(plan, &point) {
             Ok(_) => {}
-            // The search's result stands without them.
+            // The result of the search is valid without these turns.
             Err(LabError::Lost { why, .. }) => {
                 conductor.note(format!("what {subject} is not known, since generators were lost: {why}"));
                 return Ok(());

@@ -15,7 +15,7 @@ use crate::{Lab, LabError, Point, TargetSetup, Watch};
 /// Connections of the trial without a server that shows the generator's own ceiling.
 const CEILING_CONNECTIONS: u32 = 64;
 
-/// Finds the capacity of the plan's target. After an interrupt, the returned run contains what was measured before.
+/// Finds the capacity of the plan's target. After an interrupt, the returned run contains the trials so far.
 pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     let budget_s = lab.run.plan.search.budget_s;
@@ -69,7 +69,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the fewest connections that reach the highest rate: more of them only wait longer.
+    /// Tests the verdict with the fewest connections that reach the highest rate. More connections would only wait
+    /// longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);
@@ -86,7 +87,8 @@ impl LiveTarget<'_> {
         prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
     }
 
-    /// Measures the generator alone with the null driver. A verdict must not blame the server near that rate.
+    /// Measures the highest rate of the generator alone, with the null driver. Near this rate, a verdict must not blame
+    /// the server.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {
             return;

@@ -11,13 +11,14 @@ use crate::LabError;
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search, for [`MIN_POISSON_REQUESTS`].
 const EXPECTED_WINDOWS: f64 = 6.0;
-/// Share of failed requests above which the server is asked whether it still lives.
+/// Share of failed requests, 0 to 1, above which a single request checks that the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
-/// Minimum connection limit of an open loop, so that one late answer holds up little.
+/// Minimum connection limit of an open loop, so that a late answer delays few requests.
 const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
-/// Low rate as a share of the highest one. A request of a single worker then waits for half of a service time in the mean (M/D/1), so its
-/// response takes one and a half; a limit that delays answers lets half of the requests pass at once.
+/// Low rate as a share of the highest rate. At this rate, a single worker (M/D/1) delays a request by half a service
+/// time on average, so a response takes 1.5 service times. A rate limit that delays answers lets half of the requests
+/// pass at once.
 const LOW_SHARE: f64 = 0.5;
 
 /// Searches for the capacity of a server that answered its test request within `response_s` seconds. The results are
@@ -38,7 +39,7 @@ pub struct Finder {
     search_s: f64,
     /// Fewest clients of the sweep that reached the highest rate.
     connections: u32,
-    /// Low rate to offer before the search: it tells a limit that delays answers from a single worker.
+    /// Low rate to offer before the search. It distinguishes a rate limit that delays answers from a single worker.
     low_rate: Option<f64>,
     /// Rate of good answers of a step in which the server refused most others.
     let_through: f64,
@@ -89,8 +90,8 @@ impl Finder {
         self.over || conductor.stopped()
     }
 
-    /// Conducts a step of the sweep. It counts good answers only: refusals are quick, and a server that refuses
-    /// everybody would look fast.
+    /// Conducts a step of the sweep. Only good answers count, because a server that quickly refuses everything would
+    /// look fast.
     fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
         let Some(n) = sweep.next() else { return self.end_sweep(conductor, &sweep) };
         let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
@@ -124,19 +125,19 @@ impl Finder {
         Ok(Phase::Sweep(sweep))
     }
 
-    /// Ends the sweep. If anything came back, the rate search is next.
+    /// Ends the sweep. If any request completed, the rate search is next.
     fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Result<Phase, LabError> {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        // Refusals say nothing about the time that answers take; an open loop finds the rate without them.
+        // Refusals say nothing about the time of good answers. An open loop finds the rate without refusals.
         let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
         if best <= 0.0 {
             return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
         let limits = judge::limits(conductor.run());
-        // The sweep ended with clients waiting for each other; the search is for rates at which they do not.
+        // At the end of the sweep clients waited for each other. The search looks for rates at which they do not.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);
@@ -160,7 +161,7 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // Until a rate failed, the last window is better spent on a higher rate than on overload.
+        // As long as no rate failed, a higher rate is a better use of the last window than overload.
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && !search.has_failed();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
@@ -171,7 +172,7 @@ impl Finder {
         if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
-            // A higher rate would only wait for the load's own connections.
+            // A higher rate would only wait for connections of the load itself.
             if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
                 return Ok(Phase::Done);
             }
@@ -205,10 +206,10 @@ impl Finder {
 
     /// Returns the maximum connections of an open loop at a rate, and the requests in flight on each.
     ///
-    /// Without a pipeline: enough for the rate at the longest response time that still passes. By Little's law, more in
-    /// flight means that the mean already exceeds the goal. And a server that fell behind recovers slowly with
-    /// connections opened only because it fell behind. With a pipeline: the connections with which the sweep reached
-    /// its highest rate, since requests on more connections would have shorter pipelines, and be another load.
+    /// Without a pipeline, there are enough connections for the rate at the longest response time that still passes.
+    /// With more requests in flight, the mean would already exceed its limit (Little's law), and a server that fell
+    /// behind would recover slowly. With a pipeline, the connections are those with which the sweep reached its highest
+    /// rate. More connections would have shorter pipelines, which is another load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
         let pipeline = if load.new_connections { 1 } else { load.intensity.pipeline() };
@@ -240,7 +241,7 @@ impl Finder {
 
     /// Asks whether a server still lives after many failures. A dead server is reported at once and ends the search.
     fn check_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
-        // An observed death was already reported with its time, and ended the run.
+        // If the server's death was observed, it was already reported and ended the run.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING_ERROR_SHARE);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
@@ -250,7 +251,7 @@ impl Finder {
     }
 }
 
-/// Returns a closed loop of this many clients, otherwise as in the run's plan.
+/// Returns the load of the run's plan as a closed loop of this many clients.
 fn closed(conductor: &dyn Conductor, connections: u32) -> Intensity {
     let (pipeline, think) = match &conductor.load().intensity {
         Intensity::Closed { pipeline, think, .. } => (*pipeline, think.clone()),

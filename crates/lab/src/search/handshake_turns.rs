@@ -1,5 +1,5 @@
-//! Cost of full and resumed TLS handshakes. Short loads with a connection per request take turns with kept
-//! connections.
+//! Measurement of the cost of full and resumed TLS handshakes. Short loads with one connection per request take turns
+//! with loads on kept connections.
 
 use run::{LoadPlan, TlsPlan, TrialKind};
 

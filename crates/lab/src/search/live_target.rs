@@ -14,7 +14,7 @@ pub(crate) struct LiveTarget<'w> {
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,
-    /// Reason why the search got that time instead.
+    /// Reason why the search got the experiment's time.
     pub(crate) no_proof: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Conductor for LiveTarget<'_> {
         self.proof_s = seconds;
     }
 
-    /// Gives the repeat a budget of its own.
+    /// Gives the repeat its own budget.
     fn begin_repeat(&mut self, repeat: u32) {
         self.lab.begin_repeat(repeat);
         self.began_s = self.lab.elapsed_s();
@@ -54,7 +54,8 @@ impl Conductor for LiveTarget<'_> {
         self.prove()
     }
 
-    /// Returns the time of an experiment that would be too short for this server. With repeats it is not divided.
+    /// Returns the reserved time if it is too short for an experiment on this server. With repeats, the time is not
+    /// divided among them.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
         if is_reserved {

@@ -1,4 +1,4 @@
-//! Choice of the next rate in the open-loop search. Pure.
+//! Choice of the next rate in the open-loop search. Pure functions.
 //!
 //! Before any rate failed the search climbs, and before any rate passed it descends. Beyond the rate of a closed loop that
 //! was still growing, it climbs by doubling. After that it follows the
@@ -8,11 +8,12 @@
 
 use judge::Pooled;
 
-/// First rate tried, as a share of the closed loop's highest rate: near the answer, below the collapse.
+/// First rate tried, as a share of the closed loop's highest rate. It is near the capacity, but does not overload the
+/// server.
 const FIRST_SHARE: f64 = 0.80;
 /// Factor of a step up while every rate passes, up to the closed loop's highest rate.
 const STEP_UP: f64 = 1.20;
-/// Factor of a step up beyond that rate: the closed loop did not show where the server is full.
+/// Factor of a step up beyond the closed loop's highest rate, which did not show where the server is full.
 const STEP_FAR_UP: f64 = 2.0;
 /// Factor of a step down while every rate fails.
 const STEP_DOWN: f64 = 0.70;
@@ -37,8 +38,8 @@ pub struct RateSearch {
 }
 
 impl RateSearch {
-    /// Starts a search near the closed loop's highest rate, or beyond it if that rate still grew with the clients. It ends
-    /// at this half interval, as a share of the capacity.
+    /// Starts a search near the closed loop's highest rate, or beyond it if that rate still grew with the clients. The
+    /// search ends when the half-width of the interval is at most `precision`, as a share of the capacity.
     pub fn new(best_closed: f64, precision: f64, still_grew: bool) -> Self {
         Self {
             best_closed,

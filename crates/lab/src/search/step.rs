@@ -5,14 +5,16 @@ use run::{Intensity, LoadPlan, Trial, TrialKind};
 use super::{Conductor, StepTimes};
 use crate::{LabError, Point};
 
-/// Returns the conductor's load at an intensity, with these times. Threads without a connection would only cost.
+/// Returns the conductor's load at an intensity, with these times. Threads without a connection are left out, because
+/// they would only cost CPU time.
 pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: StepTimes) -> LoadPlan {
     let load = conductor.load().clone();
     let threads = match &intensity {
         Intensity::Closed { connections, .. } => load.threads.min(*connections),
         _ => load.threads,
     };
-    // Every step gets its own arrivals and think times: repeated ones would repeat their luck.
+    // Every step gets its own random arrivals and think times. Otherwise a lucky or unlucky draw would repeat in all
+    // steps.
     let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s, .. } = length;
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
@@ -23,8 +25,8 @@ pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
     (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
-/// Conducts a step. Returns none, with a note, if its generators were lost, or if more of them than before could not
-/// start: the results of earlier steps stand.
+/// Conducts a step. Returns none, with a note, if its generators were lost, or if an enlarged number of them could not
+/// start. The results of earlier steps stay valid.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     plan: LoadPlan,
@@ -47,7 +49,7 @@ pub(crate) fn conduct(
     }
 }
 
-/// Asks whether the server still lives. A dead server is reported, and the search ends.
+/// Checks that the server is alive. A dead server is reported, and the search ends.
 pub(crate) fn is_alive(conductor: &mut dyn Conductor) -> Result<bool, LabError> {
     match conductor.ask() {
         Ok(()) => Ok(true),

@@ -70,10 +70,11 @@ impl Sweep {
         }
     }
 
-    /// Enlarges the steps if doubling would not reach the maximum in the steps left. Done only while throughput grows
-    /// with the clients, because then nothing happens between two steps. Even a server that is full at the present rate
-    /// answers each client of the larger step [`MIN_ANSWERS_PER_CLIENT`] times within a window of `measure_s`: with
-    /// more clients, a slow server would be busy with their first requests long after the step.
+    /// Enlarges the next step if doubling would not reach the maximum in the steps left. This happens only while
+    /// throughput grows with the clients, because no plateau can then lie between two steps. The step stays so small
+    /// that a server, even if it is full at the present rate, answers each client [`MIN_ANSWERS_PER_CLIENT`] times
+    /// within `measure_s` seconds. With more clients, a slow server would be busy with their first requests long after
+    /// the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
@@ -84,7 +85,7 @@ impl Sweep {
         }
     }
 
-    /// Ends the sweep for a reason of the caller, such as time or an interrupt.
+    /// Ends the sweep for a reason of the caller, such as lack of time or an interrupt.
     pub fn end(&mut self, why: &'static str) {
         self.ended.get_or_insert(why);
     }
@@ -94,7 +95,7 @@ impl Sweep {
         self.best
     }
 
-    /// Returns the fewest clients that reached Xmax, apart from a gain that counts as flat.
+    /// Returns the fewest clients with a rate near Xmax; differences that count as flat are ignored.
     pub fn fewest_at_best(&self) -> u32 {
         let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)

@@ -1,7 +1,8 @@
-//! Two servers in turns: short windows of one load and, between them, the steps of one capacity search each.
+//! Comparison of two servers that are loaded in turns. Short windows of one load alternate, and the steps of both
+//! capacity searches run between them.
 //!
-//! The order of each pair is random and balanced, so that changes of the machine affect both alike. The windows last
-//! as long as the searches, so that their scatter shows what the machine does to a search.
+//! The order of each pair is random and balanced, so that changes of the machine affect both servers alike. The windows
+//! are spread over the time of the searches, so that their scatter shows how the machine affects a search.
 
 use run::{Intensity, Trial, TrialKind, WindowOrder};
 
@@ -16,7 +17,7 @@ const MIN_WINDOW_S: f64 = 0.2;
 const PREFERRED_WINDOW_S: f64 = 0.6;
 const MAX_WARM_UP_S: f64 = 0.3;
 const WINDOW_OVERHEAD_S: f64 = 0.4;
-/// Response times that a window should contain while the budget allows it.
+/// Length of a window in response times, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum number of windows per server: with fewer than seven each, rank tests cannot distinguish seven figures
 /// reliably.
@@ -26,7 +27,7 @@ const PREFERRED_WINDOWS: f64 = 10.0;
 /// Share of the budget for the capacities, and the shortest useful search, seconds.
 const CAPACITY_SHARE: f64 = 0.4;
 const MIN_SEARCH_S: f64 = 8.0;
-/// Share of the windows before the first step of a search. They show the response time.
+/// Share of the windows that run before the first step of a search. They show the response time.
 const FIRST_SHARE: f64 = 0.25;
 
 /// Order of the turns, and sentences about what weakens the comparison.
@@ -37,8 +38,8 @@ pub struct TurnsTaken {
     pub notes: Vec<String>,
 }
 
-/// Loads two servers in turns within a budget of seconds, until `stop` returns true. The first request of each took
-/// `first_s`.
+/// Loads two servers in turns within a budget of seconds, until `stop` returns true. The test request of each server
+/// took `first_s` seconds.
 pub fn take_turns(
     mut sides: [&mut dyn Conductor; 2],
     first_s: [f64; 2],
@@ -47,7 +48,7 @@ pub fn take_turns(
 ) -> Result<TurnsTaken, LabError> {
     let seed = sides[0].load().seed;
     let search_s = Some(CAPACITY_SHARE * budget_s / 2.0).filter(|s| *s >= MIN_SEARCH_S);
-    // Time spent on preparing both sides is gone.
+    // The time spent on preparing both sides counts against the budget.
     let gone_s = sides.iter().map(|side| side.elapsed_s()).fold(0.0, f64::max);
     for side in &mut sides {
         side.leave_out(side.elapsed_s());
@@ -77,7 +78,7 @@ struct Turns<'c> {
 struct Windows {
     order: RecordedOrder,
     pairs: u64,
-    /// Time of all pairs and of the last one, and time that the budget has for them, seconds.
+    /// Time that all pairs took, time of the last pair, and time budgeted for pairs, seconds.
     used_s: f64,
     last_s: f64,
     room_s: f64,
@@ -90,7 +91,7 @@ struct Searches {
     goes_on: [bool; 2],
     one_objective: bool,
     order: TurnOrder,
-    /// Time of all steps, and the budget of both searches, seconds.
+    /// Time that all steps took, and the budget of both searches, seconds.
     used_s: f64,
     room_s: f64,
 }
@@ -103,7 +104,7 @@ impl Turns<'_> {
             Some(done) => self.windows.room_s * (FIRST_SHARE + (1.0 - FIRST_SHARE) * done),
             None => self.room_s - self.searches.as_ref().map_or(0.0, |searches| searches.used_s),
         };
-        // The first pair is measured in any case: without it there is no answer at all.
+        // The first pair is always measured, since there is no result without it.
         if self.windows.pairs == 0 || self.windows.used_s + self.windows.last_s < until_s {
             return self.windows().map(|()| true);
         }
@@ -156,7 +157,7 @@ impl Turns<'_> {
     }
 
     fn end(mut self, stopped: bool) -> TurnsTaken {
-        // Windows of a server that died are not too few: there are no others.
+        // After a server died, the number of windows is no reason for a note.
         let died = !stopped && self.died();
         let length_s = length_s(self.windows.room_s, response_s(&self.sides));
         let notes = notes_on_windows(self.windows.pairs, length_s, response_s(&self.sides), stopped);
@@ -181,7 +182,8 @@ impl Searches {
         self.goes_on.contains(&true)
     }
 
-    /// Returns true if a side has no step now. A finished sweep waits for the other one: both define the objective.
+    /// Returns true if a side must wait. A finished sweep waits for the other side's sweep, since both define the
+    /// objective.
     fn waits(&self, at: usize) -> bool {
         let other = 1 - at;
         !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])
@@ -223,8 +225,8 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the mean response time of the slower server in its last window, seconds; the whole window if it answered
-/// nothing, and 0 before the first one.
+/// Returns the mean response time of the slower server in its last window, seconds. Returns the window's length if
+/// nothing was answered, and 0 before the first window.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     let answered = |t: &Trial| t.measured.tally.completed > 0;
     let last_response = |side: &&mut dyn Conductor| {
@@ -236,7 +238,7 @@ fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     if longer.is_finite() { longer } else { 0.0 }
 }
 
-/// Returns notes on what the number and length of the windows leave open.
+/// Returns notes on conclusions that the number and length of the windows do not allow.
 fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
     let why = if stopped { "it was ended early" } else { "the budget ended" };
     let few = (pairs < MIN_WINDOWS).then(|| {

@@ -1,5 +1,5 @@
-//! Search for a capacity in users, who think between an answer and the next request. It climbs until the objective
-//! fails, halves the bracket, and ends when both ends are confirmed, so no single window decides.
+//! Search for the capacity as a number of users with think times. It climbs until the objective fails, halves the
+//! bracket, and ends when both ends are confirmed, so no single window decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -13,12 +13,12 @@ const FIRST_STEP_REQUESTS: f64 = 30.0;
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor of steps up while every step passes, and of steps down while every step fails.
 const STEP_FACTOR: u32 = 4;
-/// Windows by which one answer must lead at both ends of the bracket, and maximum number of windows at an end without
-/// such a lead.
+/// Minimum majority, in windows, at both ends of the bracket, and maximum number of windows at an end without this
+/// majority.
 const MIN_LEAD: usize = 2;
 const MAX_WINDOWS: usize = 7;
 
-/// Choice of the next number of users. Pure.
+/// Choice of the next number of users. Pure functions.
 #[derive(Clone, Copy, Debug)]
 pub struct UserSearch {
     first: u32,

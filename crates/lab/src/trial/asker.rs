@@ -10,11 +10,11 @@ use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 use crate::agents::{ask, ask_patiently, files};
 use crate::{Host, preflight};
 
-/// Range of the wait for the request that asks whether a server still lives, seconds. A queue that a load left behind
-/// takes about as long as the load to drain, whatever timeout the load's own requests had.
+/// Shortest and longest wait for the request that checks that a server is alive, seconds. A queue left by a load takes
+/// about as long as the load to drain, independent of the load's own timeout.
 const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
-/// The place from which the server is asked.
+/// Host from which single requests are sent to the server.
 pub(crate) struct Asker<'a> {
     host: &'a dyn Host,
     program: PathBuf,
@@ -27,7 +27,7 @@ impl<'a> Asker<'a> {
         Self { host, program: program.into() }
     }
 
-    /// Returns the answer. Without an answer from the host itself, the answer's error says why.
+    /// Asks the host a question. If the host does not answer, the returned answer contains the error.
     pub(crate) fn ask(&self, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
         if !self.host.is_remote() {
             return preflight::answer(question, addr, plan);

@@ -1,11 +1,12 @@
 //! Clock of a budget. Every step of a run asks it how much time is left, and how long a trial takes besides its load.
 
-/// Time of a trial besides warm-up and window before one was conducted, seconds: agents, drain and writing.
+/// Assumed time of the first trial besides its warm-up and window, seconds: agents, drain and writing.
 const FIRST_OVERHEAD_S: f64 = 0.08;
-/// Time to judge and write a run before that was done once, seconds.
+/// Assumed time to judge and write a run for the first time, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.14;
-/// Time kept for the end of a run, in judgements: the last one, which also says what twice the capacity takes, and the
-/// report. With two, searches of 15 s on a machine with 15 to 20 busy programs on two CPUs took up to 16.1 s.
+/// Time kept for the end of a run, in judgements. It covers the last judgement, which also computes the resources for
+/// twice the capacity, and the report. With two, searches of 15 s on a machine with 15 to 20 busy programs on two CPUs
+/// took up to 16.1 s.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.
@@ -72,7 +73,7 @@ impl BudgetClock {
     }
 }
 
-/// Returns the newest time, or a longer one that is slowly forgotten: a busy machine is slow again and again.
+/// Returns the newest time, or a longer earlier time that decays slowly, because a busy machine is slow repeatedly.
 fn recent(before_s: f64, now_s: f64) -> f64 {
     now_s.max(0.5 * (before_s + now_s))
 }

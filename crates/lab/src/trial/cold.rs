@@ -1,4 +1,4 @@
-//! Cold connections around a trial. Separate agents open them before the trial, hold them through it and account for
+//! Cold (idle) connections during a trial. Separate agents open them before the trial, hold them through it and count
 //! them afterwards. The descriptor limit determines the number of processes; on loopback each process has its own
 //! source addresses.
 
@@ -17,7 +17,7 @@ const SPARE_DESCRIPTORS: u64 = 64;
 const MAX_PER_PROCESS: u32 = 20_000;
 /// Maximum number of connections from one source address. The kernel first looks for a free port among half of the
 /// ephemeral ones (14,000 of 28,000 by default). Beyond that, each connect searches all taken ports, and only 160
-/// connections a second come up.
+/// connections per second are established.
 const MAX_PER_SOURCE: u32 = 10_000;
 /// First of the loopback addresses that are used.
 const FIRST_SOURCE: u32 = 0x7f00_0101;
@@ -31,7 +31,7 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Opens the connections. Returns when all are up or cannot be.
+    /// Opens the connections. Returns when each is established or has failed.
     pub fn open(
         host: &dyn Host,
         program: &Path,
@@ -51,7 +51,7 @@ impl Cold {
         Ok(Self { group, agents: shares.len(), notes })
     }
 
-    /// Ends the agents and returns what became of the connections. A lost agent counts as having held nothing.
+    /// Ends the agents and returns the outcome of the connections. A lost agent counts as having held nothing.
     pub fn close(mut self) -> ColdPart {
         self.group.tell_all(&run::AgentCommand::Stop);
         let (mut part, mut open) = (ColdPart::default(), self.agents);

@@ -9,9 +9,9 @@ use run::{HostLoad, LoadPart, Window, WindowSkew};
 #[derive(Clone, Debug, Default)]
 struct PartState {
     came: bool,
-    /// Reason why it ended without a part.
+    /// Reason why the agent ended without a part.
     gone: Option<String>,
-    /// Its share of the whole load, 0 to 1.
+    /// The agent's share of the whole load, 0 to 1.
     share: f64,
     host: String,
 }
@@ -58,7 +58,7 @@ impl CollectedParts {
         self.whole.merge(part);
     }
 
-    /// Records that an agent ended or gave up. Returns false if that was known or its part has arrived.
+    /// Records that an agent ended or gave up. Returns false if this was known, or if its part has arrived.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();
@@ -106,8 +106,9 @@ impl CollectedParts {
         self.missing().map(told).collect()
     }
 
-    /// Returns how far apart the windows of several parts are. `samples_s` are the distances of edge samples from
-    /// their ordered moment. `clock_s` is the error of clock comparisons, and `drift_s` the drift during the load.
+    /// Returns how far apart the windows of several parts are, seconds. `samples_s` are the distances of edge samples
+    /// from their ordered moments, `clock_s` is the error of clock comparisons, and `drift_s` the drift during the
+    /// load.
     pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowSkew> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
         some.then(|| WindowSkew {

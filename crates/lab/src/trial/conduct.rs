@@ -1,5 +1,5 @@
 //! One trial: start agents, warm up until the rate is steady, sample counters at both edges of the window, drain,
-//! merge. Agents of the trial before are reused where they are.
+//! merge. Agents of the preceding trial are reused.
 //!
 //! The zero of a trial's time is the moment at which its agents begin to send. Both sides' samples and the agents'
 //! ticks count from there, so windows can be located in recordings.
@@ -25,17 +25,18 @@ use crate::{Host, LabError, Watch};
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time for an agent on another host, including the connection to it.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// Time that an agent has to prepare at the end of a budget, too: ten times what one took on two CPUs beside ten busy
-/// programs.
+/// Minimum time that an agent gets to prepare, even at the end of a budget: ten times the time measured on two CPUs
+/// beside ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Time for the last answers and reports at the end of a budget, too: what remains of 5 % of a budget of 15 s beside
-/// [`MIN_READY_TIME`].
+/// Minimum time for the last answers and reports, even at the end of a budget. Together with [`MIN_READY_TIME`], it is
+/// 5 % of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
-/// Additional time for each of many agents.
+/// Additional time to prepare, for each of many agents.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Lead of an order, besides twice the longest round trip: more than an agent needs to take the order.
+/// Time between sending an order and its moment, besides twice the longest round trip. It is longer than an agent needs
+/// to read the order.
 const LEAD: Duration = Duration::from_millis(50);
-/// Lead of an order if all agents are on this machine, where an order is a line in a pipe. Late ones are reported.
+/// Time between sending an order and its moment if all agents are on this machine. Late orders are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum wait for open requests after the user ended a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -58,7 +59,7 @@ pub struct Load<'a> {
 /// Minimum length of a window that is divided into stretches, seconds.
 const MIN_STRETCHED_WINDOW_S: f64 = 10.0;
 
-/// Everything that one trial is given.
+/// Inputs of one trial.
 pub(crate) struct TrialSetup<'a> {
     pub(crate) program: &'a Path,
     pub(crate) loads: &'a [Load<'a>],
@@ -70,8 +71,8 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) left_s: f64,
 }
 
-/// Conducts one trial with the agents of the one before, and leaves those that wait for the next. `samplers` opens
-/// the observers once the agents' process ids are known.
+/// Conducts one trial, reusing the agents of the preceding one. Afterwards the agents wait for the next trial.
+/// `samplers` opens the observers once the agents' process ids are known.
 pub(crate) fn conduct(
     setup: &TrialSetup<'_>,
     kept: &mut AgentGroup,
@@ -91,7 +92,7 @@ pub(crate) fn conduct(
     let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
     let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
-        // Treated like a kill a moment later: earlier results stand, and the run ends.
+        // As with a kill during the load, earlier results stay valid and the run ends.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));
@@ -112,7 +113,7 @@ pub(crate) fn conduct(
     }
     let (_, to) = running.enter(Phase::Drain);
     let patience = match ended {
-        // The slots of an experiment go on through the drain.
+        // The slots of an experiment continue through the drain.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),

@@ -29,7 +29,7 @@ pub struct Lab<'w> {
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
-    /// True once everything is done. Until then the saved run counts as interrupted.
+    /// True once the run is complete. Until then, the saved run counts as interrupted.
     finished: bool,
     descriptors: u64,
     /// Requests outside of trials, to be counted in the next kept trial.
@@ -39,9 +39,9 @@ pub struct Lab<'w> {
     generators: AgentGroup,
     /// Number of the current repeat, from 0.
     repeat: u32,
-    /// Clock of the budget; without an end unless the command has a budget.
+    /// Clock of the budget; it has an end only if the command has a budget.
     pub(crate) clock: BudgetClock,
-    /// True if the user knows that the run cannot be written.
+    /// True if the user was told that the run cannot be written.
     unsaved: bool,
     /// Databases behind the server that the plan names.
     pub(crate) databases: Vec<databases::Database>,
@@ -142,7 +142,7 @@ impl<'w> Lab<'w> {
         self.run.medium = Some(MediumInfo { testbed: name, hosts, medium, made_of, shared_wire });
     }
 
-    /// Observes both sides for a while without any load.
+    /// Observes both sides for a while without load.
     pub fn rest(&mut self, observation: &Observation, seconds: f64) {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;
@@ -212,7 +212,7 @@ impl<'w> Lab<'w> {
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = match conduct::conduct(&setup, &mut self.generators, point, open, self.watch) {
-            // The first load of a budget: a run that names the cause is of more use than an error.
+            // For the first load of a budget, a run that names the cause is more useful than an error.
             Err(LabError::Late { name, why }) if left_s.is_finite() && self.run.trials.is_empty() => {
                 let text = format!("the generator {name:?} got too little CPU time: {why}");
                 (conduct::never_begun(loads, point, text), TrialEnd::Broken)
@@ -241,7 +241,7 @@ impl<'w> Lab<'w> {
         self.single.merge(single);
     }
 
-    /// Counts it in the first request's class of a set.
+    /// Counts the request in the class of the set's first request.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };
@@ -363,7 +363,7 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     databases::Database::connect(behind).map_err(fail)
 }
 
-/// Drops the sampled threads of all trials but the one that the findings are about, since they take much room.
+/// Drops the sampled threads of all trials except the one that the findings are about, to save space.
 fn drop_other_profiles(run: &mut Run) {
     let kept = [run.sampled_trial(), run.cpu_sampled_trial()];
     let others = run.trials.iter_mut().enumerate().filter(|(at, _)| !kept.contains(&Some(*at)));

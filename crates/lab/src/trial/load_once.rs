@@ -65,14 +65,14 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
 }
 
 fn label(load: &LoadPlan) -> String {
-    // The mean of a changing rate says nothing of any of its rates.
+    // The mean of a changing rate describes none of its rates.
     if let Some((least, most)) = Stage::range(&load.stages) {
         return format!("offered {} to {}", number(least), whole_rate(most));
     }
     match &load.intensity {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
-        // The mean of recorded times has all digits of a float.
+        // The mean rate of recorded times has many digits, so it is rounded.
         Intensity::Open { rate, .. } if *rate >= 1.0 => format!("offered {}/s", (rate * 1000.0).round() / 1000.0),
         Intensity::Open { rate, .. } => format!("offered {rate}/s"),
         Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {

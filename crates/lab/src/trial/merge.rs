@@ -36,7 +36,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         rates: rates(point, &intensity, &part),
         intensity,
         latency_us,
-        // Without due times a request is sent when it starts.
+        // Without intended starts, a request starts when it is sent.
         service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),

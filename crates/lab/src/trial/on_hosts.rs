@@ -1,5 +1,5 @@
 //! Set-up of an experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on
-//! each host. It lacks what only a testbed has, such as a medium's counters.
+//! each host. Figures that only a testbed has, such as a medium's counters, are missing.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 
 use run::number::prose::figure;
 
-/// Share of a budget by which a run may exceed it without a word.
+/// Share of a budget by which a run may exceed it without a warning.
 const ALLOWED_SHARE: f64 = 0.05;
 /// Share of the excess that waiting for a CPU must reach to be named as its cause: most of it.
 const EXPLAINED_SHARE: f64 = 0.5;

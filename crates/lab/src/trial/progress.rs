@@ -21,15 +21,16 @@ const MAX_STEPS: f64 = 6_000.0;
 /// Maximum number of ticks kept per agent before the older ones are thinned: more than an hour at ten a second.
 const MAX_TICKS: usize = 40_000;
 
-/// Finer steps for a load that settles, seconds. The first with enough completed requests is used.
+/// Candidate widths of the steps in which a load's settling is shown, seconds. The first width with enough completed
+/// requests is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Minimum number of completed requests in a step: by chance alone it then scatters by a seventh.
+/// Minimum number of completed requests in a step. Such a count scatters by a seventh through chance alone.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
 /// Maximum amount by which another machine's clock may be ahead, seconds.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
-/// Shortest silence that counts as an incident, seconds: a queue of half a second may come and go.
+/// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
 /// Minimum number of answers missed in a silence, so that a light load's gaps do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
@@ -56,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// Starts stretches: snapshots for as many stretches as a window of this length has.
+    /// Starts taking snapshots for the stretches of a window of this length.
     pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
         self.stretches = Snapshots::begin(now_s, window_s, self.detail());
     }

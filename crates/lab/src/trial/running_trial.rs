@@ -27,7 +27,7 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum extension of a window that would end while the server answers nothing.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
-/// Seconds by which a part's times may exceed the time passed here: the clocks of hosts differ.
+/// Maximum time by which a part's times may exceed the time passed here, seconds, since the clocks of hosts differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 /// Shortest window at the end of a budget, seconds: the shortest that a plan may ask for.
@@ -42,11 +42,11 @@ pub(crate) struct RunningTrial<'w> {
     origin: Origin,
     progress: Progress,
     parts: CollectedParts,
-    /// Time from an order to its moment; none if all agents are here and obey at once.
+    /// Time between an order and its moment; none if all agents are on this machine and act at once.
     lead: Option<Duration>,
     /// End of the budget, which ends a window; none without a budget.
     budget_end: Option<Instant>,
-    /// Distances between the samples at the window's edges and the moment ordered for them, seconds.
+    /// Distances of the samples at the window's edges from their ordered moments, seconds.
     late_s: Vec<f64>,
     /// Time of the next check for incidents.
     check_at: Instant,
@@ -87,13 +87,14 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Waits until judge's test calls the completed rate steady, for the plan's warm-up time at most. Connections
-    /// that open at a limited rate must all be up too (`asked` of them). A load that began late warms up for less time.
+    /// Waits until judge's test calls the completed rate steady, for the plan's warm-up time at most. Connections that
+    /// open at a limited rate must all be established, too (`asked` of them). A load that began late warms up for less
+    /// time.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
         loop {
-            // Not at every tick: a thousand agents send ten thousand a second.
+            // This is not checked at every tick, since a thousand agents send ten thousand ticks a second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
             let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_INTERVAL);
             let ended = self.hold_until(until, plan, |_| true);
@@ -125,8 +126,8 @@ impl<'w> RunningTrial<'w> {
         edge
     }
 
-    /// Returns the seconds until the end of the budget; infinite without one. The slots of an experiment have fixed times,
-    /// which no end moves.
+    /// Returns the seconds until the end of the budget; infinite without one. The slots of an experiment have fixed
+    /// times, which the end of the budget does not move.
     fn left_s(&self, plan: &LoadPlan) -> f64 {
         let end = self.budget_end.filter(|_| plan.slots.is_none());
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
@@ -184,7 +185,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event, then checks whether to go on. S-Clients go on whatever happens to the server.
+    /// Handles at most one event, then returns true if the trial continues. S-Clients continue whatever happens to the
+    /// server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
@@ -331,7 +333,7 @@ fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, 
 /// Reason for the end of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrialEnd {
-    /// It was measured to its end.
+    /// The window was measured to its end.
     InFull,
     /// The user asked to stop.
     ByUser,

@@ -161,8 +161,8 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     }
 }
 
-/// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target. A path that
-/// has no use is refused: it may be meant as something that is not done.
+/// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target. A path
+/// that the protocol does not use is refused, because the user may expect an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,

@@ -53,7 +53,7 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // The set-up holds all arrival times; a run records only the beginning of a long set.
+        // The set-up keeps all arrival times, but a run records only the beginning of a long list.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         if target_setup.observation.shared() {
@@ -169,7 +169,7 @@ impl TargetSetup {
         ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
-    /// Finds the server's processes on this machine. Invisible processes are noted and are no error.
+    /// Finds the server's processes on this machine. If they are invisible, this is noted, but is not an error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) if probe::parent_of(pid).is_none() => {
@@ -245,7 +245,8 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
-/// Notes that neither a process, nor one above or below it, listens where requests are sent, although other processes do.
+/// Notes that neither the given process nor its ancestors and descendants listen at the target, although other
+/// processes do.
 fn note_other_owner(lab: &mut Lab<'_>, pid: u32, addr: &Address) {
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
     let below = |pid: u32| std::iter::once(pid).chain(probe::descendants_of(pid)).collect::<Vec<u32>>();
@@ -259,8 +260,8 @@ fn note_other_owner(lab: &mut Lab<'_>, pid: u32, addr: &Address) {
     }
 }
 
-/// Confines the generator to CPUs that the server does not use, if there are any and the user chose none. Returns
-/// whether both sides still share a CPU.
+/// Confines the generator to CPUs that the server does not use, if there are any and the user chose none. Returns true
+/// if both sides still share a CPU.
 fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
     let cpus = CpuSplit::beside(&allowed(), &load.cpus, server);
     if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
@@ -277,7 +278,7 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     let fail = |why| LabError::Preflight { target: target.clone(), why };
     let answer = asker.ask(ServerQuestion::Answers, addr, load);
     let why = answer.error.unwrap_or_else(|| "no answer came".into());
-    // S-Clients are meant for overloaded servers, so a full accept queue is no mistake of the user.
+    // S-Clients are meant for overloaded servers, so a full accept queue is not an error.
     if answer.accepts_nothing {
         lab.note(format!("the test request failed, S-Clients go on without it: {why}"));
         return Ok(0.0);

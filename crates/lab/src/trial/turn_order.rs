@@ -1,5 +1,5 @@
-//! Order of alternatives that take turns. The order of pairs is random, so that nothing periodic stays in step with it. It is
-//! balanced, so that a steady drift of the machine affects both alike.
+//! Order of alternatives that take turns. The order of pairs is random, so that nothing periodic stays in step with it,
+//! and balanced, so that a steady drift of the machine affects both alike.
 
 /// Random balanced order: of two consecutive pairs, each side comes first in one.
 pub(crate) struct TurnOrder {
@@ -23,7 +23,7 @@ impl TurnOrder {
     }
 }
 
-/// Rounds through several alternatives; fewer show no meaningful scatter.
+/// Minimum number of rounds through several alternatives, to show their scatter.
 pub(crate) const ROUNDS: usize = 3;
 
 /// Returns the alternative of a turn among several. Every second round runs backwards, so that drift of the machine

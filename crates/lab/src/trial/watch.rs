@@ -15,7 +15,7 @@ pub struct LiveProgress {
     pub server: Option<Side>,
 }
 
-/// The user, from the conductor's point of view. Every method has a default, so tests need none.
+/// The user, from the conductor's point of view. Every method has a default, so tests need not implement any.
 pub trait Watch {
     /// Announces a phase with its expected seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}
@@ -51,7 +51,7 @@ pub trait Watch {
     }
 }
 
-/// Watch that reports to nobody.
+/// Watch that ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 

@@ -8,8 +8,8 @@ use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::{Lab, LabError, Point, Watch};
 
-/// Observes the server on its host or this one: the plan's process, or the one that listens at an address. It ends
-/// after the plan's duration, by the user, or with the server.
+/// Observes the server on its host or this one: the plan's process, or the one that listens at an address. The
+/// observation ends after the plan's duration, when the user stops it, or with the server.
 pub fn watch_server(
     plan: Plan,
     listener: Option<Address>,

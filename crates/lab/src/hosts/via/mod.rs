@@ -32,7 +32,7 @@ pub struct Via {
     agent_path: Option<String>,
     /// Program to copy to the host, if the user gave no path.
     program: Option<Program>,
-    /// Its master connections.
+    /// Master connections of the host.
     connections: Option<HostMasters>,
 }
 
@@ -52,7 +52,7 @@ impl HostMasters {
     }
 }
 
-/// Sessions per connection that servers allow (MaxSessions, 10 by default), less the connection's own.
+/// Sessions per connection that servers allow (MaxSessions, 10 by default), minus the connection's own.
 const SESSIONS_PER_CONNECTION: u32 = 9;
 /// Sessions besides the generators': an observer, a lever, a question, and one that is about to end.
 const EXTRA_SESSIONS: u32 = 4;
