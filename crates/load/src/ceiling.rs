@@ -35,7 +35,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
             }
             std::thread::sleep(length);
         }
-        // Keep the channel open until the drain is over, because closing it means stop.
+        // The channel stays open until the drain is over, because closing it stops the load.
         std::thread::sleep(MEASURE);
     });
     let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));

@@ -1,17 +1,17 @@
-//! Response times by request class, exact to a bucket of a [`Hist`], at a cost of few cache lines per request.
+//! Response times by request class, exact to a bucket of a [`Hist`]. Recording touches few cache lines per request.
 //!
-//! A hundred thousand requests per second in dozens of classes touch a megabyte of counts while the cache is full of
-//! requests and answers. Each time is therefore appended to a log, and the log is counted when full. The CPU then
+//! A hundred thousand requests per second in dozens of classes touch a megabyte of counts, but requests and answers
+//! fill the cache. Each time is therefore appended to a log, and the log is counted when it is full. The CPU then
 //! fetches many uncached counts in parallel rather than one after the other.
 
 use run::Hist;
 
-/// Number of times in the log. Large enough to overlap the cache misses, small enough to keep the flush short.
+/// Number of times in the log: large enough to overlap cache misses, and small enough to keep the counting short.
 const LOG_LEN: usize = 128;
 /// Buckets per power of two. Below the first power of two there are twice as many.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
-/// Buckets of a class. The last one counts times beyond the range of a [`Hist`].
+/// Number of buckets of a class. The last bucket counts times beyond the range of a [`Hist`].
 const BUCKETS: usize = bucket(Hist::HIGHEST_NS) + 2;
 const OVERFLOW_BUCKET: usize = BUCKETS - 1;
 

@@ -1,9 +1,9 @@
-//! The load-adding client of source 2. It opens connections at a given pace and holds them idle, or sends a byte now
-//! and then of a request that never ends.
+//! The load-adding client of source 2. It opens connections at a given pace and holds them idle, or slowly sends single
+//! bytes of a request that never ends.
 //!
-//! The client watches every connection and counts one that the server closes as lost. "Held" at the end therefore means
-//! held the whole time. It uses one thread. The conductor spreads a load that exceeds the descriptors of one process
-//! over several.
+//! The client watches every connection, and counts a connection that the server closes as lost. A connection counted as
+//! held was therefore open the whole time. The client uses one thread. The conductor spreads a load that exceeds the
+//! descriptors of one process over several.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -41,8 +41,8 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections and reports ready once all are up or have failed. Holds them until told to stop or the
-/// conductor is gone, and returns the counts.
+/// Opens the connections and reports ready once each is established or has failed. Holds them until the conductor stops
+/// it or is gone, and returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,
@@ -100,7 +100,8 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
 }
 
 impl ColdClient<'_> {
-    /// Starts connects at the planned pace and waits for the last one. Returns false if told to stop meanwhile.
+    /// Starts connects at the planned pace and waits for the last one. Returns false if the conductor stops it
+    /// meanwhile.
     fn open_all(&mut self, commands: &Receiver<AgentCommand>) -> sys::Result<bool> {
         let begin = clock::monotonic_ns();
         let gap_ns = 1e9 / self.plan.rate;
@@ -149,7 +150,7 @@ impl ColdClient<'_> {
         Ok(fd)
     }
 
-    /// Counts all connects that are still not up as failed.
+    /// Counts all connects that are not established yet as failed.
     fn give_up(&mut self) {
         for place in &mut self.list {
             if place.as_ref().is_some_and(|cold| !cold.up) {

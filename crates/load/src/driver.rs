@@ -1,5 +1,5 @@
 //! Driver interface: submit operations, then wait for completions until a deadline. The worker is generic over the
-//! driver and compiled once for each. No operation on a socket is a dynamic call.
+//! driver, so no operation on a socket is a dynamic call.
 //!
 //! A driver owns descriptors, buffers and generations. It knows nothing of requests, protocols or rates. Completions of
 //! a connection that was closed meanwhile never leave the driver.
@@ -95,11 +95,11 @@ pub trait Ops {
     /// Reads the clock again.
     fn refresh(&mut self) -> u64;
 
-    /// Opens a socket for connection `conn` (a free number below the driver's capacity) and starts the connect. An
-    /// immediate error means that nothing was started.
+    /// Opens a socket for connection `conn` (a free number below the driver's capacity) and starts the connect. If this
+    /// returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
-    /// Gives up a connect that is not up yet and starts a new one in its place.
+    /// Gives up an unfinished connect and starts a new one in its place.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         self.close(conn);
         self.connect(conn)
@@ -108,8 +108,9 @@ pub trait Ops {
     /// Sends the bytes that `fill` writes. `fill` is called once with a buffer and returns the number of bytes used.
     fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno>;
 
-    /// Sends last bytes behind pending ones, as far as they leave at once, before the connection is closed. Returns
-    /// false without calling `fill` if nothing can leave, for example because pending bytes wait for the peer.
+    /// Sends last bytes, after pending ones, before the connection is closed; bytes that do not leave at once are
+    /// dropped. Returns false without calling `fill` if nothing can leave, for example because pending bytes wait for
+    /// the peer.
     fn send_last(&mut self, _conn: u32, _fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         false
     }
@@ -128,7 +129,8 @@ pub trait Ops {
         Err(Errno::NOSYS)
     }
 
-    /// Tells the handling process that a phase holds from `at_ns` on, in order with the connections passed before.
+    /// Tells the handling process that a phase starts at `at_ns`. The message keeps its order with the connections
+    /// passed before.
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 
@@ -137,14 +139,14 @@ pub trait Driver {
     /// Operations of this driver.
     type Ops: Ops;
 
-    /// True if a wait ends slightly after its deadline, as timers of a real system do.
+    /// True if a wait may end slightly after its deadline, as with real timers.
     const WAKES_LATE: bool;
 
     /// Returns the operations, for use between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
-    /// Waits for completions until `until_ns` and passes each one to `f`. `batch` permits an extra wait to collect
-    /// more; a driver without that ability returns with the first completion.
+    /// Waits for completions until `until_ns` and passes each one to `f`. `batch` permits an extra wait to collect more
+    /// completions. A driver that cannot do this returns at the first completion.
     fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
     -> Result<(), Errno>;
 }

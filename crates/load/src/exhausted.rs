@@ -1,17 +1,17 @@
-//! Resources of this host that ran out: the number that there is, and the command that raises it.
+//! Explanations of resources of this host that ran out, with the present limit and the command that raises it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sys::limits;
 
-/// Limit of descriptors with which a few processes make any usual load.
+/// Descriptor limit per process with which a few processes can make any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
-/// Port range that leaves only reserved ports out.
+/// Port range that excludes only the reserved ports.
 const WIDEST_PORT_RANGE: (u32, u32) = (1024, 65_535);
 
-/// Says that all local ports are in use.
+/// Returns a sentence that all local ports are in use.
 pub fn no_ports() -> String {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
@@ -34,7 +34,7 @@ fn ports_of((low, high): (u32, u32)) -> String {
     format!("local ports ran out: a source address has {number} of them ({low} to {high}); {remedy}")
 }
 
-/// Says that all descriptors of this process are in use.
+/// Returns a sentence that all descriptors of this process are in use.
 pub fn no_descriptors() -> String {
     let (_, hard) = limits::descriptors();
     let more = hard.saturating_mul(2).max(ROOMY_DESCRIPTORS);
@@ -44,7 +44,7 @@ pub fn no_descriptors() -> String {
     )
 }
 
-/// Says that no further process or thread can be started.
+/// Returns a sentence that no further process or thread can be started.
 pub fn no_processes() -> String {
     if let Some((file, most)) = full_group() {
         let more = most.saturating_mul(2);

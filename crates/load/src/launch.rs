@@ -21,7 +21,7 @@ use crate::{share, slots};
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval between progress reports while the load settles, for at most the first [`FINE_TICKS_S`].
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum length of the part of a warm-up with fine ticks, in seconds. After it six steps of 0.1 s are known, which
+/// Maximum length of the part of a warm-up with fine ticks, seconds. After this time, six steps of 0.1 s are known and
 /// tell more.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Interval between ticks with details.
@@ -54,9 +54,9 @@ pub enum Start {
 /// Runs the load of a plan against `addr` until the drain ends or the conductor stops it. A closed `control` channel
 /// means stop.
 ///
-/// The load starts in the warm-up phase and stays there until told otherwise. It reports `Ready` once, when all memory
-/// is allocated and before it waits for its start. It reports `Tick` ten times a second, every second one with details.
-/// The return value is the result.
+/// The load starts in the warm-up phase and stays there until a command starts the next phase. It reports `Ready` once,
+/// when all memory is allocated and before it waits for its start. It reports `Tick` ten times a second, and every
+/// other tick has details. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -67,7 +67,8 @@ pub fn run(
     make(plan, &addr.into(), start, control, report)
 }
 
-/// Same as [`run`] without a type parameter, so that all loops are compiled once in this crate and not in each user.
+/// Does the work of [`run`] without a type parameter, so that all loops are compiled once in this crate and not in each
+/// caller's crate.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -132,7 +133,7 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A second process is created with its task, so it needs the start time first.
+    // A second process gets its task when it is created, so the start time must be known before.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -178,7 +179,7 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
     Ok(parts)
 }
 
-/// Waits for the start time. Returns `None` if told to stop before.
+/// Waits for the start time. Returns `None` if the load is stopped before.
 fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     let now = clock::monotonic_ns();
     if start == Start::AtOnce {
@@ -401,7 +402,7 @@ fn detail(common: &LoadContext) -> TickDetail {
 fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time is read after the counts, so a tick with a time before the start has only counts from before the start.
+    // The time is read after the counts, so a tick with a time before the load's start cannot contain later counts.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
     tick

@@ -19,7 +19,7 @@ pub(crate) enum Offered {
     Rate(f64),
     /// Requests that an arrival process made due.
     Due,
-    /// Connects started, and at least this many per second. A shortfall is the generator's own.
+    /// Connects started, or this many per second if fewer were started: the generator is to blame for a shortfall.
     Attempts { at_least: f64 },
     /// Requests sent.
     Sent,
@@ -68,11 +68,11 @@ pub(crate) struct Record {
     pub(crate) connect: Hist,
     /// Time until the failure of each request that failed in the window.
     unanswered: Hist,
-    /// Time until each answer with an unexpected status: no response time of a good request.
+    /// Time until each answer with an unexpected status. These do not count as response times of good requests.
     refused: Hist,
     /// Age, at the end of the window, of requests without an answer.
     under_way: Hist,
-    /// Age, at the begin of the window, of requests that ended in it or are in `under_way`.
+    /// Age, at the start of the window, of requests that ended in the window or are in `under_way`.
     carried_in: Hist,
     /// Times of unanswered requests from their send, recorded together with `service`.
     service_unanswered: UnansweredTimes,
@@ -141,7 +141,7 @@ impl Record {
         }
     }
 
-    /// Starts time at this moment. Nothing was recorded yet.
+    /// Sets the start of the load to this moment. Nothing may have been recorded before.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
     }
@@ -157,8 +157,8 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Returns the effective time of an edge ordered for `at_ns` and seen at `now_ns`: the ordered time, unless
-    /// something was counted since.
+    /// Returns the effective time of an edge that was ordered for `at_ns` and seen at `now_ns`: the ordered time,
+    /// unless something was counted after it.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
@@ -192,7 +192,7 @@ impl Record {
         }
     }
 
-    /// Adds the time since the last call at `in_flight` requests.
+    /// Adds the time since the last call, with `in_flight` requests in flight, to the in-flight integral.
     #[inline]
     pub(crate) fn advance(&mut self, now_ns: u64, in_flight: u64) {
         if self.measuring {
@@ -211,7 +211,7 @@ impl Record {
         }
     }
 
-    /// Returns the maximum number of open connections, and when the last of them came up.
+    /// Returns the maximum number of open connections, and when the last of them was established.
     pub(crate) fn opened(&self) -> ConnectionOpening {
         let (connections, at_ns) = self.most_open;
         ConnectionOpening { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
@@ -251,7 +251,7 @@ impl Record {
         }
     }
 
-    /// Records that a request that was begun will never be answered.
+    /// Records that a request that was already started will never be answered.
     fn unanswered(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.never_answered(now_ns, request.start.intended_ns);
         if self.measuring {
@@ -261,7 +261,7 @@ impl Record {
         }
     }
 
-    /// Records a request that was begun and is in flight at the end of the window.
+    /// Records a started request that is in flight at the end of the window.
     pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.still_under_way(now_ns, request.start.intended_ns);
         let age = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));

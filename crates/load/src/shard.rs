@@ -47,8 +47,8 @@ const PHASE_MASK: u64 = 3;
 const PHASE_BITS: u32 = 3;
 
 impl Orders {
-    /// Orders every shard to enter `phase` at `at_ns`, so that all measure the same window. A time more than
-    /// [`MAX_WAIT_NS`] ahead ensures that no shard sees it late.
+    /// Orders every shard to enter `phase` at `at_ns`, so that all shards measure one window. If `at_ns` is more than
+    /// [`MAX_WAIT_NS`] ahead, no shard sees the order late.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << PHASE_BITS | phase as u64, Ordering::Release);
     }
@@ -191,7 +191,8 @@ pub(crate) fn run<D: Driver>(
 }
 
 /// Runs one shard to its end. With `slots` it publishes counts more often. `order` is called in every pass with the
-/// driver's time and the current phase. It is not a type parameter, which would compile the loop once per caller.
+/// driver's time and the current phase. It is a trait object, because a type parameter would compile the loop once per
+/// caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,
@@ -202,7 +203,7 @@ pub(crate) fn run_with<D: Driver>(
     let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver was created a while ago.
+    // The driver's clock reading is old, because the driver was created a while ago.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {

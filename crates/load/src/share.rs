@@ -97,7 +97,7 @@ pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: 
     Task { intensity: Shape::Handling { connections, paced }, spares: 0, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// Completes the plan for simple clients and S-Clients: they ask the server to close if the protocol can. Rejects
+/// Completes the plan: simple clients and S-Clients ask the server to close the connection if the protocol can. Rejects
 /// invalid plans.
 pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     plan.check()?;
@@ -155,8 +155,8 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     }
 }
 
-/// Checks the source addresses by binding each once: they must be of the server's family and of this host. Otherwise a
-/// wrong address would look like a lack of ports.
+/// Checks the source addresses by binding each once. They must belong to this host and to the server's address family.
+/// Without this check, a wrong address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";

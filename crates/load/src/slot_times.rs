@@ -1,5 +1,5 @@
-//! Response times of an open loop by the slot in which each request was due. A request that arrives while a lever is on
-//! meets the server in that state, whenever its answer comes. All memory is allocated before the load begins.
+//! Response times of an open loop by the slot in which each request was due. A request that is due while a lever is on
+//! is affected by the lever, whenever its answer comes. All memory is allocated before the load begins.
 
 use run::{SlotHist, SlotPlan};
 
@@ -29,7 +29,8 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
-    /// Counts a request due `due_ns` after the load's start that failed. It is in the last bucket, which has no end.
+    /// Counts a request due `due_ns` after the load's start that failed. It goes into the last bucket, which has no
+    /// upper end.
     pub(crate) fn count_unanswered(&mut self, due_ns: u64) {
         self.count(due_ns, u64::MAX);
     }

@@ -1,23 +1,25 @@
 //! Completions in each slot of an experiment. A separate thread reads them from the published counts, so the hot loop
 //! needs no code for slots.
 //!
-//! A slot with few completions has no exact count: five requests a second in slots of half a second are 2 or 3. Such a
-//! slot gets fractions of requests instead. A completed request counts as work that was done evenly since the
-//! completion before it, and a slot gets the part of that time which lies in it.
+//! A whole number is too coarse for a slot with few completions: five requests a second in slots of half a second give
+//! 2 or 3. Such a slot gets fractions of requests instead. The work on a completed request counts as spread evenly over
+//! the time since the preceding completion, and a slot gets the part of this time that lies in the slot.
 
 use run::SlotPlan;
 use sys::clock;
 
-/// Completions in a slot up to which fractions of requests count: one more or less would change a rate by 2 %.
+/// Maximum number of completions in a slot for which fractions of requests count. Above it, one request changes the
+/// rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
-/// Length of a slot's measured part from which completions are timed, nanoseconds. Shorter slots belong to servers that
-/// complete many requests in each.
+/// Minimum length of a slot's measured part for completions to be timed, nanoseconds. In shorter slots, the server
+/// completes many requests.
 const MIN_TIMED_NS: u64 = 100_000_000;
-/// Interval of looking for completions, nanoseconds: a hundredth of the shortest timed slot.
+/// Interval between checks for completions, nanoseconds: a hundredth of the shortest timed slot.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
-/// Longest sleep between two checks for the end of the load, nanoseconds. A user who ends the load does not wait for a slot.
+/// Longest sleep between two checks for the end of the load, nanoseconds. A user who ends the load need not wait for
+/// the end of a slot.
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
-/// Part of the mean time between completions below which two completions belong together. Workers in step complete
+/// Maximum gap between two completions that count as one group, as a share of the mean gap. Workers in step complete
 /// several requests at once, and then none for a while.
 const TOGETHER: f64 = 0.25;
 
@@ -68,13 +70,13 @@ struct Watch<F, O> {
     count: F,
     /// Function that returns true once the load has ended.
     over: O,
-    /// Completions in the order of time; only where they are timed.
+    /// Completions in the order of time; empty if they are not timed.
     seen: Vec<Completions>,
 }
 
 impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
-    /// Waits until a time after the start of the load, and times completions until then if asked to. Returns nothing if
-    /// the load ends before.
+    /// Waits until a time after the start of the load, and records the times of completions until then if `timed` is
+    /// set. Returns `None` if the load ends before.
     fn look(&mut self, at_ns: u64, timed: bool) -> Option<Completions> {
         let until_ns = self.origin_ns + at_ns;
         let interval_ns = if timed { LOOK_INTERVAL_NS } else { CHECK_INTERVAL_NS };
@@ -97,7 +99,7 @@ impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
     }
 }
 
-/// Joins completions that follow one another at once.
+/// Merges completions that follow one another at once into groups.
 fn groups(seen: &[Completions]) -> Vec<Completions> {
     let (Some(first), Some(last)) = (seen.first(), seen.last()) else { return Vec::new() };
     let completed = last.count.saturating_sub(first.count).max(1);
@@ -117,7 +119,7 @@ fn is_together(group: &Completions, next: &Completions, mean_ns: f64) -> bool {
 }
 
 /// Returns the requests completed between two times, with fractions. Each group's requests are spread over the time
-/// since the group before; after the last group, work goes on as fast as before it.
+/// since the preceding group. After the last group, the rate before it is assumed to continue.
 fn work(groups: &[Completions], begin_ns: u64, end_ns: u64) -> f64 {
     let overlap = |from_ns: u64, to_ns: u64| to_ns.min(end_ns).saturating_sub(from_ns.max(begin_ns)) as f64;
     let of_pair = |pair: &[Completions]| {

@@ -1,5 +1,5 @@
 //! Synchronised start of a load. All threads allocate their memory before they report ready, and the start time is
-//! announced after that. Otherwise a thousand agents that allocate at the start would start seconds apart.
+//! announced after that. If a thousand agents allocated memory at the start, they would start seconds apart.
 
 use std::sync::OnceLock;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Maximum number of statuses that are counted apart.
+/// Maximum number of statuses with a count of their own.
 const MAX_STATUSES: usize = 16;
 
 /// Counts by status in the order of their first response. An unused entry has the status 0.

@@ -1,5 +1,5 @@
 //! Stalls of a generator thread: it woke up late, or a pass took far longer than its work. A meter that only sleeps
-//! notices when a whole host stands still. This one notices the single CPU that a thread was kept off.
+//! notices when a whole host stands still. This meter also notices when a single thread gets no CPU.
 
 use run::Window;
 
@@ -7,17 +7,17 @@ use crate::counts::Counts;
 
 /// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of it.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of recorded stalls, allocated before the load begins. A thread with more stalls has no CPU to measure
-/// with.
+/// Maximum number of recorded stalls, allocated before the load begins. A thread with more stalls gets too little CPU
+/// time for any measurement.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one shard.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStalls {
     times: Vec<(u64, u64)>,
-    /// Maximum time that all passes so far may take for their work.
+    /// Maximum time that the work of all passes so far may take, nanoseconds.
     work_ns: u64,
-    /// Start of the last pass, and the time until which it meant to sleep.
+    /// Start of the last pass, and the planned end of its sleep.
     began_ns: u64,
     until_ns: u64,
 }

@@ -13,7 +13,7 @@ const MAX_TIMES: usize = 1_000_000;
 /// Maximum time from the first to the last request, seconds: four weeks.
 const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 
-/// An error: line and column where it has a place, and its message.
+/// An error: its line and column, from 1, if known, and its message.
 type PlacedError = (Option<(usize, usize)>, String);
 
 /// Reads the times of a file, which may be in any order. The earliest is the start. With `column`, the file is CSV and its

@@ -38,7 +38,7 @@ pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> 
 
 /// Column names, and each row with its line number.
 type Rows = (Vec<String>, Vec<(usize, Vec<String>)>);
-/// An error: line and column where it has a place, and its message.
+/// An error: its line and column, from 1, if known, and its message.
 type PlacedError = (Option<(usize, usize)>, String);
 
 fn csv(text: &str) -> Result<Rows, PlacedError> {

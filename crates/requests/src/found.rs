@@ -11,21 +11,23 @@ pub(crate) struct Source<'a> {
     /// File name as the user gave it.
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
-    /// Folder of the files that this file names.
+    /// Folder in which files named by this file are looked up.
     pub(crate) folder: &'a std::path::Path,
 }
 
-/// One request, with the server that it was recorded for.
+/// One request, with the server for which it was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// The request.
     pub request: RequestPlan,
-    /// Scheme and authority of its URL, such as `http://127.0.0.1:8080`; `None` if the file gives only a path.
+    /// Scheme and authority of the request's URL, such as `http://127.0.0.1:8080`; `None` if the file gives only a
+    /// path.
     pub origin: Option<String>,
 }
 
 impl Found {
-    /// Completes a request by its URL: the path, and the header of its user information unless the request has one.
+    /// Completes a request from its URL: sets the path, and adds an `Authorization` header for the URL's user
+    /// information unless the request has one.
     pub(crate) fn new(mut request: RequestPlan, url: SplitUrl) -> Self {
         let given = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         request.headers.extend(url.authorization.filter(|_| !given).map(|value| ("Authorization".into(), value)));
@@ -39,9 +41,9 @@ impl Found {
 pub struct Imported {
     /// Requests in the order of the file.
     pub found: Vec<Found>,
-    /// Order in which the file wants them made.
+    /// Order of the requests that the file prescribes, if any.
     pub order: Option<RequestOrder>,
-    /// Placeholders `{{…}}` and variables `$env:NAME` are filled in: the file is written by hand.
+    /// True if placeholders `{{…}}` and variables `$env:NAME` are filled in, as in files written by hand.
     pub templates: bool,
     /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -73,8 +75,8 @@ impl Imported {
         });
     }
 
-    /// Keeps the requests to the server of a target. If none is made to it, keeps those to the server of the first
-    /// request. Returns that server.
+    /// Keeps the requests to the server of a target. If there are none, keeps those to the server of the first request.
+    /// Returns the server whose requests are kept.
     pub fn aim(&mut self, target: &str) -> Option<String> {
         let first = self.origin()?.to_owned();
         let parts = UrlParts::parse(target);
@@ -87,7 +89,7 @@ impl Imported {
         Some(origin)
     }
 
-    /// Returns the server that the requests name, if it is not that of a target.
+    /// Returns the server that the requests name, if it differs from the target's server.
     pub fn named_elsewhere(&self, target: &str) -> Option<&str> {
         let parts = UrlParts::parse(target);
         let asked = ["http", "https", parts.scheme_or_http()].map(|scheme| origin(scheme, parts.authority));

@@ -28,7 +28,7 @@ pub use row::FormatSpec;
 /// Maximum size of a file of requests, bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file. Without `format`, its content tells which format it has.
+/// Reads a file. Without `format`, the content determines the format.
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
@@ -41,7 +41,7 @@ pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'stati
     read_text(&name, &text, folder, format)
 }
 
-/// Reads a text, as [`read_file`] does. Files that it names are looked for in `folder`.
+/// Reads a text, as [`read_file`] does. Files that the text names are looked up in `folder`.
 pub fn read_text(
     file: &str,
     text: &str,
@@ -65,7 +65,7 @@ pub fn read_text(
     }
 }
 
-/// Returns the message about a text of no known format. It names the form where that is known.
+/// Returns the message about a text in no supported format. If the text is of a known other kind, the message names it.
 fn other_form(text: &str) -> String {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let begins = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
@@ -89,7 +89,8 @@ fn other_form(text: &str) -> String {
     )
 }
 
-/// The set that was found, in the order asked for, or the file's own, or by weight.
+/// Returns the requests that were found as a set: in the requested order, else in the file's order, else drawn by
+/// weight.
 pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> RequestSet {
     let order = order.or(imported.order).unwrap_or_default();
     let templates = imported.templates;

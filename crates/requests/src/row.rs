@@ -3,7 +3,7 @@
 use crate::error::ReadError;
 use crate::found::{Imported, Source};
 
-/// Number of lines that tell the format of a text.
+/// Maximum number of lines that are examined to recognise a format.
 pub(crate) const MAX_LINES_LOOKED_AT: usize = 100;
 
 /// A file format of requests.

@@ -5,7 +5,7 @@ use run::UrlParts;
 /// Parts of a URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SplitUrl {
-    /// Scheme and authority, without the usual port; `None` for a path alone.
+    /// Scheme and authority, without the scheme's default port; `None` for a path alone.
     pub(crate) origin: Option<String>,
     /// Path with query.
     pub(crate) path: String,
@@ -38,7 +38,7 @@ pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
     Ok(SplitUrl { origin, path, authorization: user.filter(|user| !user.is_empty()).map(basic) })
 }
 
-/// Returns scheme and authority in lower case, without the port that the scheme has anyway.
+/// Returns scheme and authority in lower case, without the scheme's default port.
 pub(crate) fn origin(scheme: &str, authority: &str) -> String {
     let (scheme, authority) = (scheme.to_ascii_lowercase(), authority.to_ascii_lowercase());
     let usual = if scheme == "https" { ":443" } else { ":80" };

@@ -185,8 +185,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event, then returns true if the trial continues. S-Clients continue whatever happens to the
-    /// server.
+    /// Handles at most one event, then returns how the trial ends, or that it continues. S-Clients continue whatever
+    /// happens to the server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {

@@ -1,5 +1,5 @@
-//! Manual changes of the rate while the load runs. The underlying process stays unchanged and only runs faster or
-//! slower.
+//! Manual changes of the rate while the load runs. The underlying arrival process stays the same and only runs faster
+//! or slower.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ struct RateChange {
 /// All rate changes so far.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The change in effect at this copy's position, and the changes that follow it.
+    /// The change in effect at this copy's position, and the later changes.
     now: RateChange,
     ahead: VecDeque<RateChange>,
 }
@@ -35,8 +35,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Returns the due time of the request that the underlying process has at `even_ns`. Calls must come in rising
-    /// order.
+    /// Returns the due time of the request that the underlying process has at `even_ns`. `even_ns` must not decrease
+    /// from call to call.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

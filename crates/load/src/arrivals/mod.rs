@@ -1,8 +1,8 @@
 //! Due times of an open loop's requests: one file per arrival process, one row per process in [`ARRIVALS`].
 //!
 //! A process is a pure sequence of gaps made from a seed. Two copies with the same seed give the same times. The worker
-//! therefore keeps no list of requests that are due but not sent. One copy counts due requests, and a second copy runs
-//! behind it and gives the due time of the next request to send.
+//! therefore needs no list of requests that are due but not sent. One copy counts due requests, and a second copy,
+//! running later, gives the due time of the next request to send.
 
 mod bursty;
 mod constant;
@@ -100,8 +100,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Creates the share of shard `shard` of `shards` in a process of `rate` requests per second in total. `phase` (0
-    /// to 1) is the position of the shard's first arrival in an equal gap ([`run::LoadPlan::share_phase`]).
+    /// Creates the due times of shard `shard` of `shards`, for a process of `rate` requests per second in total.
+    /// `phase` (0 to 1) is the position of the shard's first arrival in an equal gap ([`run::LoadPlan::share_phase`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
@@ -146,7 +146,7 @@ impl Arrivals {
     }
 
     /// Runs the process `factor` times as fast as planned from `now_ns` on (nanoseconds since the start). Copies that
-    /// receive the same call stay identical. Returns false for a process with a schedule of its own, which cannot be
+    /// receive the same call stay identical. Returns false for a process with its own schedule, whose rate cannot be
     /// changed.
     pub fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         if self.schedule.is_some() {
@@ -156,7 +156,7 @@ impl Arrivals {
         true
     }
 
-    /// Returns the latest due time again, adjusted for a rate change since.
+    /// Returns the latest due time again, adjusted for a rate change since then.
     pub fn latest_ns(&mut self) -> u64 {
         self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never": far in the future, yet safe to add a start time to.
+/// Due time that means "never", nanoseconds: so far in the future that it never comes, but adding a start time cannot
+/// overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
-/// Length of the windows in which the peak rate of recorded times is searched.
+/// Length of the windows in which the peak rate of recorded times is searched, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;
 
 /// A part of the schedule in which the rate changes linearly.
@@ -31,7 +32,7 @@ pub(super) enum Schedule {
     /// Stages: the segments, the index of the current one, and the rate of the underlying process in requests per
     /// nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times, the index of this shard's next one, and the distance to the one after it.
+    /// Recorded times in nanoseconds, the index of this shard's next time, and the index distance to its following one.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
@@ -82,7 +83,7 @@ impl Schedule {
                 let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
                     true => 2.0 * more / (segment.rate + root),
-                    // A segment that begins with rate 0 and does not rise has no arrivals.
+                    // A segment whose rate begins at 0 and does not rise has no arrivals.
                     false if segment.rate <= 0.0 && segment.slope <= 0.0 => f64::INFINITY,
                     false => 0.0,
                 };

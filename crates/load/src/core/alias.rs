@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 
-/// A line of the table: draw `other` unless 32 random bits are below `keep`.
+/// A line of the table. A draw that hits the line returns `other` unless 32 random bits are below `keep`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

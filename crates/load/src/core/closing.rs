@@ -1,10 +1,10 @@
 //! Connections whose end the server announced (`Connection: close`, GOAWAY). The server usually closes them at once, so
-//! that TIME_WAIT stays there. Such a connection waits for the FIN on a number of its own, while its client already
-//! connects on another number. No client ever waits for a FIN.
+//! that TIME_WAIT stays there. Such a connection keeps its number while it waits for the FIN, and its client already
+//! connects under another number. No client ever waits for a FIN.
 //!
-//! Some servers leave the close to the client and hold a worker until it comes. The first FIN that does not come in
-//! time reveals such a server: from then on the client closes first, and tries about once a second whether the server
-//! closes again.
+//! Some servers leave the close to the client, and hold a worker until the client closes. The first FIN that does not
+//! come in time reveals such a server. From then on the client closes first, and about once a second it waits to see
+//! whether the server closes again.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};
@@ -63,7 +63,7 @@ impl Core {
         self.farewell(ops, conn);
     }
 
-    /// Handles the FIN, or a reset, of a connection that waits for it.
+    /// Handles the FIN, or a reset, of a connection that waits for its FIN.
     pub(super) fn closed_as_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.farewell(ops, conn);
         if !self.closing.remove(conn) {
@@ -91,7 +91,7 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Makes a number free. The driver gives numbers to the connections of a handling process.
+    /// Frees a connection number. In a handling process, the driver assigns the numbers.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

@@ -8,7 +8,7 @@ use crate::driver::{Op, Ops};
 
 /// Delay before a retry after the first failure. It doubles with each further failure in a row.
 const BACKOFF_NS: u64 = 1_000_000;
-/// Maximum number of doublings, which makes the longest delay about one second.
+/// Maximum number of doublings; the longest delay is about one second.
 const BACKOFF_DOUBLINGS: u8 = 10;
 
 impl Core {
@@ -48,7 +48,7 @@ impl Core {
         self.arm(conn, now.saturating_add(timeout));
     }
 
-    /// Sets the timer of a connection to `at_ns`. An earlier entry stays in the heap and is checked when it comes up.
+    /// Sets the timer of a connection to `at_ns`. An earlier entry stays in the heap, and is checked when it is due.
     #[inline]
     pub(super) fn arm(&mut self, conn: u32, at_ns: u64) {
         self.conns[conn as usize].deadline_ns = at_ns;
@@ -57,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Handles a timer that came up.
+    /// Handles a timer that is due.
     pub(super) fn fire<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.deadline_ns > ops.now() {
@@ -109,8 +109,8 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// Handles bytes of the protocol's handshake. Its last bytes are sent before the first request, so no send holds
-    /// both.
+    /// Handles bytes of the protocol's handshake. The last bytes of the handshake are sent before the first request, so
+    /// no send contains both.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
@@ -203,8 +203,8 @@ impl Core {
         self.ended_thinking(ops, conn, due_ns);
     }
 
-    /// Returns the end of the think time that a closed-loop client spends on a connection. Think time goes on whatever
-    /// happens to the connection.
+    /// Returns the end of the think time that a closed-loop client spends on a connection. The think time continues
+    /// whatever happens to the connection.
     pub(super) fn think_end(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
         let thinks = matches!(self.mode, Mode::Closed { .. }) && c.state == State::Thinking && c.deadline_ns < u64::MAX;
@@ -257,7 +257,7 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Continues after a connection that ended without a failure. A client that was thinking connects at `due_ns`.
+    /// Replaces a connection that ended without a failure. A client that was thinking connects at `due_ns`.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         match &self.mode {
             _ if self.draining && self.requeued.is_empty() || self.task.blocks.is_some() => {}
@@ -268,8 +268,8 @@ impl Core {
         }
     }
 
-    /// Retries after a failure, with a delay that keeps a permanent error from causing a storm of connects. A client that
-    /// thinks does so first, until `due_ns`.
+    /// Retries after a failure. A delay keeps a permanent error from causing a storm of connects. A client in its think
+    /// time waits until `due_ns` first.
     fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool, due_ns: Option<u64>) {
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
@@ -295,7 +295,7 @@ impl Core {
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Ends all connects that are not up and all waits for one. Connects needed for requeued requests may continue.
+    /// Ends all unfinished connects and all waits for a connect. Connects for requeued requests may continue.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
         let stays = !self.requeued.is_empty();
         for conn in 0..self.conns.len() as u32 {

@@ -47,7 +47,8 @@ impl Descriptors {
         f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
     }
 
-    /// Returns the first connect time of descriptor `i`: all shards together spread evenly over T.
+    /// Returns the first connect time of descriptor `i`, nanoseconds. The descriptors of all shards together spread
+    /// evenly over T.
     pub(super) fn first_ns(&self, i: u32) -> u64 {
         let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
         let whole = u128::from(i) * u128::from(s.timeout_ns) / u128::from(wanted);

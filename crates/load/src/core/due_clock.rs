@@ -1,5 +1,6 @@
-//! Clock of due requests. Waiting requests are not stored. A second copy of the arrival process runs behind the first
-//! and gives the due time of the next request. A server that stalls for minutes therefore costs no memory.
+//! Clock of due requests. Waiting requests are not stored. Two copies of the arrival process run: the first counts due
+//! requests, and the second gives the due time of the oldest waiting request. A server that stalls for minutes
+//! therefore costs no memory.
 
 use crate::arrivals::Arrivals;
 
@@ -10,7 +11,7 @@ pub(super) struct DueClock {
     behind: Arrivals,
     origin_ns: u64,
     waiting: u64,
-    /// Planned rate per second. `rate` is the current one.
+    /// Planned rate per second; `rate` is the current rate.
     planned: f64,
     rate: f64,
     /// True after a manual change of the rate.
@@ -25,14 +26,14 @@ impl DueClock {
         Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, changed: false }
     }
 
-    /// Starts the clock at this moment. Nothing was taken yet.
+    /// Starts the clock at this moment. No request may have been taken before.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
         self.origin_ns = origin_ns;
     }
 
     /// Sets the rate to `factor` times the planned one from `now_ns` on; requests due until then are unaffected.
-    /// Returns false for a schedule of its own, which cannot be changed.
+    /// Returns false if the plan has its own schedule, whose rate cannot be changed.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         let at_ns = now_ns.saturating_sub(self.origin_ns);
         let changed = self.due.change_rate(at_ns, factor) && self.behind.change_rate(at_ns, factor);
@@ -69,7 +70,7 @@ impl DueClock {
         (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));
     }
 
-    /// Takes the next request due by `now` and returns its due time. It counts as waiting from then on.
+    /// Takes the next request due by `now` and returns its due time. The request counts as waiting from then on.
     pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
         if self.next_ns > now {
             return None;

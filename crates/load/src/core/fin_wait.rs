@@ -1,12 +1,13 @@
-//! Wait for the FIN of a server that announced the end of a connection: which connections wait, how long, and who closes.
+//! Wait for the FIN of a server that announced the end of a connection. It decides which connections wait, how long,
+//! and which side closes.
 
 use std::collections::VecDeque;
 
-/// Maximum wait for a FIN of a server that closed before. A server thread that lost its CPU between its answer and its
-/// close needs tens of milliseconds.
+/// Maximum wait for a FIN of a server that has closed connections before. A server thread that lost its CPU between its
+/// answer and its close needs tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
-/// Maximum wait for a FIN of a server that never closed or left the last close to the client. On an idle machine the FIN
-/// follows its answer within 0.1 ms.
+/// Maximum wait for a FIN of a server that never closed, or that left the last close to the client. On an idle machine
+/// the FIN follows its answer within 0.1 ms.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// Interval at which a client that closes first waits for one FIN. With [`TRIAL_WAIT_NS`] it holds one worker of the
 /// server for 1 % of the time.

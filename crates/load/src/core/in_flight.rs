@@ -1,5 +1,5 @@
-//! The requests in flight on all connections, in start order, whatever order they end in. All memory is allocated once.
-//! Start, end and "oldest" take a few stores each.
+//! The requests in flight on all connections, in start order. They may end in any order. All memory is allocated once.
+//! Starting, ending and finding the oldest request take a few stores each.
 
 use proto::Which;
 
@@ -17,7 +17,7 @@ pub(crate) struct InFlightRequest {
     pub(crate) class: u16,
     /// Index in the set of requests.
     pub(crate) item: u16,
-    /// Number of times that it was sent again after a keep-alive race.
+    /// Number of times that the request was sent again after a keep-alive race.
     pub(crate) resends: u8,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct InFlightRequest {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requeued {
     pub(super) begun: InFlightRequest,
-    /// True if it was already counted as sent.
+    /// True if the request was already counted as sent.
     pub(super) sent: bool,
 }
 
@@ -43,7 +43,7 @@ struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// First slot never used since the connect. A connect therefore need not link all slots.
+    /// First slot that was not used since the connect. Thanks to this index, a connect need not link all slots.
     fresh: u16,
 }
 
@@ -97,7 +97,7 @@ impl InFlight {
         Some(id)
     }
 
-    /// Ends a request. Returns `None` if it is not in flight.
+    /// Ends a request. Returns `None` if the request is not in flight.
     #[inline]
     pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
         let list = self.lists[conn as usize];
@@ -117,7 +117,7 @@ impl InFlight {
             NO_SLOT => self.lists[conn as usize].newest = older,
             newer => self.slot_mut(conn, newer).older = older,
         }
-        // A free slot is its own `older`, which no slot in flight is.
+        // A free slot links to itself as `older`; a slot in flight never does.
         (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (list.free, id);
         self.lists[conn as usize].free = id;
         Some(begun)

@@ -17,7 +17,7 @@ pub(super) struct Mix {
 enum Selection {
     One,
     Weighted(Alias),
-    /// Requests in sequence on each connection; the value is their number.
+    /// Requests in sequence on each connection; the value is the number of requests.
     Sequence(u16),
     /// Requests in recorded order and the next index, wrapping around.
     Recorded(Box<[u16]>, usize),
@@ -61,8 +61,8 @@ impl Mix {
         self.classes.get(usize::from(item)).copied().unwrap_or(item)
     }
 
-    /// Returns the next request of a connection on which `made` requests were started. With a single request nothing is
-    /// drawn.
+    /// Returns the next request of a connection on which `made` requests were started. A mix with a single request
+    /// draws no random number.
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {

@@ -1,7 +1,7 @@
 //! The connection engine: connections, requests and their times. Every call receives the driver's operations, so the
-//! same engine runs under every driver and the simulator. It is compiled once per driver and not per protocol: sessions
-//! are called dynamically, which costs some nanoseconds per request. Compiling it per protocol as well would add a
-//! minute to every build.
+//! same engine runs under every driver and the simulator. The engine is compiled once per driver, but not per protocol.
+//! Sessions are called dynamically, which costs some nanoseconds per request. Compiling per protocol would add a minute
+//! to every build.
 //!
 //! Three kinds of load share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts.
 //! Everything after the start is common and lives in [`requests`] and [`connections`].
@@ -74,7 +74,7 @@ pub(crate) enum State {
     Thinking,
     /// At least one request in flight.
     Busy,
-    /// Finished: waiting for the FIN that the server announced, on a number of its own.
+    /// Finished: waiting for the FIN that the server announced.
     Closing,
 }
 
@@ -82,14 +82,14 @@ pub(crate) enum State {
 pub(crate) struct Conn {
     /// Time at which the timer takes effect. The heap may hold an earlier entry.
     deadline_ns: u64,
-    /// Start of the connect. Once it is up: the time of that, or in an open loop the last send.
+    /// Start of the connect. Once the connection is established: the time of that, or in an open loop of the last send.
     began_ns: u64,
     /// Due time of this connect's request (S-Clients with an arrival process), or the start of the connect (closed loop
     /// with one connection per request).
     intended_ns: u64,
-    /// Time of the last answer, or of being ready for requests.
+    /// Time of the last answer, or the time when the connection became ready for requests.
     quiet_ns: u64,
-    /// Idle time before the requests in flight; 0 if there was none or an answer came since.
+    /// Idle time of the connection before the requests in flight; 0 if there was none, or if an answer has come since.
     idle_ns: u64,
     in_flight: u32,
     /// Requests started since the connect.
@@ -97,14 +97,14 @@ pub(crate) struct Conn {
     /// Requests started and not yet passed completely to the kernel.
     unsent: u32,
     failures: u8,
-    /// Messages that the connection may still start (blocks).
+    /// Number of messages that the connection may still start (blocks).
     left: u32,
     state: State,
     /// True while a send waits in the driver.
     pending: bool,
     /// True once anything was received on this connection.
     heard: bool,
-    /// True while the open loop's pool lists it as one with room.
+    /// True while the open loop's pool lists the connection as one with room.
     listed: bool,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Core {
     sessions: Box<dyn Sessions>,
     requests: in_flight::InFlight,
     requeued: VecDeque<in_flight::Requeued>,
-    /// True if requests that a server did not process are sent again.
+    /// True if requests that the server did not process are sent again.
     takes_over: bool,
     /// True for each request of the mix that is idempotent.
     idempotent: Box<[bool]>,
@@ -133,7 +133,7 @@ pub(crate) struct Core {
     batch: Batch,
     tuned: (u64, u64),
     draining: bool,
-    /// True while connections are made one after the other and not all are up.
+    /// True while connections are opened one after the other and some are not established yet.
     opening: bool,
     drain_end_ns: u64,
     ports_ran_out: bool,
@@ -169,7 +169,7 @@ impl Mode {
 }
 
 impl Mode {
-    /// Returns the maximum number of connections that wait for a FIN where no numbers were added for them.
+    /// Returns the maximum number of connections that may wait for a FIN if no extra numbers were added for them.
     fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,
@@ -178,7 +178,7 @@ impl Mode {
     }
 }
 
-/// Returns true if requests have a due time, which may be before they are sent.
+/// Returns true if requests have a due time, which may be earlier than their send.
 fn by_the_clock(intensity: &Shape) -> bool {
     match intensity {
         Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,
@@ -198,7 +198,7 @@ impl Core {
         let service = by_the_clock(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        // The next connection does not know what earlier requests of a sequence received.
+        // A new connection does not have the values that earlier requests of a sequence captured.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
@@ -295,8 +295,7 @@ impl Core {
         self.batch
     }
 
-    /// Sets the rate of an open loop to `factor` times the planned one from `now` on. Other loads have no rate to
-    /// change.
+    /// Sets the rate of an open loop to `factor` times the planned rate from `now` on. Does nothing for other loads.
     pub(crate) fn change_rate(&mut self, now: u64, factor: f64) {
         if let Mode::Open(pool) = &mut self.mode
             && pool.dues.change_rate(now, factor)
@@ -362,10 +361,10 @@ impl Core {
         }
     }
 
-    /// Records the edge of a phase ordered for `at_ns`, unless already recorded. Connections stay as they are, because
-    /// their events may be under way.
+    /// Records the edge of a phase ordered for `at_ns`, unless it is already recorded. Does not touch connections,
+    /// because their events may be under way.
     ///
-    /// The ordered time counts, however late a thread without a CPU sees the order, because nothing happened to it
+    /// The ordered time counts even if a thread without a CPU sees the order late, because the thread did nothing
     /// meanwhile. The windows of agents that compete for a CPU are therefore identical.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let edge_ns = self.record.edge_ns(at_ns, now);
@@ -391,8 +390,8 @@ impl Core {
         }
     }
 
-    /// Records the age of each unanswered request at the end of the window. Otherwise no percentile would show a stall
-    /// at the end of the window.
+    /// Records the age of each unanswered request at the end of the window. Without these ages, no percentile would
+    /// show a stall at the end of the window.
     fn record_under_way(&mut self, now: u64) {
         let connects_count = self.begins_with_connect();
         let record = &mut self.record;
@@ -417,7 +416,7 @@ impl Core {
         self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
     }
 
-    /// Returns true if the drain is over: all requests are answered or the wait is too long.
+    /// Returns true if the drain is over: all requests are answered, or its maximum time has passed.
     pub(crate) fn drained(&self, now_ns: u64) -> bool {
         self.draining && (self.in_flight == 0 && self.requeued.is_empty() || now_ns >= self.drain_end_ns)
     }

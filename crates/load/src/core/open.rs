@@ -1,14 +1,15 @@
 //! The open loop: requests start when due, whatever the server does. A due request takes an idle connection, or waits
 //! for one while the pool grows. Once the pool cannot grow, the request joins others on a connection with room in its
-//! pipeline. No request is skipped: one that never found a connection stays counted as due and not sent.
+//! pipeline. No request is skipped: a request that never found a connection stays counted as due and not sent.
 
 use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
-/// Maximum number of connections that a persistent pool opens at the same time. A pause of a few milliseconds leaves
-/// hundreds of requests waiting. A connection for each would cost more than the pause and cause the next one.
+/// Maximum number of connections that a persistent pool opens at the same time. After a pause of a few milliseconds,
+/// hundreds of requests wait. Opening a connection for each would cost more time than the pause, and cause the next
+/// pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -80,7 +81,8 @@ impl Core {
         if full {
             return false;
         }
-        // With one connection per request each arrival needs its own. Otherwise pending answers also free some.
+        // With one connection per request, each arrival needs a new connection. Otherwise pending answers also free
+        // connections.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
             return false;
@@ -114,7 +116,8 @@ impl Core {
         }
     }
 
-    /// Sends waiting requests on a connection while it has room, oldest first. One without any request becomes idle.
+    /// Sends waiting requests on a connection while it has room, oldest first. A connection without any request becomes
+    /// idle.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
         let mut started = false;
@@ -153,7 +156,7 @@ impl Core {
         }
     }
 
-    /// Handles a connection that is up.
+    /// Handles a connection that is ready for requests.
     pub(super) fn open_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if let Some(pool) = self.pool() {
             pool.opening -= 1;

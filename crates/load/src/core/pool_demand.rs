@@ -1,13 +1,13 @@
 //! Connection demand of an open loop's pool: arrival rate times response time (Little's law), both as recently
-//! observed. A server that pauses leaves many requests waiting. One connection for each would cause a storm of connects
-//! made by the generator itself. The existing connections can carry the requests afterwards.
+//! observed. A server that pauses leaves many requests waiting. Opening a connection for each would be a storm of
+//! connects caused by the generator itself. The existing connections can carry the requests after the pause.
 
 /// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
-/// Ratio of the allowed connections to the mean demand, because arrivals and answers vary.
+/// Ratio of the allowed connections to the mean demand. It is above 1 because arrivals and answers vary.
 const MARGIN: f64 = 2.0;
-/// Maximum growth of the allowance per window. The answers of one pause fall into one or two windows, those of a slow
-/// server into all windows.
+/// Maximum factor by which the allowance grows per window. The late answers of one pause fall into one or two windows,
+/// those of a slow server into all windows.
 const MAX_GROWTH_PER_WINDOW: u64 = 4;
 /// Minimum length of a window.
 const MIN_WINDOW_NS: u64 = 20_000_000;
@@ -23,7 +23,7 @@ pub(super) struct PoolDemand {
     answers: u64,
     took_ns: u64,
     allowed: u64,
-    /// Largest pool at the end of a window that did not need it.
+    /// Size of the largest pool at the end of a window that did not need so many connections.
     largest_unneeded: u64,
 }
 

@@ -30,7 +30,7 @@ struct CompletionSink<'a> {
 impl CompletionSink<'_> {
     #[inline]
     fn done(&mut self, done: Done) {
-        // A session that reports an unknown ID is wrong; there is no request to count.
+        // If a session wrongly reports an unknown ID, there is no request to count.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
             if done.outcome == Outcome::Expected || !self.requeues(&request, &done) {
@@ -43,7 +43,7 @@ impl CompletionSink<'_> {
     fn requeues(&mut self, request: &InFlightRequest, done: &Done) -> bool {
         let Some(requeued) = &mut self.requeued else { return false };
         if is_unprocessed(done) {
-            // Unsent requests are the newest, and so are those that a server left unprocessed.
+            // Both unsent requests and requests that a server left unprocessed are the newest ones.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.counts.unprocessed += 1;
@@ -69,8 +69,8 @@ impl Core {
         }
     }
 
-    /// Puts a request on a connection and returns false if there was no room. With `counts` it is counted as sent once
-    /// it has left.
+    /// Puts a request on a connection and returns false if there was no room. If `counts` is true, the request counts
+    /// as sent once it has left.
     #[inline]
     pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
         let Some(id) = self.requests.begin(conn, begun) else { return false };
@@ -125,8 +125,8 @@ impl Core {
         }
     }
 
-    /// Handles a complete send. If sending alone completes a request (discard), the next request waits for the next
-    /// pass. Continuing at once would recurse for as long as the socket accepts everything.
+    /// Handles a complete send. If sending alone completes a request (protocol discard), the next request waits for the
+    /// next pass. Starting it at once would recurse as long as the socket accepts everything.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) =
@@ -198,7 +198,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends the session's last bytes as far as possible at once: the reason for the end (a GOAWAY, an alert of TLS).
+    /// Sends as many of the session's last bytes as possible at once. They give the reason for the end (a GOAWAY, a TLS
+    /// alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
@@ -209,8 +210,8 @@ impl Core {
             bytes = session.transmit(out);
             bytes
         };
-        // The connection is lost in any case. A driver that learns later of a completed send queues these bytes behind
-        // it, because one pass may deliver a server's two packets with the fault in the second.
+        // The connection is lost in any case. If a send is pending, the driver queues these bytes behind it: one pass
+        // may deliver two packets of the server, with the fault in the second.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {
@@ -227,7 +228,7 @@ impl Core {
             if matches!(c.state, State::Idle | State::Thinking) && ended == 0 {
                 self.record.closed_while_idle(ops.now().saturating_sub(c.quiet_ns));
             }
-            // Last bytes, such as the answer to a close.
+            // These are last bytes, such as the answer to a close.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);

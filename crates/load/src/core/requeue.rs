@@ -1,10 +1,9 @@
 //! Requests that are sent again on another connection, because the server did not process them:
 //!
-//! - Requests that the server left unprocessed when it closed their connection: beyond the last stream of a GOAWAY
-//!   (HTTP/2), or pipelined behind an answer that announced the close (HTTP/1).
-//! - Requests of a *keep-alive race*: they left on a connection that had been idle, as the server closed it. Only
-//!   idempotent requests are sent again (RFC 9110, section 9.2.2), or those answered with 408, which the server has not
-//!   read.
+//! - Requests that the server left unprocessed when it closed their connection: those after the last stream of a GOAWAY
+//!   (HTTP/2), or pipelined after an answer that announced the close (HTTP/1).
+//! - Requests of a *keep-alive race*: they left on an idle connection while the server closed it. Only idempotent
+//!   requests are sent again (RFC 9110, section 9.2.2), or those answered with 408, which the server has not read.
 //!
 //! The next connection with room takes them, oldest first and before any new request, also in the drain. Each keeps its
 //! intended start, so its response time includes the delay, and counts as sent once.
@@ -26,13 +25,13 @@ const FREE_RACES: u64 = 8;
 /// Status of a server that gives up an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// Returns true if the server did not process the request and says so.
+/// Returns true if the server said that it did not process the request.
 pub(super) fn is_unprocessed(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Unprocessed | Fault::BehindClose))
 }
 
-/// Returns the request to send again if the server gave up the connection, which had been idle for `idle_ns`, before it
-/// read the request. `is_first` is true for the first request since then.
+/// Returns the request to send again, if the server gave up the connection before it read the request. The connection
+/// had been idle for `idle_ns`; `is_first` is true for the first request after that.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
@@ -83,12 +82,12 @@ impl Core {
         }
     }
 
-    /// Returns true if the end of a connection is a keep-alive race: it had been idle before its requests left, and no
-    /// byte of an answer came.
+    /// Returns true if the end of a connection is a keep-alive race: the connection had been idle before its requests
+    /// left, and no byte of an answer came.
     ///
-    /// A server that fails requests by closing their connections looks alike. A race takes a moment of bad luck, though: a
-    /// server that has races also closes connections while they are idle, after the same time. More ends than that, or
-    /// after other idle times, are failures.
+    /// A server that fails requests by closing their connections looks alike. But races happen only by chance: a server
+    /// with races also closes idle connections, after an equal idle time. More ends than chance explains, or ends after
+    /// other idle times, are failures.
     pub(super) fn is_keep_alive_race(&mut self, conn: u32, kind: ErrorKind) -> bool {
         let c = &self.conns[conn as usize];
         let counts = &self.record.counts;
@@ -100,7 +99,7 @@ impl Core {
             && !self.sessions.session(conn as usize).is_answering()
     }
 
-    /// Ends a connection with a keep-alive race. Idempotent requests are sent again, the others failed.
+    /// Ends a connection with a keep-alive race. Idempotent requests are sent again; the others count as failed.
     pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         self.record.counts.keep_alive_races += 1;

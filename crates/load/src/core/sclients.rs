@@ -1,12 +1,13 @@
 //! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997): D descriptors are always
 //! connecting, each for at most T. A connect that succeeds leaves the D descriptors, sends its request and is replaced
-//! at once. One that is not up after T is closed and replaced at once. The offered rate is therefore at least D/T
-//! whatever the server does, and linear in D.
+//! at once. A connect that is not established after T is closed and replaced at once. The offered rate is therefore at
+//! least D/T whatever the server does, and linear in D.
 //!
 //! A refused connect keeps its descriptor until its T is over. The rate stays D/T, and a dead server causes no storm.
 //!
 //! With an arrival process (the think times of the source, generalised) each arrival is one connect on one of the D
-//! descriptors, given up after T and not repeated. Arrivals that find all D connecting wait, and count as due.
+//! descriptors, given up after T and not repeated. Arrivals that find all D descriptors connecting wait, and count as
+//! due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -39,7 +40,7 @@ impl Core {
         }
     }
 
-    /// Closes and replaces a connect that was not up after T.
+    /// Closes and replaces a connect that was not established after T.
     pub(super) fn sclients_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.pace().is_some() {
             ops.close(conn);
@@ -91,8 +92,8 @@ impl Core {
         self.sclients_hand_over(ops, conn);
     }
 
-    /// Passes a connection whose request has left to the handling process, which counts the answer (two-process form).
-    /// If that process is behind, this process handles the connection, so none is lost.
+    /// Passes a connection whose request has left to the handling process, which counts the answer (two-process
+    /// S-Clients). If that process is behind, this process handles the connection, so no connection is lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
@@ -123,7 +124,7 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // The session must believe that it sends the request, which was sent already.
+        // The session must take the request as sent by itself, although the other process sent it.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}

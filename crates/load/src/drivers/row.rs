@@ -16,9 +16,9 @@ pub struct DriverSpec {
     pub help: &'static str,
     /// Kernel facility that the driver needs, by its usual name; empty for none.
     pub system: &'static str,
-    /// Tries whether the driver is usable here.
+    /// Checks that the driver is usable on this host.
     pub usable: fn() -> Result<(), Errno>,
-    /// True if `auto` may choose the driver, that is, if it loads the server that the plan names.
+    /// True if `auto` may choose the driver. Only drivers that load the server of the plan may be chosen.
     pub auto: bool,
     /// True if sockets are plain descriptors or absent. S-Clients need plain descriptors to pass sockets to another
     /// process and to connect them again.

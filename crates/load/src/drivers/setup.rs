@@ -13,10 +13,10 @@ pub(crate) struct Setup {
     pub(crate) descriptors: u32,
     /// Address of the server.
     pub(crate) target: Peer,
-    /// Local addresses, used in turn. Empty lets the kernel choose.
+    /// Local addresses, used in rotation. If empty, the kernel chooses.
     pub(crate) sources: Vec<IpAddr>,
-    /// Maximum number of writes and bytes that one connection sends before an answer comes. Absent when a request takes
-    /// several writes.
+    /// Maximum number of writes, and of bytes, that one connection sends before an answer comes. Absent if a request
+    /// takes several writes.
     pub(crate) burst: Option<(usize, usize)>,
     /// Sets TCP_NODELAY. Needed when a connection writes again before everything is acknowledged.
     pub(crate) nodelay: bool,

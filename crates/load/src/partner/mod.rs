@@ -1,8 +1,8 @@
-//! Two-process S-Clients as in source 1. One process establishes connections and sends their requests. Another one
-//! takes the established descriptors over a socketpair and handles the answers. Each generator thread has its own
-//! partner. Counts equal those of one process; only the place of the work differs.
+//! Two-process S-Clients as in source 1. One process establishes connections and sends their requests. A second process
+//! receives the established descriptors over a socketpair and handles the answers. Each generator thread has its own
+//! partner. The counts equal those of a single process; only the work is divided.
 //!
-//! The partner reports over a stream of frames: kind, length, and that many bytes.
+//! The partner reports in frames over a stream: kind, length, and as many bytes.
 
 mod start;
 

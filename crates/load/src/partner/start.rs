@@ -35,7 +35,7 @@ pub(crate) fn start(
     let (stream, back) =
         UnixStream::pair().map_err(|e| failed(sys::Errno::from_io_error(&e).unwrap_or(sys::Errno::MFILE)))?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
-    // A copy of an establishing side's end would keep that pair open forever.
+    // A copy of another shard's establishing end would keep its socketpair open forever.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));

@@ -1,4 +1,4 @@
-//! Errors of JSON texts: the place, what was read there, and for a missing key the key that was probably meant.
+//! Error messages for JSON texts: the place, the text there, and for a missing key the key that was probably meant.
 
 use crate::error::{ReadError, place, shown};
 

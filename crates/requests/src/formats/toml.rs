@@ -1,4 +1,4 @@
-//! Requests in TOML, to write by hand and to keep.
+//! Requests in TOML, a format to write by hand and to save.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(crate) fn is_json_array(text: &str) -> bool {
 #[serde(deny_unknown_fields)]
 struct File {
     order: Option<RequestOrder>,
-    /// Nothing in the file is filled in: no `{{…}}` and no `$env:NAME`.
+    /// True if the file is sent as written: no `{{…}}` and no `$env:NAME` is filled in.
     #[serde(default)]
     verbatim: bool,
     #[serde(default)]
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for Headers {
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let fail = |place, message| ReadError { file: source.file.into(), place, message };
-    // The message names its place itself.
+    // The error message already contains its place.
     let file: File = toml::from_str(source.text).map_err(|e| fail(None, run::toml_message(source.text, &e)))?;
     if file.request.is_empty() {
         return Err(fail(None, "it has no [[request]]; write one with a path".into()));
@@ -154,7 +154,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     Ok(Found::new(request, url))
 }
 
-/// Checks what is captured from responses, by name.
+/// Checks the names and sources of values captured from responses.
 fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, String>, (usize, String)> {
     let one = |(name, from): (String, Spanned<String>)| {
         let (at, from) = (from.span().start, from.into_inner());
@@ -237,14 +237,14 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// Returns true if a request holds text that a file written by hand would have filled in.
+/// Returns true if a request contains text that would be filled in when read from a file written by hand.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)
         || request.headers.iter().any(|(name, value)| holds(name) || holds(value))
 }
 
-/// Writes headers as a table where every name occurs once, else as pairs.
+/// Writes headers as a table if every name occurs once, otherwise as a list of pairs.
 fn headers(all: &[(String, String)], quoted: impl Fn(&str) -> String) -> String {
     let names: BTreeMap<_, _> = all.iter().map(|(name, value)| (name, value)).collect();
     let each = |between: &'static str| all.iter().map(move |(name, value)| (name, value, between)).collect::<Vec<_>>();

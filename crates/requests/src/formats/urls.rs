@@ -1,4 +1,4 @@
-//! A list of URLs: one per line, after a method where it is not GET. `#` begins a comment.
+//! A list of URLs, one per line; a method other than GET comes first. `#` begins a comment.
 
 use run::RequestPlan;
 
@@ -14,7 +14,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns the lines that are not empty and no comments: number, column and text.
+/// Returns the lines that are neither empty nor comments: line number, column and text.
 fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     (1..).zip(text.lines()).filter_map(|(number, line)| {
         let said = line.trim();

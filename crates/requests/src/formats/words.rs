@@ -1,7 +1,7 @@
 //! Splits shell command lines into words and notes where each begins.
 //!
 //! Understands quotes, escapes, `$'…'` and lines that continue after a backslash. `;`, `&`, `|` and line ends separate
-//! commands. A variable or a command in a word is refused: only a shell knows its value.
+//! commands. A variable or a command substitution in a word is refused, because only a shell knows its value.
 
 /// A word with the index at which it begins. Escapes in `$'…'` may make bytes that are not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
     Ok(all)
 }
 
-/// Finds a caret with which browsers escape for cmd.exe. Lines for other shells have single quotation marks, lines for
-/// cmd.exe never.
+/// Finds a caret with which browsers escape characters for cmd.exe. Only lines for other shells contain single
+/// quotation marks.
 fn caret_of_windows(text: &str) -> Option<usize> {
     let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
     let escapes = |at: usize| {
@@ -126,7 +126,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads up to the closing quote. `escape` reads a backslash sequence and returns false where it means nothing.
+    /// Reads up to the closing quote. `escape` reads a backslash sequence; it returns false if the sequence has no
+    /// special meaning.
     fn read_quoted(
         &mut self,
         close: char,

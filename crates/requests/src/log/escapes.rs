@@ -16,7 +16,7 @@ pub(super) fn line_text(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Undoes the escapes in a path. Bytes that no URL can hold as they are become `%HH`.
+/// Undoes the escapes in a path. Bytes that a URL cannot contain become `%HH`.
 pub(super) fn unescaped(path: &str) -> String {
     undo(path, true)
 }
@@ -61,8 +61,8 @@ fn control(letter: u8) -> Option<u8> {
     })
 }
 
-/// Adds a byte: a quotation mark or a byte beyond ASCII as `%HH`. A path with a control character stays one that cannot be
-/// sent.
+/// Adds a byte: a quotation mark or a byte beyond ASCII as `%HH`. Control characters are kept, so such a path is later
+/// refused.
 fn push_byte(out: &mut String, byte: u8) {
     match byte {
         b'"' | 0x80.. => *out += &format!("%{byte:02X}"),

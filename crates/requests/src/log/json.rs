@@ -29,8 +29,8 @@ pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, Strin
     Ok(Logged { at_s: text(&fields.time).and_then(|text| time::of_field(&text)), method, path, status })
 }
 
-/// Reads the JSON of a line. nginx without `escape=json` writes `\xHH`, which JSON does not have. Returns true with a
-/// value where these escapes are text.
+/// Reads the JSON of a line. nginx without `escape=json` writes `\xHH`, which is not valid JSON. The returned flag is
+/// true if such escapes were kept as text.
 fn value(line: &str) -> Result<(Value, bool), serde_json::Error> {
     serde_json::from_str(line).map(|value| (value, false)).or_else(|error| {
         let repaired = hex_escapes_as_text(line).and_then(|line| serde_json::from_str(&line).ok());
@@ -38,7 +38,7 @@ fn value(line: &str) -> Result<(Value, bool), serde_json::Error> {
     })
 }
 
-/// Finds a text or a number, also one of a nested object: `http.request.path`.
+/// Finds a text or a number, also in a nested object: `http.request.path`.
 fn find_field(value: &Value, name: &str) -> Option<String> {
     let found = value.get(name).or_else(|| name.split('.').try_fold(value, |value, part| value.get(part)))?;
     match found {

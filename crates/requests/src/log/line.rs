@@ -25,8 +25,8 @@ impl Logged {
 pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let quoted = quoted_fields(line)?;
     let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
-    // A field directly behind the time is the request. A line without a request there must not take the request from a
-    // header of the client, which may hold any text.
+    // The request is the field directly after the time. A later field must not be taken for the request, because a
+    // client's header may contain any text.
     let is_request = |(begin, end): &(usize, usize)| request(&line[*begin..*end]).is_ok();
     let follows_time =
         |(begin, _): &&(usize, usize)| line[..begin - 1].trim_end_matches([' ', '|', '\t']).ends_with(']');
@@ -51,7 +51,7 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
                 all.push((open + 1, open + 1 + length));
                 at = open + length + 2;
             }
-            // A log that is still written may end within a later field.
+            // A log that is still being written may end within a later field.
             None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
             None => break,
         }
@@ -87,13 +87,13 @@ pub(super) fn request(text: &str) -> Result<(String, String), String> {
     Ok((method.to_owned(), unescaped(path)))
 }
 
-/// Returns true if a word may be a method. Methods that are in use have letters and `-` (IANA's registry).
+/// Returns true if a word may be a method. Registered methods consist of letters and `-` (IANA's registry).
 pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text before and behind the request: directly behind it, in a field with the name `status`,
-/// behind the five times of HAProxy, or directly before the request.
+/// Finds the status in the text around the request: directly after it, in a field named `status`, after the five times
+/// of HAProxy, or directly before the request.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);

@@ -33,7 +33,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
-/// Choice of the requests of a log that are made.
+/// Selection of the requests of a log to replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// Allowed methods besides the safe ones, such as POST.
@@ -242,7 +242,7 @@ fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> 
     let first = path.split(['/', '?']).nth(1).unwrap_or_default();
     let folder = path[1..].contains('/');
     let class = if folder { format!("{method} /{first}/") } else { format!("{method} /{first}") };
-    // A request that mostly got an error is expected to get it again.
+    // If a request mostly got one error status, the replay expects this status.
     let usual = bad.iter().max_by_key(|(status, n)| (**n, **status)).filter(|(_, n)| **n * 2 > made);
     RequestPlan {
         method,

@@ -1,4 +1,4 @@
-//! Description of an access log before any request is made: how many, which, when, and how bursty.
+//! Summary of an access log before any request is sent: number of requests, methods, statuses, rates, and burstiness.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ pub struct Summary {
     pub methods: BTreeMap<String, u64>,
     /// Number of responses by status class: 2 for 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
-    /// Number of requests whose status the log does not tell.
+    /// Number of requests whose status the log does not contain.
     pub without_status: u64,
     /// First line without a time.
     pub first_timeless: Option<String>,
-    /// Number of requests that can be made.
+    /// Number of requests that can be replayed.
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
@@ -37,11 +37,11 @@ pub struct Summary {
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
-    /// Times are whole seconds, so the requests of each second are spread evenly over it.
+    /// True if times are whole seconds. The requests of each second are then spread evenly over the second.
     pub whole_seconds: bool,
     /// Most frequent requests with their shares.
     top: Vec<(String, f64)>,
-    /// Share of all requests that belongs to the most frequent tenth of the different ones.
+    /// Share of all requests, 0 to 1, that the most frequent tenth of the distinct requests has.
     skew: f64,
     bad: Option<String>,
 }
@@ -65,7 +65,7 @@ impl Summary {
         self.hurst = hurst(&seconds);
     }
 
-    /// All of it in sentences.
+    /// Returns the summary in sentences.
     pub fn words(&self) -> Vec<String> {
         let list = |all: Vec<String>| all.join(", ");
         let mut said = vec![format!(
@@ -115,8 +115,8 @@ impl Summary {
     }
 }
 
-/// The Hurst parameter of counts a second: the variance of means over m seconds falls as m^(2H-2) (Leland et al.,
-/// *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
+/// Returns the Hurst parameter of counts per second: the variance of means over m seconds falls as m^(2H-2) (Leland et
+/// al., *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
 fn hurst(seconds: &[f64]) -> Option<f64> {
     if seconds.len() < MIN_HURST_SECONDS {
         return None;

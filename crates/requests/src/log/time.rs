@@ -6,15 +6,16 @@ use jiff::fmt::strtime;
 
 /// Formats with a time zone.
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
-/// Formats without one: HAProxy's, and those of programs in Python and Java. They are read as UTC, since a replay needs
-/// only differences.
+/// Formats without a time zone: HAProxy's, and those of programs in Python and Java. They are read as UTC, since a
+/// replay needs only differences.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
-/// Smallest number in a line of text that is a time: year 2001. Smaller ones are process numbers, sizes and durations.
+/// Smallest number in a line of text that counts as a time, seconds since the epoch (year 2001). Smaller numbers are
+/// process IDs, sizes and durations.
 const MIN_EPOCH_S: f64 = 1e9;
-/// Number of words of a line that may be a time without brackets.
+/// Maximum number of words of a line that are tried as a time without brackets.
 const MAX_WORDS: usize = 16;
 
-/// Finds the time in a line of text: the first bracket that holds one, otherwise the first word that is one.
+/// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];
@@ -41,7 +42,7 @@ fn late_number(text: &str) -> Option<f64> {
 
 fn number(text: &str) -> Option<f64> {
     let number = text.parse::<f64>().ok()?;
-    // 1e11 seconds are the year 5138, 1e11 milliseconds the year 1973: larger numbers are in smaller units.
+    // 1e11 seconds are the year 5138, 1e11 milliseconds the year 1973: larger numbers must be in smaller units.
     let factor = [1.0, 1e-3, 1e-6, 1e-9].into_iter().find(|factor| number * factor < 1e11)?;
     Some(number * factor).filter(|s| s.is_finite() && *s >= 0.0)
 }

@@ -35,7 +35,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard on this driver. For two-process S-Clients it establishes, and the other process's result is added.
+/// Runs one shard on this driver. For two-process S-Clients, this process establishes the connections, and the result
+/// of the other process is added.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -44,7 +45,7 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     std::thread::scope(|scope| {
         let heard = scope.spawn(|| listener.listen(theirs));
         let part = shard.drive(&mut driver);
-        // Dropping the driver closes its end of the socketpair, so the partner sees that nothing more comes.
+        // Dropping the driver closes its end of the socketpair, so the partner sees that no further connections come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);

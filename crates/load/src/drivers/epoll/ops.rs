@@ -125,12 +125,13 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // Registered after the connect, so a connect that is already up (loopback) is reported without a wake-up.
+        // Registered after the connect, so a connection that is established at once (loopback) is reported without a
+        // wake-up.
         self.register(conn, fd, true)
     }
 
-    /// Reuses the socket: connect(2) with AF_UNSPEC returns it to the bound state and sends nothing, as close would.
-    /// This saves creating, binding and registering a new socket.
+    /// Reuses the socket: connect(2) with AF_UNSPEC returns the socket to the bound state and, like close, sends
+    /// nothing. This saves creating, binding and registering a new socket.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };

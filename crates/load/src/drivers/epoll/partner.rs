@@ -79,7 +79,7 @@ impl Partner {
         if self.handles {
             return;
         }
-        // Sent a few times in a run and must arrive: retry while the other side is behind.
+        // The message is rare and must arrive, so it is retried while the other side is behind.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

@@ -1,6 +1,5 @@
 //! Driver of the simulator: no network, a virtual clock, and a queueing model as the server. A simulated second costs
-//! only its events, and the same seed gives the same run. Results can be compared with closed forms (M/M/1, M/D/1,
-//! D/T).
+//! only its events, and the same seed gives the same run. Results can be compared with formulas (M/M/1, M/D/1, D/T).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,7 +12,7 @@ use super::server::{Service, SimServer};
 use crate::arrivals::exponential;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 
-/// Delay after which Linux retransmits a SYN.
+/// Delay after which Linux retransmits a SYN, nanoseconds.
 const SYN_RETRY_NS: u64 = 1_000_000_000;
 
 /// Answer to a request beyond the rate limit.
@@ -83,7 +82,8 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // Distinct from the generator's own streams, or service times would correlate with arrivals.
+            // This seed differs from the generator's own. With equal seeds, service times would correlate with
+            // arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
             queue: VecDeque::new(),
@@ -216,7 +216,7 @@ impl SimOps {
         }
     }
 
-    /// Gives waiting work to free workers. A connection that its client closed meanwhile costs nothing.
+    /// Gives waiting requests to free workers. A connection that its client closed meanwhile takes no service time.
     fn start_services(&mut self) {
         while self.idle > 0 {
             let Some(c) = self.queue.pop_front() else { return };
@@ -241,7 +241,8 @@ impl SimOps {
         self.schedule(self.after_stalls(length), Event::ServiceEnd(c));
     }
 
-    /// Returns the end of work of this length that starts now. Work interrupted by a stall continues after it.
+    /// Returns the end of a service of this length that starts now. A service interrupted by a stall continues after
+    /// the stall.
     fn after_stalls(&self, length_ns: u64) -> u64 {
         let now = self.now_ns;
         self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {

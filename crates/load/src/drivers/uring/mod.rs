@@ -1,8 +1,8 @@
 //! The io_uring driver. Sockets live in the table of registered files, and a connect is one chain of operations. Every
 //! connection has one multishot receive into a shared buffer ring. Sends of small requests are not acknowledged. All
-//! operations of a pass go to the kernel in one call that also waits. Under load it waits for a small batch with a
-//! bounded delay. Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2)
-//! (DEFER_TASKRUN).
+//! operations of a pass go to the kernel in one call that also waits. Under load, the call waits for a small batch of
+//! completions, with a bounded delay. Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3),
+//! io_uring_setup(2) (DEFER_TASKRUN).
 
 mod ops;
 #[cfg(test)]
@@ -132,8 +132,8 @@ impl Driver for UringDriver {
         let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
-        // Limited to one ring's worth: completions start operations that may complete at once, and an unlimited pass
-        // might never look at the clock again.
+        // A pass takes at most as many completions as the ring holds. Completions start operations that may complete at
+        // once, so an unlimited pass might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);
@@ -235,7 +235,8 @@ fn received(
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
         (Ok(_), None) => {}
-        // Out of buffers: those of this pass are returned before the next wait, so a restart is enough.
+        // The buffers ran out. Those of this pass are returned before the next wait, so restarting the receive is
+        // enough.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

@@ -45,8 +45,9 @@ pub(super) struct Slot {
     pub(super) half_close: HalfClose,
 }
 
-/// A half close under way and the operations waiting for its end. The kernel runs it in a worker thread, which looks
-/// the file up by its number only then. Another file with that number would lose its sending side.
+/// A half close under way and the operations waiting for its end. The kernel runs the half close in a worker thread,
+/// which looks up the file by its number only when it runs. If another file had this number by then, that file would
+/// lose its sending side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -116,7 +117,7 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The limit of descriptors bounds the table of registered files, and the table is full.
+        // The table of registered files, which the descriptor limit bounds, is full.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
@@ -171,7 +172,7 @@ impl Ops for UringOps {
             return;
         }
         if std::mem::take(&mut slot.half_close.connects) {
-            // The connection waited for its table entry and has nothing to close yet.
+            // The connection still waited for its table entry, so there is nothing to close.
             return;
         }
         let nothing = user(NOTHING, conn, 0);

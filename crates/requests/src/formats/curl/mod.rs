@@ -69,9 +69,9 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
 #[derive(Default)]
 struct ParsedOptions {
     method: Option<String>,
-    /// Headers of `-H`. They replace those that other options make, in any order.
+    /// Headers of `-H`. They replace headers from other options, whichever option comes first.
     headers: Vec<(String, String)>,
-    /// Headers that other options make.
+    /// Headers from other options, such as `-A`.
     made: Vec<(&'static str, String)>,
     /// Headers that the command line removes: `-H 'NAME:'`.
     removed: Vec<String>,
@@ -114,10 +114,10 @@ fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptio
     Ok(parsed)
 }
 
-/// An option, with the value where its word holds it.
+/// An option, with its value if that is part of the option's word.
 type GivenOption<'a> = (OptionEffect, Option<&'a [u8]>);
 
-/// Returns the options of one word: one long option, or several letters, with the value where the word holds it.
+/// Returns the options of one word (one long option or several letters), with the value if the word contains it.
 fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     let bytes = word.bytes.as_slice();
     if let Some(long) = bytes.strip_prefix(b"--") {
@@ -195,7 +195,7 @@ impl ParsedOptions {
                 self.make("Authorization", &format!("Basic {}", run::to_base64(bytes)));
             }
             User => return Err((at, "curl would ask for the password; give -u NAME:PASSWORD".into())),
-            // Responses are not unpacked here, so only what curl itself would send is sent.
+            // loadline does not decompress responses, so `--compressed` only adds the header that curl sends.
             Compressed => self.make("Accept-Encoding", "gzip, deflate"),
             GlobOff => self.glob_off = true,
             PathAsIs => self.path_as_is = true,
@@ -240,7 +240,7 @@ impl ParsedOptions {
         }
     }
 
-    /// Adds a header that an option makes. The last option counts.
+    /// Adds a header from an option. The last option counts.
     fn make(&mut self, name: &'static str, value: &str) {
         self.made.retain(|(made, _)| *made != name);
         self.made.push((name, value.into()));

@@ -12,7 +12,7 @@ pub(super) enum OptionEffect {
     Raw,
     UrlEncoded,
     Json,
-    /// The data becomes the query of the URL.
+    /// Moves the data into the query of the URL.
     Get,
     Head,
     Upload,
@@ -22,7 +22,7 @@ pub(super) enum OptionEffect {
     User,
     Url,
     Compressed,
-    /// Characters of the URL have no meaning as a pattern.
+    /// Turns off patterns in the URL.
     GlobOff,
     /// `.` and `..` in the path are sent as they are.
     PathAsIs,
@@ -30,7 +30,7 @@ pub(super) enum OptionEffect {
     Ignored,
     /// No effect on the request; takes a value.
     IgnoredWithValue,
-    /// Does what loadline does not do. The text says so.
+    /// Has an effect that loadline does not imitate; the text tells the user.
     Remark(&'static str),
     /// As `Remark`, and takes a value.
     RemarkWithValue(&'static str),

@@ -1,7 +1,7 @@
-//! URLs as curl reads them: patterns of several URLs, and `..` in paths.
+//! Reads URLs in the way of curl: recognises patterns that stand for several URLs, and resolves `..` in paths.
 
 /// Returns the first character that curl would read as a pattern of several URLs (`{a,b}`, `[1-3]`). The brackets of an
-/// IPv6 address are none.
+/// IPv6 address are not a pattern.
 pub(super) fn pattern(url: &str) -> Option<char> {
     let authority = run::UrlParts::parse(url).authority;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
