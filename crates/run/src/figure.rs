@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Serde adapter for measured figures in `run.json`. Every field that holds a measured figure says `serde(with =
+/// Serde adapter for measured figures in `run.json`. Every field with a measured figure has the attribute `serde(with =
 /// "Figure")`. The adapter also describes the field in the schema. A test finds fields without it.
 pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
@@ -15,7 +15,7 @@ pub(crate) trait Figures: Serialize {
     /// The container with `None` for each `null`.
     type Read: for<'de> Deserialize<'de>;
 
-    /// Converts, with `null` as not-a-number.
+    /// Converts a read value; `null` becomes not-a-number.
     fn of(read: Self::Read) -> Self;
 }
 

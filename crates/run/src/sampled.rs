@@ -16,7 +16,7 @@ impl Run {
         samples.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
     }
 
-    /// Returns the sampled threads of this trial. If no trial has samples, these are the reasons why.
+    /// Returns the sampled threads of [`sampled_trial`]. If no trial has samples, returns the reasons why.
     pub fn sampled_waits(&self) -> Option<&WaitProfile> {
         fn of(trial: &Trial) -> Option<&WaitProfile> {
             trial.server.as_ref()?.waits.as_deref()

@@ -1,4 +1,4 @@
-//! Making untrusted names safe to show: names of servers, processes and files. Only [`visible`] does this.
+//! Makes untrusted names of servers, processes and files safe to show. Only [`visible`] does this.
 
 use std::borrow::Cow;
 

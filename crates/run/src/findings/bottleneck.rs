@@ -12,7 +12,7 @@ use crate::{Certainty, FigureUnit, WaitsFor};
 pub struct Bottleneck {
     /// One id of [`BOTTLENECKS`].
     pub id: String,
-    /// 0 (a guess) to 1 (every condition shown by counters of the right side).
+    /// Confidence, from 0 (a guess) to 1 (the right side's counters show every condition).
     #[serde(with = "Figure")]
     pub confidence: f64,
     /// Confidence as a step.
@@ -70,7 +70,7 @@ impl Default for Bottleneck {
 pub struct Evidence {
     /// The line as text.
     pub text: String,
-    /// Id of the counter or cost behind it.
+    /// ID of the counter or cost that the evidence comes from.
     pub counter: String,
     /// Value of the counter or cost.
     pub value: Option<f64>,
@@ -102,21 +102,21 @@ pub struct Margin {
     /// Value beyond which the verdict would be another one.
     #[serde(with = "Figure")]
     pub threshold: f64,
-    /// The other verdict, one id of [`BOTTLENECKS`].
+    /// The other verdict, an ID of [`BOTTLENECKS`].
     pub would_be: String,
 }
 
-/// Places for requests that were counted: processes, threads, or connections to one peer.
+/// A count of processes, threads, or connections to one peer, each of which handles one request at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counted {
-    /// Kind of the counted places: `children`, `threads` or `connections`.
+    /// Kind of what was counted: `children`, `threads` or `connections`.
     pub what: String,
     /// Number of places.
     #[serde(with = "Figure")]
     pub count: f64,
-    /// Owner of the places: the name of a master process, of threads, or of the process with the connections.
+    /// Name of the master process, of the threads, or of the process with the connections.
     pub of: String,
     /// Other end of the connections, as `name address`; empty for processes and threads.
     pub peer: String,
@@ -140,7 +140,7 @@ pub struct RuledOut {
 pub struct NextBottleneck {
     /// One id of [`BOTTLENECKS`].
     pub id: String,
-    /// Rate at which it would limit the server, requests per second, if that can be computed.
+    /// Rate at which this bottleneck would limit the server, requests per second; absent if it cannot be computed.
     pub rate: Option<f64>,
     /// Reason, with figures.
     pub why: String,

@@ -15,7 +15,7 @@ pub struct Capacity {
     pub rate: f64,
     /// Lowest offered rate that failed the objective; absent if none failed.
     pub failed_at: Option<f64>,
-    /// The broken limit there, in words: `p99 was 30 ms`.
+    /// The limit broken at `failed_at`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
     /// The objective in words: `p99 <= 20 ms and errors <= 0.1 %`.
     pub objective: String,
@@ -41,12 +41,12 @@ pub struct Capacity {
     /// Time left out because a machine stood still, and the capacity with that time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<ExcludedTime>,
-    /// Limit of the load itself: no server failed, and more connections would have carried more.
+    /// Limit of the load itself: the server did not fail, and with more connections the rate would have been higher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_limit: Option<OwnLimit>,
 }
 
-/// Open-loop load that its own connections held up while the server answered as fast as without load.
+/// Open-loop load that had too few connections, while the server answered as fast as without load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -73,12 +73,12 @@ fn no_windows(n: &usize) -> bool {
     *n == 0
 }
 
-/// Time that the server did not have: pauses of a generator's host, and CPU time taken by a hypervisor.
+/// Time left out of the estimate: pauses of a generator's host, and CPU time taken by a hypervisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ExcludedTime {
-    /// Length of that time within the windows, seconds.
+    /// Length of the left-out time within the windows, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
     /// Number of pauses.
@@ -86,7 +86,7 @@ pub struct ExcludedTime {
     /// Capacity with that time included, requests per second. Absent if too little time was left without the pauses;
     /// the capacity itself then includes them.
     pub rate: Option<f64>,
-    /// Interval of that capacity.
+    /// Interval of `rate`.
     pub interval: Option<Interval>,
 }
 

@@ -9,7 +9,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Check {
-    /// The claim that is checked.
+    /// The checked claim.
     pub name: String,
     /// Computed value.
     #[serde(with = "Figure")]

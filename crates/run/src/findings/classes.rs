@@ -121,7 +121,8 @@ pub struct ClassFinding {
     pub failing: Option<usize>,
     /// The broken limit in that trial.
     pub breach: Option<Breach>,
-    /// True if this class fails first: at the lowest load of all classes, and furthest beyond its limit at that load.
+    /// True if this class fails at the lowest load of all classes. If several fail at that load, true for the class
+    /// furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. An estimate; `class_costs` says how it was made.
@@ -132,7 +133,7 @@ pub struct ClassFinding {
     pub server_cpu_share: Option<f64>,
 }
 
-/// Method behind the CPU costs per class: short windows in which the shares of the classes alternate.
+/// Basis of the CPU costs per class: short windows in which the shares of the classes alternate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -141,7 +142,7 @@ pub struct ClassCosts {
     pub windows: usize,
     /// Index in `classes` of the class that takes most server CPU time at the shares of the mix.
     pub dearest: Option<usize>,
-    /// True if the 95 % interval of that class lies above those of all other classes.
+    /// True if the 95 % interval of the class `dearest` lies above those of all other classes.
     pub sure: bool,
     /// The method in one sentence.
     pub how: String,

@@ -81,11 +81,11 @@ pub struct SideDeath {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureRole {
-    /// Decides, and must be decided itself: the comparison is undecided while this figure may be worse.
+    /// Decides the result. The comparison stays undecided while this figure may be worse.
     Required,
-    /// Decides if it differs.
+    /// Decides the result only if the figure differs.
     Deciding,
-    /// Listed without an influence on the result.
+    /// Listed, without influence on the result.
     #[default]
     Listed,
 }
@@ -135,7 +135,7 @@ pub struct CurvePoint {
 pub struct ComparedFigure {
     /// Name of the figure; for a cost of the server, its ID.
     pub figure: String,
-    /// Name of such a cost in words; empty if `figure` is a name in words.
+    /// Name of the cost in words; empty if `figure` is already a name in words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// Unit of the figure; empty for counts.
@@ -153,9 +153,9 @@ pub struct ComparedFigure {
     /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the interval of the ratio; absent with too few windows. Intervals that leave out 1 hold together
-    /// with 95 % certainty for all deciding figures, and for all listed ones. Each end of any other interval holds with
-    /// 95 % certainty.
+    /// Lower end of the interval of the ratio; absent with too few windows. The intervals that exclude 1 are all
+    /// correct with 95 % certainty, separately for the deciding figures and the listed ones. Of any other interval,
+    /// each end is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
@@ -163,7 +163,7 @@ pub struct ComparedFigure {
     pub p: Option<f64>,
     /// Result for this figure, which follows from the interval alone.
     pub word: ComparisonResult,
-    /// Number of old and of new windows behind the figure.
+    /// Number of old and of new windows that the figure comes from.
     pub windows: (usize, usize),
     /// True for a secondary server cost, which is shown only if it differs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -177,7 +177,7 @@ pub struct ComparedFigure {
     /// Smallest relative change that an hour of measurement would show, where an hour would not decide the figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
-    /// New value minus the old one with its interval, for a share that may be 0. A ratio to 0 does not exist.
+    /// New value minus the old one, with its interval, for a share that may be 0, since a ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
     /// Requests of the old and of the new side that were still open at the end of their window and drain. A failed share
@@ -233,7 +233,7 @@ impl ComparisonResult {
     }
 }
 
-/// CPU cost of TLS per request on a kept connection, against the same server without TLS.
+/// CPU cost of TLS per request on a kept connection, compared with the server without TLS.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

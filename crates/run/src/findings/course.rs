@@ -1,25 +1,26 @@
-//! Findings about a load whose rate changed: how far the server kept up. Only types: judge fills them, report prints them.
+//! Findings about a load whose rate changed: the rates at which the server kept up. Only types: judge fills them,
+//! report prints them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Breach;
 use crate::figure::Figure;
 
-/// How far the server kept up with a rate that changed.
+/// Rates up to which the server kept up with a load of changing rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CourseFinding {
     /// Parts of the measured window, in order: each stage, and a ramp in equal parts.
     pub parts: Vec<CoursePart>,
-    /// Highest rate that held below every failed rate, requests per second: that at the start of the last part that held,
-    /// or the highest rate of all if none failed. Absent if the lowest rate failed.
+    /// Highest rate that held below every failed rate, requests per second. If a part failed, each part that held
+    /// counts with its lower end. Absent if the lowest rate failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<usize>,
-    /// The broken limit there, in words: `81 % of the offered load completed`.
+    /// The limit broken in this part, in words: `81 % of the offered load completed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_why: Option<String>,
 }

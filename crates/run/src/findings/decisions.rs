@@ -1,5 +1,5 @@
 //! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
-//! objective. Judge decides. Report, terminal and exit status read the decision here, so they always agree.
+//! objective. Crate `judge` decides. Report, terminal and exit status read these decisions, so they always agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ pub struct Picks {
     pub overload: Option<usize>,
     /// Trial with the most good responses per second, if that differs from the capacity.
     pub beyond: Option<usize>,
-    /// Trial whose counters a page shows: the decisive one, or the first trial if nothing completed.
+    /// Trial whose counters a page shows: the decisive one, or the first trial if no request completed.
     pub shown: Option<usize>,
     /// Trial whose figures represent the run: the one at the capacity, otherwise `shown`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,12 +113,12 @@ pub enum LoadState {
     Requested,
     /// More load brought no more throughput, broke the objective, or filled the resource that the verdict names.
     Saturated,
-    /// The highest rate that was tried; nothing was full.
+    /// The decisive trial is the highest rate that was tried, and nothing was full.
     Highest,
 }
 
 impl LoadState {
-    /// Returns the words shown beside figures of that trial.
+    /// Returns the words shown beside the figures of the decisive trial.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Requested => "as asked",
@@ -137,9 +137,9 @@ pub enum BreachKind {
     NothingCompleted,
     /// Too many requests failed.
     Errors,
-    /// Throughput fell too far behind the offered load.
+    /// Throughput was too far below the offered load.
     Behind,
-    /// Too many requests stayed without a response: the 99th percentile falls on one of them.
+    /// Too many requests stayed without a response, so the 99th percentile is unknown.
     Unanswered,
     /// The median exceeded its limit.
     P50,
@@ -169,7 +169,7 @@ pub enum Failure {
     Expectation,
 }
 
-/// Steps of confidence in a verdict. Only this type turns a confidence into a word.
+/// Levels of confidence in a verdict. Only this type turns a confidence into a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -188,7 +188,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// Returns the step for a confidence from 0 to 1.
+    /// Returns the level for a confidence from 0 to 1.
     pub fn from_confidence(confidence: f64) -> Self {
         match confidence {
             c if c >= 0.9 => Self::Sure,

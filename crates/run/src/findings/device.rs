@@ -9,7 +9,7 @@ pub struct Device {
     pub kind: &'static str,
     /// Instance: `nginx:1234/1240`, `eth0`; may be empty.
     pub instance: String,
-    /// Utilization, 0 to 1: share of its time or of its limit.
+    /// Utilization, 0 to 1: busy share of the time, or used share of the limit.
     pub busy: f64,
     /// True if the device counts as full.
     pub full: bool,

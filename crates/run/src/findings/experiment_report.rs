@@ -17,7 +17,7 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Times in which two runs can be compared.
+    /// Times by which two runs of this experiment can be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
     /// True if the trials have different servers, each with a verdict in its table row. A common verdict would mean
@@ -33,7 +33,7 @@ pub struct ExperimentReport {
 pub struct ComparedTime {
     /// Description of the measured operation.
     pub name: String,
-    /// Names of the value in the results of a trial. The first one present counts.
+    /// Names under which the results of a trial may have the value. The first name present counts.
     pub values: Vec<String>,
 }
 
@@ -42,9 +42,9 @@ pub struct ComparedTime {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Chart {
-    /// What the chart shows, in a sentence.
+    /// Content of the chart, in a sentence.
     pub title: String,
-    /// How the values were measured, and where published points come from.
+    /// Explanation of how the values were measured, and of the source of published points.
     pub caption: String,
     /// Horizontal axis.
     pub x: ChartAxis,
@@ -55,7 +55,7 @@ pub struct Chart {
     /// Points that a publication printed. A series with an empty name belongs to the only measured curve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<ChartSeries>,
-    /// Heights to mark, such as a published value without a place on the horizontal axis.
+    /// Levels to mark on the vertical axis, such as a published value without a horizontal position.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<ChartLevel>,
 }
@@ -119,7 +119,7 @@ pub struct ChartLevel {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ResultTable {
-    /// What the table shows, in a sentence.
+    /// Content of the table, in a sentence.
     pub caption: String,
     /// The columns.
     pub columns: Vec<ResultColumn>,

@@ -21,7 +21,7 @@ pub enum FigureUnit {
     /// Mean bytes per request.
     #[serde(rename = "B per request")]
     BytesPerRequest,
-    /// A size in bytes that comes in powers of two.
+    /// A size in bytes, written with binary prefixes (KiB).
     #[serde(rename = "B, binary")]
     Size,
     /// A share from 0 to 1.

@@ -10,7 +10,7 @@ use crate::figure::Figure;
 #[serde(default)]
 pub struct HandshakeCost {
     /// Full handshake, server processes. Absent if their CPU time is unknown or no handshake was full. If no window had
-    /// one kind alone, an average over both kinds, weighted as `resumed` says.
+    /// only one kind of handshakes, this is an average over both kinds, weighted by `resumed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<CpuEstimate>,
     /// Full handshake, generator processes.

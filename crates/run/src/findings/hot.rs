@@ -13,7 +13,7 @@ pub struct HotFunction {
     pub process: String,
     /// Function, or its module in brackets.
     pub function: String,
-    /// Part of the CPU time of all sampled user code, 0 to 1.
+    /// Share of the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }

@@ -55,8 +55,8 @@ pub struct Findings {
     /// Findings for each generator host, if several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<crate::HostFinding>,
-    /// True if client and server share one machine's CPUs in the decisive trial. Absent if one side is unknown. For
-    /// other programs.
+    /// True if client and server share one machine's CPUs in the decisive trial. Absent if one side is unknown.
+    /// loadline itself does not read this field.
     pub one_host: Option<bool>,
     /// Reason for a failed run; absent if the run succeeded.
     pub failure: Option<Failure>,
@@ -65,7 +65,7 @@ pub struct Findings {
     /// Capacity in users, if the search was for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<crate::UsersFinding>,
-    /// How far the server kept up with a rate that changed.
+    /// Rates up to which the server kept up with a load of changing rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub course: Option<crate::CourseFinding>,
     /// Load beyond which more clients bring no more throughput.
@@ -96,7 +96,7 @@ pub struct Findings {
     /// Findings for each class in a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
-    /// Method behind the server cost per class, if there are such costs.
+    /// Basis of the server costs per class, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_costs: Option<crate::ClassCosts>,
     /// Server quantities that grew throughout a long window under constant load, as a leak would.

@@ -71,7 +71,7 @@ pub struct Proof {
     pub outcome: ProofOutcome,
     /// Reason for the outcome, in one sentence with figures.
     pub why: String,
-    /// Quantity of the ratios; absent for throughput.
+    /// Quantity that the ratios compare; absent for throughput.
     #[serde(skip_serializing_if = "ProofMetric::is_throughput")]
     pub of: ProofMetric,
     /// Predicted effect, recorded before the experiment.
@@ -87,7 +87,7 @@ pub struct Proof {
     /// Prediction and result for the next bottleneck. Absent if the counters name none, or no lever slows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
-    /// Effect of each resource's speed. For throughput: the share of a speed change that reaches throughput. For
+    /// Effect of each resource's speed. For throughput: relative change of throughput per relative change of speed. For
     /// response times: the share in the growth when every resource slows by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever touched.
@@ -109,7 +109,7 @@ pub struct Proof {
     pub untried: Vec<UnusedLever>,
 }
 
-/// Lever that takes whole CPUs away from the server. It has a trial of its own.
+/// ID of the lever that takes whole CPUs away from the server. It has its own trial.
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
 impl Proof {
@@ -131,9 +131,9 @@ impl Proof {
 pub struct RunnerUp {
     /// Row of `BOTTLENECKS`.
     pub bottleneck: String,
-    /// Predicted effect of less of this resource, if that would reduce throughput. Recorded before the experiment.
+    /// Predicted effect of reducing this resource, recorded before the experiment.
     pub prediction: Effect,
-    /// Measured effect of its lever; absent if the lever was not used.
+    /// Measured effect of this resource's lever; absent if the lever was not used.
     pub measured: Option<Effect>,
 }
 
@@ -151,7 +151,7 @@ pub struct Steadiness {
     /// Throughput after all levers were off divided by throughput before, with its interval. Absent if the slots do not
     /// end with some without levers.
     pub back: Option<Estimate>,
-    /// True if throughput recovered, within the noise. If not, the levers prove nothing.
+    /// True if throughput recovered, within the noise. If false, the effects of the levers prove nothing.
     pub is_back: Option<bool>,
 }
 
@@ -180,7 +180,7 @@ pub struct SwitchTrial {
     /// Length of one turn, seconds.
     #[serde(with = "Figure")]
     pub turn_s: f64,
-    /// Share of the resource that is removed; below 0 if some is added.
+    /// Share of the resource that is removed, 0 to 1; below 0 if some is added.
     #[serde(with = "Figure")]
     pub dose: f64,
     /// Value without the lever, one per pair of turns: good responses per second, or a response time in microseconds.
@@ -198,10 +198,11 @@ pub struct SwitchTrial {
 pub struct Effect {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// Share of the resource that is removed; below 0 if some is added.
+    /// Share of the resource that is removed, 0 to 1; below 0 if some is added.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on divided by off. The quantity is throughput, or what `of` says.
+    /// Value with the lever on, divided by the value with the lever off. The value is throughput, or the quantity in
+    /// `of`.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
@@ -231,18 +232,18 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Makes an estimate from a value and half the width of its interval.
+    /// Makes an estimate from a value and the half-width of its interval.
     pub fn around(value: f64, half: f64) -> Self {
         Self { value, low: value - half, high: value + half }
     }
 
-    /// Returns half the width of the interval.
+    /// Returns the half-width of the interval.
     pub fn half(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 }
 
-/// Lever that doubles the load. Its resource is the load itself.
+/// ID of the lever that doubles the load. Its resource is the load itself.
 pub const LOAD_LEVER: &str = "load";
 
 /// Id of the lever that sends from more source addresses.
@@ -253,14 +254,14 @@ pub const SOURCES_LEVER: &str = "sources";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ElasticityBasis {
-    /// The change of throughput over the change of speed.
+    /// Measured: relative change of throughput divided by relative change of speed.
     #[default]
     Measured,
-    /// The share of time in which the resource was wanted; the elasticity is at most that.
+    /// Upper bound: the share of the time for which the resource was wanted.
     Wanted,
-    /// The sum with another resource, since each of the two levers slows both; the elasticity is at most that.
+    /// Upper bound: the sum with another resource, since each of the two levers slows both resources.
     Joint,
-    /// None: the lever took much less than it was told to take, so the elasticity may be anything.
+    /// Unknown, because the lever took much less than ordered. The elasticity may have any value.
     Open,
 }
 
@@ -289,7 +290,8 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Returns true if the resource is a part of the whole. The parts add up to 1. The number of CPUs and the load are no parts.
+    /// Returns true if this elasticity is one of the parts that add up to 1 with the remainder. Those of the number of
+    /// CPUs and of the load are not.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -357,10 +359,10 @@ pub struct LeverSlots {
     /// Measured speed of the resource per slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
-    /// Share of the resource that the lever was told to take. Absent in runs before 26 November 2026.
+    /// Share of the resource that the lever was ordered to take, 0 to 1. Absent in runs before 26 November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Share of the resource that a CPU thief got in the slots in which it was on. Absent for other levers.
+    /// Share of the resource, 0 to 1, that a CPU thief got in the slots in which it was on. Absent for other levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Upper bound on the share of time in which the server wanted the resource while the thief was off, 0 to 1. Counts

@@ -18,10 +18,10 @@ pub struct Repeat {
     /// Highest rate of good responses, requests per second.
     #[serde(with = "Figure")]
     pub completed_rate: f64,
-    /// Median response time at that rate, microseconds.
+    /// Median response time at this rate, microseconds.
     #[serde(with = "Figure")]
     pub p50_us: f64,
-    /// 99th percentile at that rate, microseconds.
+    /// 99th percentile of the response time at this rate, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
     /// Names of the figures that are lower bounds, since too many requests were not answered.
@@ -32,7 +32,7 @@ pub struct Repeat {
     /// Lower end of the 95 % interval from this repeat's windows alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of that interval.
+    /// Upper end of the 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// One id of [`crate::BOTTLENECKS`].

@@ -11,7 +11,7 @@ use crate::figure::Figure;
 pub struct Trust {
     /// Rate of the generator alone with the null driver, requests per second, if measured.
     pub generator_ceiling: Option<f64>,
-    /// Throughput of the decisive trial as a share of that rate, 0 to 1.
+    /// Throughput of the decisive trial as a share of `generator_ceiling`, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_used: Option<f64>,
     /// True if the generator was at its own limit in the decisive trial.

@@ -1,4 +1,4 @@
-//! Capacity in users: how many people a server can take, if each one thinks between a response and the next request.
+//! Capacity in users: number of people that a server can handle if each pauses between a response and the next request.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,6 @@ pub struct UsersFinding {
     pub rate: f64,
     /// Think time.
     pub think: ThinkTime,
-    /// Number of windows at `held` or `failed`, on which the bracket rests.
+    /// Number of windows at `held` or `failed`, which determine the bracket.
     pub windows: usize,
 }

@@ -43,10 +43,10 @@ pub struct WaitFinding {
     pub name: String,
     /// Process, with its id if it is the only one with this name.
     pub process: String,
-    /// What `threads` and `of` count if not threads: goroutines, processes or requests; empty for threads.
+    /// Unit of `threads` and `of`: goroutines, processes or requests; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub counted: String,
-    /// Mean number of threads that wait for it.
+    /// Mean number of threads that wait for this cause.
     #[serde(with = "Figure")]
     pub threads: f64,
     /// Mean number of threads of the process.
@@ -55,13 +55,13 @@ pub struct WaitFinding {
     /// Most frequent activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
-    /// Whether the holder is only probable: the lock stores no owner, and other threads that use it were active.
+    /// True if the holder is only probable: the lock stores no owner, and other threads that use the lock were active.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holder_probable: bool,
     /// Function that waits; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// What the sessions of a database do; absent for threads of other processes.
+    /// Activity of the sessions of a database; absent for threads of other processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<crate::SessionState>,
     /// Kind of wait as a database names it, such as `Lock:transactionid`; empty outside of databases.
@@ -76,7 +76,7 @@ pub struct WaitFinding {
     /// Address of the peer; empty if the cause has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub peer: String,
-    /// Part of the process's threads, 0 to 1.
+    /// Share of the process's threads, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// The finding in one sentence.

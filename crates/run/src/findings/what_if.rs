@@ -31,7 +31,7 @@ pub struct Change {
     /// Think time between a response and the next request, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_s: Option<f64>,
-    /// Random (Poisson) arrivals per second that wait for no response; replaces users.
+    /// Random (Poisson) arrivals per second, which do not wait for responses; replaces users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Server CPU time per request, relative to today: 0.8 is 20 % less.
@@ -111,10 +111,10 @@ pub struct WhatIf {
     pub response_us: Estimate,
     /// Capacity after the change, requests per second.
     pub capacity: Estimate,
-    /// Bottleneck after the change; absent if these users fill nothing.
+    /// Bottleneck after the change; absent if these users do not saturate any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Resource>,
-    /// All resources after the change, the first to be full first.
+    /// All resources after the change, in the order in which they become full.
     pub resources: Vec<Resource>,
     /// Throughput and response time by users or by arrivals after the change.
     pub curve: Vec<LoadPoint>,
@@ -122,7 +122,7 @@ pub struct WhatIf {
     pub assumptions: Vec<String>,
 }
 
-/// A resource of which a target rate needs more.
+/// A resource that must grow for a target rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -134,7 +134,7 @@ pub struct ResourceNeed {
     /// Required amount, relative to today.
     #[serde(with = "Figure")]
     pub factor: f64,
-    /// Rate reached with this resource and all before it, requests per second.
+    /// Rate reached once this resource and all resources before it have grown, requests per second.
     #[serde(with = "Figure")]
     pub reaches: f64,
 }

@@ -51,7 +51,7 @@ pub fn rate(per_s: f64) -> String {
     format!("{}/s", figure(per_s))
 }
 
-/// Formats a request rate as a whole number. A rate below 10/s has three digits, so a small one is never 0.
+/// Formats a request rate as a whole number. A rate below 10/s gets three digits, so a small rate is never shown as 0.
 pub fn whole_rate(per_s: f64) -> String {
     if per_s.abs() < 10.0 { rate(per_s) } else { format!("{per_s:.0}/s") }
 }

@@ -1,4 +1,4 @@
-//! Databases behind a server, which `--behind` names. Their passwords stay in memory: no plan, run or agent gets them.
+//! Databases behind a server, given by `--behind`. Their passwords stay in memory: no plan, run or agent contains them.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ impl DatabaseKind {
 pub struct Password(Option<String>);
 
 impl Password {
-    /// Returns the password, for the login alone.
+    /// Returns the password. Only the login may use it.
     pub fn reveal(&self) -> Option<&str> {
         self.0.as_deref()
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A database behind the server. As text, it has no password.
+/// A database behind the server. Its text form contains no password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(with = "String"))]
@@ -145,7 +145,7 @@ impl Behind {
         port.filter(|port| !port.is_empty()).map_or(Ok(()), |port| self.set("port", port))
     }
 
-    /// Takes a parameter of PostgreSQL's connection strings.
+    /// Sets the field for a parameter of PostgreSQL's connection strings.
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "host" | "hostaddr" => self.host = value.into(),
@@ -179,7 +179,7 @@ const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, m
 impl std::str::FromStr for Behind {
     type Err = String;
 
-    /// Reads a URL or a connection string. An error repeats no part of it that may be a password.
+    /// Reads a URL or a connection string. An error never repeats a part that may be a password.
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut found = match text {
@@ -248,7 +248,7 @@ fn decoded(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the URL is not UTF-8".into())
 }
 
-/// Encodes what would end a part of a URL.
+/// Percent-encodes the characters that would end a part of a URL.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

@@ -156,8 +156,8 @@ fn check_rate(rate: f64) -> Result<(), PlanError> {
 }
 
 impl LoadPlan {
-    /// Derives the mean rate and the duration from the stages, for fields that the file leaves at their defaults. The
-    /// stages are measured from their start, so there is no warm-up.
+    /// Derives the mean rate and the duration from the stages, unless the file sets these fields. There is no warm-up,
+    /// because the stages are measured from their start.
     fn derive_from_stages(&mut self) {
         let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
         let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));

@@ -29,9 +29,9 @@ pub struct ExpectationResult {
     pub text: String,
     /// Measured value in the unit of the expectation; absent if not measured.
     pub value: Option<f64>,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the value's 95 % interval.
     pub low: Option<f64>,
-    /// Upper end of its 95 % interval.
+    /// Upper end of the value's 95 % interval.
     pub high: Option<f64>,
     /// True if the expectation was met. False if there was no measurement.
     pub met: bool,

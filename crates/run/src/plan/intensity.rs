@@ -28,7 +28,8 @@ pub enum Intensity {
         /// Maximum connections in the pool, over all threads.
         #[serde(default = "default_pool")]
         max_connections: u32,
-        /// Maximum requests in flight per connection. A second one is sent only while the pool cannot grow.
+        /// Maximum requests in flight per connection. A second request is sent on a connection only if the pool cannot
+        /// grow.
         #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
         pipeline: u32,
     },
@@ -85,7 +86,7 @@ impl Stage {
         rates().reduce(f64::min).zip(rates().reduce(f64::max))
     }
 
-    /// Returns the rate at a time since the start of the first stage. After the last stage its final rate holds.
+    /// Returns the rate at a time since the start of the first stage. After the last stage, its final rate continues.
     pub fn rate_at(stages: &[Self], at_s: f64) -> f64 {
         let mut begin_s = 0.0;
         for stage in stages {
@@ -149,7 +150,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load needs only CPU time to keep its pace. S-Clients wait for neither responses nor connections.
+    /// Returns true if the load needs only CPU time to keep its pace. This is so for S-Clients, which wait for neither
+    /// responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }

@@ -18,7 +18,8 @@ pub struct LoadPlan {
     /// Requests that replace the one in the protocol's settings. The headers of the settings are added to each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
-    /// Times at which requests are due, read from a file. The rate of the intensity is then their mean.
+    /// Times at which requests are due, read from a file. The rate of the intensity is then the mean rate of these
+    /// times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalTimes>,
     /// TLS settings; absent for plain connections.
@@ -26,8 +27,8 @@ pub struct LoadPlan {
     pub tls: Option<TlsPlan>,
     /// Load intensity.
     pub intensity: Intensity,
-    /// Rate changes of an open loop from the start of the load. The last rate stays. The rate of the intensity is the
-    /// mean of the stages.
+    /// Rate changes of an open loop from the start of the load. The last rate continues after the last stage. The rate
+    /// of the intensity is the mean of the stages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
     /// True if each request has its own connection: connect, one exchange, close.
@@ -53,8 +54,7 @@ pub struct LoadPlan {
     pub drain_s: f64,
     /// Response timeout, seconds. A slower response counts as a `response_timeout`.
     pub timeout_s: f64,
-    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients have a timeout T of their
-    /// own.
+    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients use their timeout T instead.
     pub connect_timeout_s: f64,
     /// Local addresses to spread connections over; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
@@ -62,8 +62,8 @@ pub struct LoadPlan {
     pub two_process: bool,
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
-    /// Start of this process within its first gap, 0 to below 1. Processes of one load have different phases, so
-    /// together they also send at equal gaps.
+    /// Position of this process's first request within a gap, 0 to below 1. Processes of one load have different
+    /// phases, so that all together send at equal gaps.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
     /// Slots in which an experiment needs the completed rate.
@@ -88,7 +88,7 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
-    /// Returns the plan with its secrets filled in. Only for making requests, never for storing or printing.
+    /// Returns the plan with its secrets filled in. The result may be used for requests, but never stored or printed.
     pub fn revealed(&self) -> Self {
         let mut plan = self.clone();
         self.secrets.reveal_protocol(&mut plan.protocol);

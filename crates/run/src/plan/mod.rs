@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ColdPlan, Expectation, HostPlan, LoadPlan, Objective, ObservePlan, SearchPlan, Target};
 
-/// Everything that one command will do.
+/// Complete task of one command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -60,7 +60,7 @@ pub struct Plan {
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
-/// A run does not store the number of repeats if there is only one.
+/// Returns true for a single repeat, whose number a run does not store.
 fn is_once(repeats: &u32) -> bool {
     *repeats <= 1
 }

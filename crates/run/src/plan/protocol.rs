@@ -63,7 +63,7 @@ pub enum Protocol {
     Websocket {
         /// Path and query of the handshake.
         path: String,
-        /// Value of its Host header.
+        /// Value of the handshake's Host header.
         host: String,
         /// Additional headers of the handshake, in order.
         #[serde(default)]
@@ -73,10 +73,10 @@ pub enum Protocol {
         body_file: Option<String>,
         /// Bytes per generated message.
         message_bytes: u64,
-        /// Messages per connection before it closes; 0 for no limit.
+        /// Messages per connection before the client closes it; 0 for no limit.
         #[serde(default)]
         messages: u32,
-        /// Text that a message must hold to be an answer. Other messages are skipped.
+        /// Text that a message must contain to count as an answer. Other messages are skipped.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         expect_text: String,
         /// JSON pointer (RFC 6901) to the ID in each message. Only a message with this ID is the answer.

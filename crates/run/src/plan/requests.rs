@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum requests per set, since their indexes are 16-bit numbers.
 pub const MAX_REQUESTS: usize = 65_535;
-/// Maximum classes with separate results. The rarest classes beyond that share one.
+/// Maximum classes with separate results. Beyond this number, the rarest classes share one class.
 pub const MAX_CLASSES: usize = 64;
 /// Maximum requests of a set that a run stores. For larger sets it stores the number of requests.
 const MAX_STORED_REQUESTS: usize = 200;
-/// Class shared by the requests without a class of their own.
+/// Name of the class shared by the rarest classes.
 const OTHER_CLASS: &str = "other";
 
 /// Decodes base64.
@@ -65,7 +65,7 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.
     pub order: DataOrder,
-    /// First row of this process. Together with `step` it divides the rows among processes without overlap.
+    /// First row of this process. `first` and `step` divide the rows among processes without overlap.
     pub first: u64,
     /// Distance to the next row of this process; 0 means 1.
     pub step: u64,
@@ -100,7 +100,7 @@ pub struct RecordedTimes {
 }
 
 impl RecordedTimes {
-    /// Returns every `processes`-th request from the `i`-th on: the share of one process.
+    /// Returns the share of one process: every `processes`-th request, beginning with the `i`-th.
     #[must_use]
     pub fn share(&self, i: u32, processes: u32) -> Self {
         let (mut at, mut before) = (0, 0);
@@ -147,7 +147,7 @@ pub enum RequestOrder {
     Weighted,
     /// In written order, from the first on each connection.
     Sequence,
-    /// All once in random order, then all again in another order.
+    /// All requests once in random order, then all again in another random order.
     Shuffle,
 }
 

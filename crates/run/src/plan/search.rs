@@ -39,11 +39,10 @@ pub struct SearchPlan {
     /// Maximum connections in the closed-loop sweep and in the open-loop search. The open-loop search may use fewer:
     /// enough for its rate at the longest response time that still holds the objective.
     pub max_connections: u32,
-    /// Relative precision at which the search ends early: half the 95 % interval of the capacity, divided by the
+    /// Relative precision at which the search ends early: half-width of the capacity's 95 % interval, divided by the
     /// capacity.
     pub precision: f64,
-    /// True if the search counts users, who think between a response and the next request. A closed loop with at most
-    /// `max_connections` users.
+    /// True to search for the capacity in users with think times: a closed loop with at most `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Experiment that tests the verdict.

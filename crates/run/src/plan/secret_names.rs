@@ -32,11 +32,11 @@ pub fn is_secret_header(name: &str) -> bool {
 /// Returns true if a value with this name is secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // "key" and "code" are words of sentences, too.
+    // "key" and "code" also occur in ordinary sentences.
     SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
 }
 
-/// Returns true if a query parameter is secret by its name or by its look.
+/// Returns true if a query parameter is secret by its name or by the form of its value.
 pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || looks_like_token(value)

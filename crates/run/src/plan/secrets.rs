@@ -1,7 +1,7 @@
 //! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of a SHA-256
-//! of the value and a random salt of this process. Because of the salt, nobody can try words against a placeholder,
-//! and placeholders of different runs cannot be compared. The values are in [`Secrets`], which is never stored; only
-//! requests use them: see [`crate::LoadPlan::revealed`].
+//! of the value and a random salt of this process. Because of the salt, nobody can guess the value by hashing
+//! candidates, and placeholders of different runs cannot be compared. The values are in [`Secrets`], which is never
+//! stored. Only requests use them: see [`crate::LoadPlan::revealed`].
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -22,7 +22,7 @@ const BEGIN: &str = "<redacted:";
 /// Digits in a placeholder.
 const DIGITS: usize = 8;
 
-/// Secret values by placeholder. Its debug output shows only their number.
+/// Secret values by placeholder. The debug output shows only the number of values.
 #[derive(Clone, Default, PartialEq)]
 pub struct Secrets {
     by_placeholder: BTreeMap<String, String>,
@@ -44,7 +44,7 @@ impl Secrets {
         }
         let digest = Sha256::new_with_prefix(salt()).chain_update(value.as_bytes()).finalize();
         let digits: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-        // Uses more digits if another value has the same first digits.
+        // Uses more digits if another value has equal first digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
             if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
@@ -99,7 +99,7 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
-            // A command within a word, as of --command-a, or a connection string.
+            // The word is a command, as after --command-a, or a connection string.
             _ if (word.contains(char::is_whitespace) || word.contains("password=")) && !word.contains("$env:") => {
                 hide_tokens_of_command(&self.scrub(word))
             }
@@ -200,7 +200,8 @@ fn salt() -> &'static [u8; 16] {
     })
 }
 
-/// Returns a text whose placeholders are all alike. Those of different runs tell nothing about equality.
+/// Replaces all placeholders in a text by one word, because placeholders of different runs do not show whether values
+/// are equal.
 pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();

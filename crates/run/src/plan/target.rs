@@ -29,8 +29,8 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Returns true if only its own host reaches the target (127.0.0.0/8, ::1, localhost), without any lookup. `None`
-    /// if the target has no address.
+    /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost). Looks nothing up. `None` if the
+    /// target has no address.
     pub fn loopback(&self) -> Option<bool> {
         let written = UrlParts::parse(&self.url);
         let authority = match written.transport() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct TlsPlan {
     /// Name that the server's certificate must have, sent as SNI. Default: the host of the target.
     pub server_name: String,
-    /// File with trusted certificates (PEM); absent for those of the system.
+    /// File with trusted certificates (PEM); absent to trust the system's certificates.
     pub ca_file: Option<String>,
     /// File with the client's certificate chain (PEM).
     pub cert_file: Option<String>,

@@ -1,5 +1,5 @@
-//! Tokens in texts of strangers: a server's error, a shell command. Their owner did not name them, so they are found by
-//! their surroundings (`password=…`, `Bearer …`) or by their own look.
+//! Recognises tokens in texts by other programs, such as a server's error or a shell command. Tokens are found by the
+//! words before them (`password=…`, `Bearer …`) or by their form.
 
 use super::secret_names::{is_secret_name, looks_like_token};
 
@@ -8,7 +8,7 @@ const HIDDEN: &str = "<redacted>";
 const MIN_JWT_LENGTH: usize = 20;
 
 /// Replaces all tokens and passwords in a text that people read, such as a server's error. A word such as `-NOAUTH` is
-/// no option there.
+/// not an option in such a text.
 pub fn hide_tokens(text: &str) -> String {
     hide(text, false)
 }
@@ -43,7 +43,7 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || "\"'`=:,;&?/{}[]()<>\\|#".contains(c)
 }
 
-/// Knowledge about the next word from the pieces before it.
+/// State derived from the preceding pieces, which tells whether the next word may be secret.
 #[derive(Default)]
 struct State {
     /// A word that begins with `-` is an option.
@@ -56,7 +56,7 @@ struct State {
     expected: bool,
     /// A scheme such as `Bearer` announced the next word.
     announced: bool,
-    /// A space followed the name, as in a sentence: only a word that looks like a secret is one.
+    /// A space followed the name, as in a sentence, so only a word that looks like a secret counts as one.
     in_sentence: bool,
 }
 
@@ -109,7 +109,8 @@ fn is_token(word: &str) -> bool {
     looks_like_token(word) || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
 }
 
-/// Returns true if a word of a sentence is no plain word: it has a digit, a sign, or a capital after its first letter.
+/// Returns true if a word of a sentence looks like a secret: it has a digit, a sign, or a capital after its first
+/// letter.
 fn looks_secret(word: &str) -> bool {
     let plain = |(at, c): (usize, char)| c.is_alphabetic() && (at == 0 || !c.is_uppercase()) || c == '.';
     !word.char_indices().all(plain)

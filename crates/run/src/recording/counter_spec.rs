@@ -43,9 +43,9 @@ impl Unit {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Only grows; the difference of two readings is the amount between them.
+    /// A sum that only grows; the difference of two readings is the amount in the time between them.
     Cumulative,
-    /// A level; each reading stands for itself.
+    /// A level; each reading is a value by itself.
     Gauge,
 }
 

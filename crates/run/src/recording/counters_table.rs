@@ -337,7 +337,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
-    // Read only if an experiment needs it, since the kernel describes each connection.
+    // Read only if an experiment needs these counters, since the kernel must describe each connection.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
     // TCP_INFO from a sample of this side's connections; instance empty.
@@ -432,7 +432,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/net/softnet_stat column 3: times that packet processing used up its budget",
     ),
-    // Slab: instances by cache name. A cache that the kernel merged with another one of its size has no row.
+    // Slab: instances by cache name. A cache that the kernel merged with another cache of equal size has no instance.
     c("slab.objects", "Slab", Count, Gauge, "/proc/slabinfo: active objects of socket caches"),
     c("slab.bytes", "Slab", Bytes, Gauge, "/proc/slabinfo: memory of socket caches"),
     // Disks.
@@ -542,12 +542,12 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c("medium.rate", "Medium", BytesPerSecond, Gauge, "rate of the wire, both directions together if it is shared")
         .largest(),
-    // Counted by an experiment's record server, since no kernel file tells the origin of a record.
+    // Counted by an experiment's record server, since no kernel file shows whether a record came from the cache.
     c("record.cache_hits", "Records", Count, Cumulative, "records read from the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),
     c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes without a large buffer, split"),
-    // Counted by an experiment's server: its own view of its load.
+    // Counted by an experiment's server itself.
     c("server.connections", "Server", Count, Gauge, "open connections that the server accepted"),
     c("server.threads", "Server", Count, Gauge, "threads that serve requests"),
     c("server.bytes_in", "Server", Bytes, Cumulative, "bytes that the server read from sockets"),

@@ -30,7 +30,8 @@ pub struct Recording {
     pub peaks: Vec<Peak>,
 }
 
-/// Largest value of a level between two edges of the trial, where several samples share a row. The row holds their mean.
+/// Largest value of a level between two edges of the trial, if several samples share a row. The row itself holds their
+/// mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peak {
@@ -136,12 +137,12 @@ impl Recording {
         }
     }
 
-    /// Adds the columns of another recording of the same trial. Each column keeps its own times; it has `None` at the
-    /// times of the other recording.
+    /// Adds the columns of another recording of this trial. A column has `None` at the times of samples from the other
+    /// recording.
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
-        // A recording without columns has only times. Merging these would fill every other row with missing values.
+        // A recording without columns has only times. Merging such a recording would add rows without values.
         if other.columns.is_empty() {
             return;
         }
@@ -204,14 +205,14 @@ impl Recording {
         samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
     }
 
-    /// Returns the largest value of one of its columns in a window.
+    /// Returns the largest value of a column in a window.
     pub fn most(&self, column: &Column, window: Window) -> Option<f64> {
         let of_column = |peak: &&Peak| (&peak.counter, peak.instance.as_str()) == column.name();
         let merged = self.peaks.iter().filter(|peak| window.holds(peak.t_s)).filter(of_column);
         self.inside(column, window).chain(merged.map(|peak| peak.value)).reduce(f64::max)
     }
 
-    /// Returns the growth or the mean of one of its columns in a window.
+    /// Returns the growth or the mean of a column in a window.
     pub fn over(&self, column: &Column, window: Window) -> Reading {
         let samples: Vec<f64> = self.inside(column, window).collect();
         let id = column.counter.as_str();

@@ -38,7 +38,7 @@ pub struct Run {
     /// Link between client and server, if both are hosts of one `loadline testbed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub medium: Option<MediumInfo>,
-    /// Counters without load, by side: `client`, `server`.
+    /// Counters at rest (without load), by side: `client`, `server`.
     pub at_rest: Vec<Side>,
     /// Trials in the order in which they ran.
     #[serde(with = "crate::trial::axes")]
@@ -193,7 +193,7 @@ pub enum RunDirError {
     },
 }
 
-/// Names what is full, or else repeats the system's words.
+/// Returns the resource that is full, or else the system's error text.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),

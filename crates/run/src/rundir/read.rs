@@ -34,7 +34,7 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     parse_run(&name, &text)
 }
 
-/// Reads a file of at most `max_bytes` bytes. `advice` tells the user what to do if that fails.
+/// Reads a file of at most `max_bytes` bytes. `advice` is added to the error for a larger file.
 pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<String, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
@@ -102,7 +102,8 @@ impl Head {
     }
 }
 
-/// Number of elements in a list or an object. Reads nothing else and leaves type errors to the full parse.
+/// Number of elements in a list or an object. Parsing it skips everything else, and leaves type errors to the full
+/// parse.
 #[derive(Default)]
 struct Count(usize);
 

@@ -1,6 +1,7 @@
 //! Format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
 //! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`; reading them fills the
-//! typed fields. It also recovers facts that only their labels and notes hold. No other file reads those old forms.
+//! typed fields. Reading also recovers facts that old runs hold only in labels and notes. No other file reads the old
+//! forms.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ impl Trial {
         self.results.values.numbers().chain(self.key.numbers()).collect()
     }
 
-    /// Takes over the numbers that no other field holds.
+    /// Fills fields from the numbers in `axes`, if no other field holds them.
     fn take_axes(&mut self, axes: BTreeMap<String, Option<f64>>, old: bool) {
         for (name, value) in axes {
             let value = value.unwrap_or(f64::NAN);
@@ -45,7 +46,7 @@ impl Trial {
         }
     }
 
-    /// Takes over facts that older runs stored only as text.
+    /// Fills fields from facts that older runs stored only as text.
     fn take_words(&mut self) {
         const LIMITED: &str = "what limited it: ";
         let limited = self.notes.iter().find_map(|note| note.strip_prefix(LIMITED)?.split_whitespace().next());
@@ -73,8 +74,8 @@ impl Key {
         field || self.values.has(name)
     }
 
-    /// Takes over a number of a run without keys. Returns `false` if the number is not a setting or the setting cannot
-    /// have this value.
+    /// Sets the setting with this name, for a run without keys. Returns `false` if the number is not a setting, or the
+    /// setting cannot have this value.
     fn take(&mut self, name: &str, value: f64) -> bool {
         let whole = (value.fract() == 0.0 && (0.0..2f64.powi(53)).contains(&value)).then_some(value as u64);
         let count = || whole.and_then(|n| u32::try_from(n).ok());

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time between connects of a block without `compat`, nanoseconds. Shorter if the block sends faster.
+/// Time between connects of a block without `compat`, nanoseconds. The time is shorter if the block sends faster.
 const CONNECT_NS: u64 = 500_000;
 
 /// Division of a closed loop into blocks. The closed loop provides the number of connections and, as its pipeline, the

@@ -1,17 +1,17 @@
 //! Right-censored times: distributions in which some requests have only a lower bound.
 //!
 //! A request that failed was never answered, so its time is above every finite one. Only the time until its failure is
-//! known. A request in flight at the end of the window takes at least its age. Such a request says nothing about shorter
-//! times, and leaves the sample at its age (product-limit estimate: Kaplan and Meier 1958). A window also begins with
-//! requests in flight, which join the sample at their age. In a steady load the two groups cancel out, and what remains
-//! is the plain distribution of the requests that ended in the window.
+//! known. A request in flight at the end of the window takes at least its age. Such a request counts in the sample up
+//! to its age, and not beyond (product-limit estimate: Kaplan and Meier 1958). The requests in flight at the start of a
+//! window join the sample at their age. In a steady load the two groups cancel out, and the result is the plain
+//! distribution of the requests that ended in the window.
 //!
-//! A refused answer (an unexpected status) is no response time of a good request. A good answer would have taken at
-//! least the time of the refusal, so a refused request leaves the sample at this time, like one in flight.
+//! A refused answer (an unexpected status) does not give the response time of a good request. A good answer would have
+//! taken at least the time of the refusal, so a refused request counts up to this time, like a request in flight.
 //!
-//! A percentile is exact only while the share of failed requests is surely below the share of longer times. Otherwise
-//! the percentile would depend on one failure more or less, and is a lower bound. Bounds never fall from one percentile
-//! to the next.
+//! A percentile is exact only if the share of failed requests is surely below the share of requests beyond the
+//! percentile. Otherwise the percentile would depend on single failures, and only a lower bound is given. Bounds never
+//! fall from one percentile to the next.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct Counts {
     failed: u64,
     /// Requests that were refused after this time.
     refused: u64,
-    /// Requests of this age at the end of the window, less those of this age at its begin.
+    /// Requests of this age at the end of the window, minus those of this age at its start.
     left: i64,
 }
 
@@ -58,7 +58,7 @@ impl CensoredTimes {
         self
     }
 
-    /// Adds the ages of the requests in flight at the end of the window, and of those in flight at its begin.
+    /// Adds the ages of the requests in flight at the end of the window, and of those in flight at its start.
     #[must_use]
     pub fn in_flight(
         mut self,
@@ -112,8 +112,9 @@ impl CensoredTimes {
         self.counts.values().fold(0, |sum, c| sum.saturating_add(c.failed))
     }
 
-    /// Returns the share of requests that take longer than each time. With `failures_end` a failed or refused request
-    /// ends at its failure, which gives lower bounds. Otherwise a failed request never ends, and a refused one leaves.
+    /// Returns the share of requests that take longer than each time. With `failures_end`, a failed or refused request
+    /// ends at its failure, which gives lower bounds. Otherwise a failed request never ends, and a refused request
+    /// leaves the sample.
     fn survival(&self, failures_end: bool) -> Vec<(u64, f64)> {
         let ends = |c: &Counts| if failures_end { c.failed.saturating_add(c.refused) as f64 } else { 0.0 };
         let of = |c: &Counts| c.answered as f64 + ends(c);
@@ -141,8 +142,8 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the mean. It is a lower bound if any request has no end: the mean of the answers, or that of all requests
-    /// with the known times of the failed ones, whichever is longer.
+    /// Returns the mean. If any request was never answered, this is a lower bound: the mean of the answers, or the mean
+    /// of all requests with failed ones counted at their failure, whichever is longer.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -176,7 +177,8 @@ impl CensoredTimes {
     }
 }
 
-/// Standard errors of the share of failures within which a percentile depends on chance: both ends of a 95 % interval.
+/// Half-width, in standard errors, of the 95 % interval of the share of failures. Within this interval a percentile
+/// depends on chance.
 const SURELY: f64 = 1.96;
 
 /// Survival curves: failed requests never end, or end when they fail.
@@ -210,7 +212,7 @@ impl Survivals {
         }
     }
 
-    /// Returns the highest percentile that is exact. Every higher percentile is at least so long.
+    /// Returns the highest exact percentile. Every higher percentile is at least as long.
     fn longest_known(&self) -> Option<u64> {
         first(&self.never, self.failures).filter(|_| self.failures > 0.0)
     }
@@ -242,7 +244,8 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(of(RESPONSE)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Older runs do not know the requests in flight at the begin. Only a stall stands out from them.
+    // Older runs did not record the requests in flight at the start of the window. The ages at its end then matter only
+    // if they show a stall.
     let longest = histograms.get(RESPONSE).map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
@@ -253,8 +256,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }
 
-/// Returns the summary of the times of answered requests together with those of the `failed` and the other unanswered
-/// ones. Failures of which `others` has no time failed after an unknown time.
+/// Returns the summary of the times of answered requests, of the `failed` requests and of other unanswered ones. If
+/// `others` has no time for a failure, the time until that failure is unknown.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();

@@ -109,7 +109,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the `q` quantile (0 to 1) of these requests and of `unanswered` ones, which take longer than all others.
+    /// Returns the `q` quantile (0 to 1) of these requests and of `unanswered` further requests, which count as longer
+    /// than all others.
     pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
         let answered = self.len() as f64;
         let rank = q * (answered + unanswered as f64) / answered;

@@ -1,4 +1,4 @@
-//! Databases behind a server, sampled over time: what their sessions did and waited for, in statements without values.
+//! Databases behind a server, sampled over time: activities and waits of their sessions. Statements have no values.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionState {
-    /// Executing a statement without waiting, as far as the database knows.
+    /// Executing a statement, and not waiting according to the database.
     Running,
     /// Waiting for a row that another transaction changed.
     RowLock,
@@ -31,7 +31,7 @@ pub enum SessionState {
 }
 
 impl SessionState {
-    /// Returns what the session does, as a state of a thread.
+    /// Returns the thread state that corresponds to the session's state.
     pub const fn thread_state(self) -> ThreadState {
         match self {
             Self::Running => ThreadState::OnCpu,
@@ -61,16 +61,16 @@ pub struct SessionGroup {
     pub sessions: f64,
 }
 
-/// Transactions that hold what others wait for.
+/// Transactions that hold a lock for which others wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Blocker {
     /// Wait of the blocked sessions.
     pub blocked: SessionState,
-    /// Activity of the transaction that blocks them.
+    /// Activity of the blocking transactions.
     pub state: SessionState,
-    /// Its statement without values. In an open transaction, it is the last one.
+    /// Statement of the transactions, without values; in an open transaction, the last statement.
     pub statement: String,
     /// Part of all readings of blockers, 0 to 1.
     #[serde(with = "Figure")]
@@ -90,7 +90,7 @@ pub struct CommandSum {
     /// Calls per second.
     #[serde(with = "Figure")]
     pub calls_per_s: f64,
-    /// Share of time that the database spent in it, 0 to 1.
+    /// Share of the time that the database spent in these commands, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Longest call in the database's log of slow commands, seconds; 0 if there is none.
@@ -112,7 +112,7 @@ pub struct DatabaseProfile {
     pub seconds: f64,
     /// Number of samples.
     pub samples: u64,
-    /// Mean time of a sample, with the way to the database and back, milliseconds.
+    /// Mean time of a sample, including the round trip to the database, milliseconds.
     #[serde(with = "Figure")]
     pub sample_ms: f64,
     /// Mean number of sessions.

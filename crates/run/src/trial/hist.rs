@@ -10,7 +10,7 @@ use crate::figure::Figure;
 use crate::skip_empty;
 use crate::{LowerBounds, SummaryFigure, TimeFigure};
 
-/// Longest distinct duration: 1 hour. Longer ones count as 1 hour, and also in [`Hist::saturated`].
+/// Longest distinct duration, nanoseconds: 1 hour. Longer durations count as 1 hour, and also in [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
@@ -43,7 +43,7 @@ impl Hist {
     /// Longest distinct duration, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
-    /// Makes an empty histogram. Only this call allocates: 270 KiB, and it writes to all of them.
+    /// Makes an empty histogram. Only this call allocates memory (270 KiB), and it touches all of it.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
         // The library accepts these constant bounds; the fallback only satisfies the type checker.
@@ -124,7 +124,7 @@ impl Hist {
 
     /// Returns the `q` quantile (0 to 1) of the wait that arrivals at random moments would see, in microseconds.
     /// Assumes that the durations follow each other without a gap, as for one closed-loop client. An arrival in the
-    /// middle of a long duration waits for its rest. A closed-loop client meets each long duration only once.
+    /// middle of a long duration waits until it ends, but a closed-loop client meets each long duration only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
@@ -194,8 +194,8 @@ const COOKIE: u32 = 0x1c84_9313;
 const HEADER_BYTES: usize = 40;
 
 /// Checks that a payload's header claims no larger bounds than ours, and no more counts than follow. The library
-/// allocates by the header before it reads on. A text of under 200 bytes could otherwise take gigabytes: with five
-/// digits up to 2^62, or with 4 GB of claimed counts.
+/// allocates memory as the header says before it reads further. A text of under 200 bytes could otherwise take
+/// gigabytes: with five digits up to 2^62, or with 4 GB of claimed counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
@@ -234,7 +234,7 @@ impl<'de> Deserialize<'de> for Hist {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Summary {
-    /// Number of durations. Requests without an answer are not among them.
+    /// Number of durations, without unanswered requests.
     pub count: u64,
     /// Mean.
     #[serde(with = "Figure")]
@@ -257,7 +257,7 @@ pub struct Summary {
     /// Longest.
     #[serde(with = "Figure")]
     pub max: f64,
-    /// Requests that were never answered. They are part of every figure but `count` and `min`.
+    /// Number of requests that were never answered. They affect every figure except `count` and `min`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unanswered: u64,
     /// Names of the figures that are lower bounds, since too many requests were not answered.
@@ -266,7 +266,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns a figure, or what is known of it.
+    /// Returns a figure, or its lower bound.
     pub fn figure(&self, figure: SummaryFigure) -> TimeFigure {
         let mut copy = *self;
         let us = *copy.field(figure);

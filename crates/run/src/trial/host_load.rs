@@ -13,9 +13,9 @@ pub struct HostLoad {
     pub host: String,
     /// Number of agents that reported their results.
     pub agents: u32,
-    /// Requests completed by them.
+    /// Requests completed by these agents.
     pub completed: u64,
-    /// Their share of the requested load, 0 to 1.
+    /// Share of the requested load that these agents have, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Clock of the host minus the conductor's clock when the load began, microseconds.
@@ -54,8 +54,8 @@ pub struct WindowSkew {
     /// Largest distance of an edge sample from its requested time, microseconds; absent without such samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Maximum error of these times, microseconds: half the longest of the fastest round trips to each agent, plus
-    /// possible clock drift since. 0 if all agents are on this machine.
+    /// Maximum error of these times, microseconds: half of the longest of the agents' fastest round trips, plus
+    /// possible clock drift since the comparison. 0 if all agents are on this machine.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All

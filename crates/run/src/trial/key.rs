@@ -25,7 +25,7 @@ pub struct Key {
     /// Class of requests with an additional share in this trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Chart line that this trial is a point of.
+    /// Name of the chart line on which this trial is a point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// Values set by an experiment.

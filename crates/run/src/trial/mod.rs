@@ -1,4 +1,4 @@
-//! Trials: one load, the responses, and the counters of both sides meanwhile.
+//! Trials: one load, its responses, and the counters of both sides during the load.
 
 pub(crate) mod axes;
 pub(crate) mod blocks;
@@ -61,12 +61,12 @@ pub enum TrialKind {
 }
 
 impl TrialKind {
-    /// Returns true if such an incident ends the trial. A trial that only watches ends with its observer.
+    /// Returns true if an incident of this kind ends the trial. A trial that only watches ends with its observer.
     pub const fn ends_with(self, kind: IncidentKind) -> bool {
         kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
     }
 
-    /// Returns true if the trial measures something else than the server's capacity. A search ignores such trials.
+    /// Returns true if the trial does not measure the server's capacity. A search ignores such trials.
     pub const fn is_auxiliary(self) -> bool {
         matches!(self, Self::Proof | Self::Handshakes | Self::Classes)
     }
@@ -91,7 +91,7 @@ pub struct Trial {
     pub results: Results,
     /// Requested intensity, summed over all loads.
     pub intensity: Intensity,
-    /// All rates of an open loop that the user changed by hand. `intensity` has their mean over the measured window.
+    /// Rates of an open loop that the user changed by hand. `intensity` contains their mean over the measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<RateChange>,
     /// Counts of the whole trial.
@@ -128,10 +128,10 @@ pub struct Trial {
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,
-    /// A long measured window in parts, some hundreds at most.
+    /// Parts of a long measured window, some hundreds at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
-    /// Full histograms behind the summaries, with the same names without unit (`response`, `service`, …).
+    /// Full histograms of the summaries, named like the summaries without unit (`response`, `service`, …).
     pub histograms: BTreeMap<String, Hist>,
     /// Steadiness of the measured window.
     pub steady: Steady,
@@ -165,7 +165,7 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if client and server use CPUs of one machine, as far as known.
+    /// Returns true if client and server are known to use CPUs of one machine.
     pub fn one_host(&self) -> bool {
         self.shares_scope(Scope::Machine)
     }

@@ -47,7 +47,7 @@ impl Results {
 pub struct LimitedBy {
     /// One id of `BOTTLENECKS`, or the reason why connections ended.
     pub id: String,
-    /// True if the confidence exceeds that of a guess.
+    /// True if the verdict is more than a guess.
     pub sure: bool,
 }
 

@@ -54,7 +54,7 @@ pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"
 }
 
-/// Returns true if a status says that the server got more requests than it accepts.
+/// Returns true if a status means that the server got more requests than it accepts, such as 429 and 503.
 pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }

@@ -22,8 +22,8 @@ pub struct Tally {
     /// Responses among `completed` with an unexpected status: 4xx, 5xx, any gRPC status but OK, unless the user expects
     /// it.
     pub unexpected_status: u64,
-    /// Responses among `unexpected_status` by status: `404`, `429`, or gRPC names. At most 16 statuses for each generator
-    /// thread.
+    /// Responses among `unexpected_status`, by status: `404`, `429`, or gRPC names. At most 16 statuses for each
+    /// generator thread.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unexpected_statuses: BTreeMap<String, u64>,
     /// Responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
@@ -43,8 +43,8 @@ pub struct Tally {
     /// is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
-    /// Idle connections that the server closed just as requests left on them. Idempotent requests are among `resent`, the
-    /// others are failures.
+    /// Idle connections that the server closed just as requests left on them. Their idempotent requests are counted in
+    /// `resent`; the others are failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
     /// Payload and header bytes written to sockets.
@@ -55,8 +55,8 @@ pub struct Tally {
     /// only). The remainder is overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
-    /// Number of times that a waiting open-loop request did not open a connection, since the pool was large enough by
-    /// Little's law. A connect for every such request would cause a storm of connects.
+    /// Number of times that a waiting open-loop request did not open a connection, because the pool was large enough by
+    /// Little's law. A connect for each of these requests would cause a storm of connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Connections in the pool of an open loop that later turned out to be unnecessary.
@@ -70,8 +70,8 @@ pub struct Tally {
     /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Messages of the server that no request asked for: pushes of Redis, and messages of WebSocket without the expected
-    /// text. None of them counts as an answer.
+    /// Unrequested messages of the server: pushes of Redis, and WebSocket messages without the expected text. They do
+    /// not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
     /// Completed protocol handshakes.

@@ -16,7 +16,7 @@ pub enum TaskState {
     Runnable,
     /// Waiting for a mutex.
     Lock,
-    /// Waiting until a channel has room. A channel that limits concurrent work makes tasks wait this way.
+    /// Waiting until a channel has room. Tasks wait in this state for a channel that limits concurrent work.
     Send,
     /// Waiting for a message on a channel.
     Receive,

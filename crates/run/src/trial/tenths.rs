@@ -11,7 +11,8 @@ use crate::figure::Figure;
 pub struct Tenths {
     /// Requests completed in each tenth.
     pub answered: Vec<u64>,
-    /// Sum of their response times, microseconds; empty in runs of older versions.
+    /// Sum of the response times of the completed requests in each tenth, microseconds; empty in runs of older
+    /// versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
     /// Requests that failed in each tenth; empty if none did.

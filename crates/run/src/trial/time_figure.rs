@@ -25,7 +25,7 @@ impl TimeFigure {
     }
 }
 
-/// Figures of a summary of response times that requests without an answer can leave open.
+/// Figures of a summary of response times that unanswered requests can make unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -35,7 +35,7 @@ pub struct UnansweredTimes {
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub under_way: Times,
-    /// Number of requests in flight at the begin of the window by age, nanoseconds. They ended in the window, or are in
+    /// Number of requests in flight at the start of the window by age, nanoseconds. They ended in the window, or are in
     /// `under_way`.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
@@ -47,7 +47,7 @@ pub struct UnansweredTimes {
 }
 
 impl UnansweredTimes {
-    /// Returns true if there are no such requests.
+    /// Returns true if there are no requests without an answer.
     pub fn is_empty(&self) -> bool {
         [&self.failed, &self.under_way, &self.carried_in, &self.refused].iter().all(|times| times.is_empty())
     }

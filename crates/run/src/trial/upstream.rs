@@ -14,10 +14,10 @@ pub struct Upstream {
     pub depth: u32,
     /// Address of the upstream service that holds the connections; empty for the server itself.
     pub from: String,
-    /// Listening processes, as instances of process counters (`python3:812`). Empty if they are on no watched host or
-    /// not accessible.
+    /// Listening processes, as instances of process counters (`python3:812`). Empty if they are not on a watched host,
+    /// or not accessible.
     pub processes: Vec<String>,
-    /// Process ids on the host of this side, in the same order; empty in runs of older versions.
+    /// Process IDs of `processes`, in their order, on the host of this side; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
 }
@@ -32,17 +32,17 @@ pub struct UpstreamLoad {
     pub behind: Upstream,
     /// Maximum number of connections at the same time.
     pub connections: Option<f64>,
-    /// CPU time of its processes, in CPUs; absent if unknown.
+    /// CPU time of the service's processes, in CPUs; absent if unknown.
     pub cpu_used: Option<f64>,
-    /// Number of CPUs that it may use.
+    /// Number of CPUs that the service may use.
     pub cpu_allowed: Option<f64>,
-    /// CPU quota of its control groups, in CPUs. Absent without a quota and in runs of older versions.
+    /// CPU quota of the service's control groups, in CPUs. Absent without a quota and in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
     /// Share of quota periods in which the quota was used up, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
-    /// Share of time in which its busiest thread ran or wanted to run, 0 to 1.
+    /// Share of the time for which the service's busiest thread ran or waited for a CPU, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// Full resource; absent if none is full.
     pub limit: Option<UpstreamLimit>,
@@ -59,7 +59,8 @@ pub enum UpstreamLimit {
     Cpu,
     /// One thread, while other CPUs idle.
     Thread,
-    /// A total of one CPU, spread over several threads: a lock lets only one of them run (Python's, for example).
+    /// One CPU in total, spread over several threads, because a lock lets only one of them run (such as Python's global
+    /// lock).
     Lock,
     /// Disk of its host that the service reads or writes.
     Disk,

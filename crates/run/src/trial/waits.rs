@@ -1,5 +1,5 @@
-//! Threads of a server and of its upstream services, sampled over time: how many computed, and how many waited for
-//! what.
+//! Threads of a server and of its upstream services, sampled over time: numbers of threads that computed, and that
+//! waited, by reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,8 +57,8 @@ impl ThreadState {
         matches!(self, Self::Events | Self::ClientRead | Self::Accept | Self::Signal)
     }
 
-    /// Returns true if the thread works on something or waits inside its work. A wait for a futex may be either, and so
-    /// may an unknown system call.
+    /// Returns true if the thread works on something, or waits in the middle of its work. A wait for a futex, or in an
+    /// unknown system call, counts neither as idle nor as active.
     pub const fn is_active(self) -> bool {
         !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::Other)
     }
@@ -92,16 +92,16 @@ pub struct WaitGroup {
     pub process: String,
     /// Name of the threads; each number in it is `#`.
     pub thread: String,
-    /// Their activity.
+    /// Activity of the threads.
     pub state: ThreadState,
-    /// What they wait for: the address of a futex, of a peer, a file, or a system call. Empty if there is nothing to
+    /// Object of the wait: the address of a futex, of a peer, a file, or a system call. Empty if there is nothing to
     /// name, and for threads that each wait for their own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.
     #[serde(with = "Figure")]
     pub threads: f64,
-    /// Part of the process's threads, 0 to 1.
+    /// Share of the process's threads, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -137,7 +137,7 @@ pub struct WaitProcess {
 pub struct HolderState {
     /// Activity.
     pub state: ThreadState,
-    /// What it waits for, as in [`WaitGroup::key`].
+    /// Object of the owner's wait, as in [`WaitGroup::key`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Part of the readings with a known owner, 0 to 1.
@@ -162,27 +162,27 @@ pub struct FutexProfile {
     pub function: String,
     /// Object.
     pub kind: FutexKind,
-    /// Number of threads that waited for it at some time.
+    /// Number of threads that waited for the futex at some time.
     pub users: u64,
     /// Mean number of waiting threads.
     #[serde(with = "Figure")]
     pub waiting: f64,
-    /// Part of the rounds in which a thread waited for it, 0 to 1.
+    /// Share of the rounds in which a thread waited for the futex, 0 to 1.
     #[serde(with = "Figure")]
     pub contended: f64,
-    /// Part of these rounds in which no other thread of the process with a user's name was active, 0 to 1. A held lock
-    /// has a holder, so this part is near zero for a lock.
+    /// Share of these rounds, 0 to 1, in which no other thread with the name of a user was active. A held lock has an
+    /// active holder, so this share is near 0 for a lock.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active users in the rounds in which others waited. It includes threads that ended too soon to be
-    /// seen waiting.
+    /// Mean number of active users in the rounds in which others waited. Threads that ended too soon to be seen waiting
+    /// are included.
     #[serde(with = "Figure")]
     pub active: f64,
     /// Part of the readings in which the owner was known, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
-    /// Activity of the owner, the most frequent first. If the owner is never known: of the active threads with a user's
-    /// name.
+    /// Activities of the owner, the most frequent first. If the owner is never known, activities of the active threads
+    /// with the name of a user.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
 }
@@ -211,10 +211,11 @@ pub struct ClientConnections {
     /// Mean number of accepted connections.
     #[serde(with = "Figure")]
     pub open: f64,
-    /// Mean number of connections whose request the server read and did not answer yet.
+    /// Mean number of connections whose request the server has read but not answered yet.
     #[serde(with = "Figure")]
     pub in_progress: f64,
-    /// Mean number of connections of which this cannot be told, since request and response were in one clock tick.
+    /// Mean number of connections for which it is unknown whether a request is in progress, because request and
+    /// response came in one clock tick.
     #[serde(with = "Figure")]
     pub uncertain: f64,
     /// Mean number of connections with data that the server did not read yet.

@@ -48,8 +48,8 @@ pub enum AgentSpec {
     Command {
         /// The command.
         shell: String,
-        /// True if the parent is another agent with this task, which ends the processes if this one is killed. If the
-        /// parent is killed, this one ends them.
+        /// True if the parent process is another agent with this task. If one of the two agents is killed, the other
+        /// one ends the processes.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
         /// CPUs that the processes may use; empty for all.
@@ -83,7 +83,7 @@ pub enum AgentSpec {
     RestoreLevers,
     /// Hold cold connections until stopped.
     Cold {
-        /// Number of connections, and how they are opened.
+        /// Number of connections, and the way in which they are opened.
         plan: ColdPlan,
         /// Address of the server.
         addr: Address,
@@ -217,7 +217,7 @@ impl TickDetail {
     }
 }
 
-/// Maximum number of histograms per agent: twice the number that exist.
+/// Maximum number of histograms per agent: twice the number of kinds.
 const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of an experiment's slots with response times.
 const MAX_SLOTS: usize = 1024;
@@ -239,7 +239,7 @@ pub struct LoadPart {
     /// Delay of the window's start against the requested time, seconds. Above 0 if the request came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
-    /// Planned requests in the measured window: the planned rate times the time, so it may be fractional.
+    /// Planned requests in the measured window: the planned rate times the window's length, so possibly a fraction.
     pub offered: f64,
     /// Integral of requests in flight over the window, request-seconds. Divided by the window's length it is the
     /// concurrency.
@@ -272,11 +272,13 @@ pub struct LoadPart {
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes
     /// also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time until the failure of
-    /// each failed request, and `refused` the time until each answer with an unexpected status. `under_way` holds the ages of requests without a response at the end of the window, and
-    /// `carried_in` the ages of those in flight at its begin.
+    /// each failed request, and `refused` the time until each answer with an unexpected status. `under_way` holds the
+    /// ages of requests without a response at the end of the window, and `carried_in` the ages of those in flight at
+    /// its start.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Times of requests without an answer in the measured window, from their send. Empty if they have no other begin.
+    /// Times of requests without an answer in the measured window, from their send. Empty if every request starts with
+    /// its send.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
@@ -320,7 +322,7 @@ impl LoadPart {
             }
         }
         self.service_unanswered.merge(&other.service_unanswered);
-        // Moves other's histograms where possible, since each one is large.
+        // Histograms of `other` are moved if possible, because each is large.
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
         self.classes.extend(classes);

@@ -56,7 +56,7 @@ pub struct LeverPlan {
     pub slots: SlotPlan,
     /// One flag per slot: true if the lever is on.
     pub on: Vec<bool>,
-    /// CPUs that the lever slows; empty for those that its processes may use.
+    /// CPUs that the lever slows; empty for the CPUs that the processes in `pids` may use.
     pub cpus: Vec<u32>,
     /// Length of one turn on a CPU, nanoseconds; 0 for half a millisecond.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
@@ -98,7 +98,7 @@ pub struct LeverPart {
     /// Share of the resource that the lever tries to take while it is on; absent if the conductor knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Upper bound on the share of time in which any of its victims wanted the resource, per slot.
+    /// Upper bound on the share of the time for which any of the slowed processes wanted the resource, per slot.
     pub wanted: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Maps with numeric keys, written as lists of pairs. JSON writes numeric keys as text, and serde does not read them back
-//! within a message that has a tag.
+//! Maps with numeric keys, written as lists of pairs. JSON writes numeric keys as text, and serde cannot read them back
+//! in a tagged message.
 
 use std::collections::BTreeMap;
 

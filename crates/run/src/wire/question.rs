@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerQuestion {
-    /// Does it accept a connection?
+    /// Checks that the server accepts a connection.
     Accepts,
-    /// How does it answer the first request of the load?
+    /// Sends the first request of the load and reports the answer.
     Answers,
 }
 
@@ -62,7 +62,7 @@ pub struct TestResponse {
     pub said: Option<String>,
     /// Target of a redirect.
     pub redirect: Option<String>,
-    /// First bytes of the body, with unprintable ones escaped.
+    /// First bytes of the body, with unprintable bytes escaped.
     pub body: String,
     /// Length of the body in bytes; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
