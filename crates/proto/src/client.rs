@@ -16,7 +16,7 @@ pub trait Client: Clone + Send + 'static {
     /// Creates a session for one connection; reuse it with [`Requester::reset`].
     fn session(&self) -> Self::Session;
 
-    /// Returns the same client for use within TLS.
+    /// Returns the client for use within TLS.
     #[must_use]
     fn within_tls(self) -> Self {
         self
@@ -38,8 +38,8 @@ pub trait Client: Clone + Send + 'static {
     }
 }
 
-/// A [`Client`] of the protocol that a plan asks for. The load code is compiled once for all protocols. A dynamic call
-/// costs a nanosecond or two per request, which takes thousands.
+/// A [`Client`] of the plan's protocol, called dynamically, so that the load code is compiled once for all protocols. A
+/// dynamic call costs a nanosecond or two, and a request takes thousands.
 pub trait AnyClient: Send {
     /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
@@ -130,9 +130,9 @@ pub enum ProtoError {
     /// One request of a set cannot be sent.
     #[error("request {place} ({name}): {error}")]
     InSet {
-        /// Its index, from 1.
+        /// Index of the request, from 1.
         place: usize,
-        /// Its name.
+        /// Name of the request.
         name: String,
         /// Reason.
         error: Box<ProtoError>,
@@ -154,13 +154,13 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-/// Returns the flag of protocols whose messages have a size.
+/// Returns the flag that sets the message size, for protocols whose messages have one.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     let help = "echo, discard, source, ws: bytes a message";
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Creates a canned response of `bytes` bytes, limited to what a ceiling needs.
+/// Creates a canned response of `bytes` bytes, limited to the size that measuring the generator's ceiling needs.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use crate::ProtoError;
 use crate::client::read;
 
-/// Encoded commands. The longest is first, because drivers measure the send size of a connection by its first request.
+/// Encoded commands. The longest command is first, because drivers take the send size of a connection from its first
+/// request.
 #[derive(Clone)]
 pub(crate) struct Commands {
     encoded: Arc<[Box<[u8]>]>,
-    /// True if no command changes anything at the server.
+    /// True if all commands only read.
     pub(crate) only_read: bool,
 }
 
@@ -80,7 +81,7 @@ impl CommandQueue {
     }
 }
 
-/// Copies bytes of `from` after the first `sent`, adds their number to `sent`, and returns it.
+/// Copies the bytes of `from` after the first `sent`. Adds the number of copied bytes to `sent`, and returns it.
 #[inline]
 pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize {
     let rest = &from[*sent..];

@@ -14,7 +14,7 @@ struct Cookie {
     name: Vec<u8>,
     value: Vec<u8>,
     path: Vec<u8>,
-    /// End of its life, seconds since the epoch; `None` for the life of the connection.
+    /// Expiry time, seconds since the epoch; `None` if the cookie lasts as long as the connection.
     ends_s: Option<i64>,
 }
 
@@ -89,7 +89,7 @@ impl CookieJar {
                 cookie.ends_s = ends_s;
             }
             None if !is_over && self.all.len() < MAX_COOKIES && name.len() + value.len() + path.len() <= MAX_COOKIE => {
-                // Longer paths first, and the older of two cookies first (section 5.4).
+                // Cookies with longer paths come first; of equally long paths, the older cookie (section 5.4).
                 let at = self.all.iter().position(|cookie| cookie.path.len() < path.len()).unwrap_or(self.all.len());
                 self.all.insert(at, Cookie { name: name.into(), value: value.into(), path, ends_s });
             }
@@ -97,8 +97,8 @@ impl CookieJar {
         }
     }
 
-    /// Appends a value of the header `Cookie` for the request under way: its own cookies, and those of the jar that it
-    /// does not name. Appends nothing if there are none. Returns true if there are any.
+    /// Appends the value of the `Cookie` header for the current request: its own cookies, and all other cookies of the
+    /// jar. Returns false, and appends nothing, if there are none.
     pub(crate) fn write(&self, own: &[u8], to: &mut Vec<u8>) -> bool {
         let begin = to.len();
         to.extend_from_slice(own);
@@ -132,7 +132,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Returns true if a header `Cookie` has a cookie of this name.
+/// Returns true if a `Cookie` header contains a cookie of this name.
 fn names(header: &[u8], name: &[u8]) -> bool {
     header.split(|byte| *byte == b';').any(|pair| {
         let pair = pair.trim_ascii();
@@ -161,8 +161,8 @@ fn seconds(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(bound))
 }
 
-/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year in this order of precedence, wherever
-/// they stand. Returns seconds since the epoch.
+/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any positions; each part is
+/// tried as these in this order. Returns seconds since the epoch.
 fn date(text: &[u8]) -> Option<i64> {
     const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Discard (RFC 863): the client sends, the server reads and drops. Measures one direction alone.
+//! Discard (RFC 863): the client sends, and the server reads and drops the bytes. Measures only this direction.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;

@@ -106,7 +106,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server half: keeps bytes that could not be sent in place.
+/// Server half: stores bytes that could not be sent back from the receive buffer.
 #[derive(Default)]
 pub struct ServerSession {
     pending: Vec<u8>,
@@ -119,7 +119,7 @@ impl Session for ServerSession {
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
         self.at += n;
         if self.at == self.pending.len() {
-            // Free the memory: most connections of a large server are idle.
+            // The memory is freed, because most connections of a large server are idle.
             self.reset();
         }
         n

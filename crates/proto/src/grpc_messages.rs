@@ -4,7 +4,7 @@
 /// the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
-    /// Bytes of the prefix so far, and the length in them.
+    /// Number of prefix bytes so far, and the length that they contain.
     prefix: u8,
     length: u32,
     /// Missing bytes of the message.

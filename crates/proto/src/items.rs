@@ -1,4 +1,4 @@
-//! A set of requests prepared for HTTP clients: each with the headers common to all.
+//! A set of requests prepared for HTTP clients. Each request gets the headers common to all.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Item {
     pub(crate) body: Option<Arc<[u8]>>,
     pub(crate) expect_status: Option<u16>,
     pub(crate) expect_text: String,
-    /// Capture names, and the place of their values in the response.
+    /// Names of captures, and the sources of their values in the response.
     pub(crate) capture: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! JSON pointers (RFC 6901) into text. The value is found where it stands, without building a tree.
+//! JSON pointers (RFC 6901) into text. The value is found in the text itself, without building a tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +21,8 @@ impl JsonPointer {
         Some(Self(tokens))
     }
 
-    /// Returns the text of the value, if `json` is JSON and has one there. Of members with one name the last counts.
+    /// Returns the text of the value that the pointer refers to, if `json` is valid JSON and has it. Of several members
+    /// with one name, the last counts.
     pub(crate) fn find<'a>(&self, json: &'a [u8]) -> Option<&'a str> {
         let mut reader = serde_json::Deserializer::from_slice(json);
         let found = Steps(&self.0).deserialize(&mut reader).ok()?;
@@ -45,7 +46,7 @@ fn unescape(token: &str) -> Option<String> {
     Some(text)
 }
 
-/// The tokens that still lead to the value.
+/// The remaining tokens on the path to the value.
 struct Steps<'p>(&'p [String]);
 
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use crate::template::Source;
 /// Maximum bytes of a body searched for a value.
 const MAX_BODY: usize = 1 << 20;
 
-/// A value to capture: the index of its name, and its location.
+/// A value to capture: the index of its name, and its source in the response.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     at: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Memory {
     pub(crate) cookies: CookieJar,
     /// Body of the response under way, if a value is captured from it.
     body: Vec<u8>,
-    /// Number of captures found in its head.
+    /// Number of captures found in the response's head.
     found: usize,
 }
 
@@ -125,7 +125,7 @@ impl Memory {
     }
 }
 
-/// Replaces a value. Line ends are removed, so a server cannot make us send a second header.
+/// Replaces a value. Line ends are removed, so that a server cannot inject a header into later requests.
 fn keep(slot: &mut Vec<u8>, value: &[u8]) {
     slot.clear();
     slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));

@@ -10,7 +10,7 @@ use run::{RequestOrder, RequestSet};
 pub struct Mix {
     /// Weight of each request of the set.
     pub weights: Cow<'static, [f64]>,
-    /// Class of each request of the set; empty if each is a class of its own.
+    /// Class of each request of the set; empty if each request is its own class.
     pub classes: Cow<'static, [u16]>,
     /// Selection order.
     pub order: RequestOrder,

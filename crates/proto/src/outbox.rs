@@ -1,6 +1,6 @@
 //! Pending output: repetitions of one message, or bytes in a buffer.
 
-/// Bytes waiting to be sent, and the number already given out. New bytes are appended.
+/// Bytes waiting to be sent, and the number already handed out. New bytes are appended.
 #[derive(Default)]
 pub(crate) struct SendBuffer {
     bytes: Vec<u8>,
@@ -8,7 +8,7 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Returns the number of bytes not given out yet.
+    /// Returns the number of bytes not handed out yet.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.bytes.len() - self.given

@@ -1,4 +1,4 @@
-//! Message bytes that reveal a loss, a swap or a shift: no short period, and equal in every process.
+//! Message bytes that reveal lost, swapped or shifted data. They have no short period, and are equal in every process.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Pattern {
         done
     }
 
-    /// Returns true if `input` equals the bytes at `at`. It must not reach beyond the end.
+    /// Returns true if `input` equals the bytes at `at`. `input` must not extend beyond the end of the message.
     pub(crate) fn matches(&self, at: u64, input: &[u8]) -> bool {
         let mut done = 0;
         while done < input.len() {

@@ -1,6 +1,6 @@
 //! Raw bytes: the client sends a file's content and expects a number of bytes, or everything until the close.
 //!
-//! There is no server half: any server on `tcp://` will do.
+//! There is no server half, since any TCP server can be loaded.
 
 use std::sync::Arc;
 
@@ -119,8 +119,7 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    /// Completes the response that the close delimits. One connection has one such response; later requests on it are
-    /// short.
+    /// Completes the response that the close delimits. Later requests on the connection count as cut short.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
             (_, 0) => Ok(Progress::CLOSE),

@@ -1,4 +1,4 @@
-//! Files that came with a plan. The reader of the plan is on another host, where those paths name other files or none.
+//! Files that came with a plan from another host. On this host, their paths may name other files or none.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,7 +10,7 @@ pub fn add_received_file(path: String, bytes: Vec<u8>) {
     RECEIVED.write().unwrap_or_else(PoisonError::into_inner).insert(path, bytes.into());
 }
 
-/// Returns the content that came for this path.
+/// Returns the received content for this path.
 pub(crate) fn received_file(path: &str) -> Option<Arc<[u8]>> {
     RECEIVED.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
 }

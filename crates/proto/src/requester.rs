@@ -7,15 +7,16 @@ use crate::{Fault, Progress};
 ///
 /// When the connection is up, the caller calls [`transmit`](Requester::transmit) until it returns 0. For every piece
 /// that arrives it calls [`receive`](Requester::receive), followed by `transmit` again, whether or not a request is
-/// under way. A handshake, a ping or a window update is sent that way. Once the session is [`ready`](Requester::ready),
-/// [`begin`](Requester::begin) adds requests. After [`Progress::close`] the connection carries nothing more. After a
-/// [`Fault`] the caller closes it at once, and [`transmit`](Requester::transmit) then gives its last bytes.
+/// under way. `transmit` also sends handshakes, pings and window updates. Once the session is
+/// [`ready`](Requester::ready), [`begin`](Requester::begin) adds requests. After [`Progress::close`] the connection
+/// carries nothing more. After a [`Fault`] the caller closes it at once, and [`transmit`](Requester::transmit) then
+/// gives its last bytes.
 ///
 /// Each finished request is reported to `done` while the input is read. Nothing is stored for it, so any number may end
 /// in one piece of input.
 pub trait Requester {
-    /// Returns true if it also sends bytes that belong to no request (a handshake, pings, window updates). Drivers then
-    /// complete every send before the next, instead of relying on the size of requests.
+    /// Returns true if the client end also sends bytes that belong to no request (a handshake, pings, window updates).
+    /// Drivers then complete every send before the next, instead of relying on the size of requests.
     fn sends_unasked(&self) -> bool {
         false
     }
@@ -41,30 +42,31 @@ pub trait Requester {
         None
     }
 
-    /// Explains a [`Fault`] or an unexpected answer in one sentence with advice, if there is more to say.
+    /// Returns a sentence with advice that explains a [`Fault`] or an unexpected answer, if more is known than the
+    /// fault itself.
     fn explain(&self) -> Option<String> {
         None
     }
 
-    /// Returns the start of the received data on a client's first connection, if the wire carries it encrypted or in
-    /// binary form; otherwise `None`.
+    /// Returns the start of the received data in readable form, on a client's first connection, if the wire carries the
+    /// data encrypted or in binary form. Otherwise returns `None`.
     fn plain(&self) -> Option<&[u8]> {
         None
     }
 
-    /// Returns true if further requests may start on this connection. Afterwards pending requests are still answered,
-    /// and [`Progress::close`] follows the last.
+    /// Returns true if further requests may start on this connection. Once this is false, pending requests are still
+    /// answered, and [`Progress::close`] follows the last answer.
     fn takes_more(&self) -> bool {
         true
     }
 
-    /// Returns true if part of an answer to a request under way arrived, or if that is not known. If the connection ends,
-    /// the server had then begun to process a request.
+    /// Returns true if part of an answer to a request under way has arrived, or if this is unknown. If the connection
+    /// ends in this state, the server had begun to process a request.
     fn is_answering(&self) -> bool {
         true
     }
 
-    /// Prepares the last bytes of a connection that the client closes although the server could (close_notify of TLS).
+    /// Prepares the last bytes (close_notify of TLS) of a connection that the client closes instead of the server.
     fn leave(&mut self) {}
 
     /// Adds a request to send; only when [`ready`](Requester::ready).
@@ -107,11 +109,11 @@ pub struct Request {
 pub struct Done {
     /// The request.
     pub which: Which,
-    /// Status of its response; 0 if the protocol has none. A gRPC status has [`run::GRPC_STATUS`] added.
+    /// Status of the response; 0 if the protocol has none. A gRPC status has [`run::GRPC_STATUS`] added.
     pub status: u16,
     /// Outcome.
     pub outcome: Outcome,
-    /// Bytes of its response (HTTP/2: of the body alone); 0 if the protocol does not separate responses.
+    /// Bytes of the response (HTTP/2: only of the body); 0 if the protocol does not separate responses.
     pub bytes: u64,
 }
 

@@ -18,7 +18,7 @@ pub struct ProtocolSpec {
     pub flags: &'static [Flag],
     /// Completes the settings once all are known.
     pub complete: fn(&mut Protocol),
-    /// Returns true if targets of this protocol can use these settings of another protocol, as a flag requested.
+    /// Returns true if a target of this protocol may use these settings of another protocol that a flag selected.
     pub takes: fn(&Protocol) -> bool,
     /// Makes each request this many bytes longer, including the header line. Returns false if that is impossible.
     pub pad: fn(&mut Protocol, usize) -> bool,
@@ -28,11 +28,11 @@ pub struct ProtocolSpec {
     pub set_target: fn(&mut Protocol, &str, &str),
     /// Changes the settings for connections with one request: the server is asked to close, so that it keeps TIME_WAIT.
     pub one_request: fn(&mut Protocol),
-    /// True if there is a response at all.
+    /// True if the protocol has responses.
     pub answers: bool,
     /// Name in TLS's negotiation of the inner protocol (ALPN); empty for none.
     pub alpn: &'static str,
-    /// Converts to the equivalent work without a network: no handshake, and constant answers.
+    /// Converts the settings to equivalent work without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
     /// Returns a response to one request of these bytes, for drivers without a server.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
@@ -68,7 +68,7 @@ pub struct Scheme {
     pub port: Option<u16>,
     /// True if a target has a path.
     pub path: bool,
-    /// True if it runs within TLS.
+    /// True if the scheme runs within TLS.
     pub tls: bool,
 }
 
@@ -79,13 +79,13 @@ pub struct Flag {
     pub name: &'static str,
     /// Letter after one dash.
     pub short: Option<char>,
-    /// Placeholder of its value in the help.
+    /// Placeholder of the flag's value in the help.
     pub value: &'static str,
     /// One-line description.
     pub help: &'static str,
     /// The flag that this one requires.
     pub requires: Option<&'static str>,
-    /// Its effect on a plan.
+    /// Effect of the flag on a plan.
     pub set: FlagValue,
 }
 

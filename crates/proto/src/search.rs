@@ -17,7 +17,7 @@ impl Search {
             return;
         }
         let keep = text.needle().len().saturating_sub(1);
-        // Searches across the border, then the piece itself.
+        // Searches across the border to the previous piece, then the piece itself.
         let across = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(keep)]);
         self.found = text.find(&self.tail).is_some() || text.find(piece).is_some();

@@ -5,8 +5,8 @@
 /// under every server model.
 ///
 /// The caller calls [`receive`](Session::receive) for every piece of bytes that arrives, then
-/// [`transmit`](Session::transmit) until it returns 0. The bytes of one call of `transmit` are one write: a session
-/// that wants two writes gives two pieces. When everything given has been handed to the system, the caller calls
+/// [`transmit`](Session::transmit) until it returns 0. The bytes of one call of `transmit` are one write; a session
+/// that wants two writes returns two pieces. When all these bytes have been handed to the system, the caller calls
 /// [`flushed`](Session::flushed). After [`Progress::close`] the caller sends the remaining bytes of `transmit` and
 /// closes. After a [`Fault`] it closes at once.
 ///
@@ -30,7 +30,7 @@ pub trait Session {
         Progress::default()
     }
 
-    /// Returns true if the reply to the next bytes is these very bytes, so that the caller may send them from the
+    /// Returns true if the reply to the next input bytes is a copy of them, so that the caller may send them from the
     /// receive buffer. The caller then reports the number sent to [`mirrored`](Session::mirrored), and gives the rest
     /// to `receive`.
     fn mirrors(&self) -> bool {
@@ -45,8 +45,8 @@ pub trait Session {
         false
     }
 
-    /// Called when the rest of that head did not come in time. The session then gives the bytes that tell the peer, and
-    /// the caller closes.
+    /// Called when the rest of a head did not come in time. The session then produces the error response, and the
+    /// caller closes.
     fn head_is_late(&mut self) {}
 
     /// Forgets the connection and keeps the memory.
@@ -100,7 +100,7 @@ impl<S: Session + ?Sized> Session for Box<S> {
 pub struct Progress {
     /// Exchanges that ended: requests at a server, and responses at a client, each reported as a [`Done`](crate::Done).
     pub completed: u32,
-    /// Messages of a server that no request asked for, and that are no answers.
+    /// Number of unrequested messages of a server, which are not answers.
     pub unasked: u32,
     /// True if the connection must be closed once everything is transmitted.
     pub close: bool,
@@ -128,7 +128,7 @@ pub enum Fault {
     /// The bytes violate the protocol.
     #[error("the bytes do not follow the protocol: {0}")]
     Malformed(&'static str),
-    /// The exchange is complete but unexpected.
+    /// The response is complete, but its content or length is not the expected one.
     #[error("the body is not what was expected: {0}")]
     WrongBody(&'static str),
     /// The peer closed in the middle of an exchange.
@@ -140,16 +140,18 @@ pub enum Fault {
     /// The server refused one request without processing it.
     #[error("the server refused the stream of a request")]
     StreamRefused,
-    /// The server leaves and has not processed this request: it is safe to retry on another connection.
+    /// The server ends the connection and has not processed this request, which can safely be retried on another
+    /// connection.
     #[error("the server left before it looked at the request")]
     Unprocessed,
-    /// The server announced the close in an answer before this request's: it is safe to retry on another connection.
+    /// An earlier answer announced the close, so the server does not process this request. It can safely be retried on
+    /// another connection.
     #[error("the server closed the connection after an earlier request")]
     BehindClose,
-    /// The server left before it processed any request of the connection. It may refuse the retry as well.
+    /// The server ended the connection before it processed any request. It may refuse the retry as well.
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
-    /// A limit of ours was exceeded (header size, body size).
+    /// Input exceeded a limit of loadline (header size, body size).
     #[error("a limit was exceeded: {0}")]
     Limit(&'static str),
 }

@@ -1,4 +1,5 @@
-//! Source: the server sends as fast as the client reads, and the client counts. Measures the other direction alone.
+//! Source: the server sends as fast as the client reads, and the client counts the bytes. Measures only the direction
+//! to the client.
 //!
 //! Like chargen (RFC 864) without its lines. A source may be finite, so that a test can count bytes exactly.
 
@@ -54,8 +55,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half. The server sends without being asked: bytes that come before a message was started count for the next
-/// ones.
+/// Client half. The server sends without requests, so bytes that come before a message is started count for later
+/// messages.
 pub struct ClientSession {
     message_bytes: u64,
     outstanding: u32,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Maximum bytes of keys and values together.
 const MAX_STORE_BYTES: usize = 64 << 20;
-/// Additional bytes that each entry counts.
+/// Number of bytes that each entry counts in addition to its key and value.
 const ENTRY_OVERHEAD: usize = 100;
 /// Number of shards, so that threads seldom contend.
 const SHARD_COUNT: usize = 16;
@@ -22,7 +22,7 @@ pub enum ChangeResult {
     Done,
     /// Nothing was changed.
     Unchanged,
-    /// There is no room for it.
+    /// There is no room for the value.
     Full,
 }
 

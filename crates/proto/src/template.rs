@@ -1,8 +1,8 @@
-//! Requests with placeholders that are filled anew each time: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1 100}}`,
-//! `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
+//! Requests with placeholders that are filled in for every send: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1
+//! 100}}`, `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
 //!
-//! A request is cut into pieces once. Filling it copies the pieces into a buffer of the connection, which keeps its
-//! memory: no allocation, no lock. All connections share only one counter.
+//! A request is cut into pieces once. Filling it in copies the pieces into a reused buffer of the connection, without
+//! allocation or locks. The connections share only one counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +48,7 @@ pub(crate) struct Source {
     pub(crate) captured: Vec<String>,
     /// Host of the server, to which cookies belong.
     pub(crate) host: String,
-    /// True if `{{…}}` is a placeholder. Sets in formats without placeholders have none.
+    /// True if `{{…}}` is a placeholder; false for sets in formats without placeholders.
     placeholders: bool,
 }
 
@@ -61,8 +61,7 @@ pub(crate) struct RequestIndex {
 
 impl Source {
     /// Builds the source of a set whose requests change: by placeholders, or by cookies in a sequence. Returns `None`
-    /// for constant requests. Those are assembled once, because filling them and parsing their answers' heads costs
-    /// time.
+    /// for constant requests, which are assembled only once to save time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
         let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {
@@ -190,7 +189,7 @@ const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Clone)]
 pub(crate) struct SharedPlan {
     pub(crate) mix: Arc<Mix>,
-    /// Values for requests that are filled anew each time.
+    /// Values for requests that are filled in for every send.
     pub(crate) source: Option<Arc<Source>>,
     /// Number of sessions, from which each seeds its own random numbers.
     sessions: Arc<AtomicU64>,
@@ -201,8 +200,7 @@ impl SharedPlan {
         Self { mix: Mix::for_set(set), source: Source::for_plan(plan, set), sessions: Arc::default() }
     }
 
-    /// Returns what a new session needs to fill requests, if any are filled anew: the values, a seed, and true if
-    /// cookies are stored and sent.
+    /// Returns the values, a seed, and true if cookies are stored and sent; `None` if no request is filled in.
     pub(crate) fn template(&self) -> Option<(Arc<Source>, u64, bool)> {
         let source = self.source.clone()?;
         let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);
@@ -210,7 +208,7 @@ impl SharedPlan {
     }
 }
 
-/// Returns true if a request is filled anew each time.
+/// Returns true if a request has placeholders.
 fn has_placeholders(request: &RequestPlan) -> bool {
     let texts = [&request.path, &request.body].into_iter().chain(request.headers.iter().map(|(_, value)| value));
     let coded = run::from_base64(&request.body_base64).is_some_and(|body| body.windows(2).any(|two| two == b"{{"));

@@ -14,7 +14,7 @@ pub(crate) struct Zipf {
     /// H at 1.5 minus 1, and at n + 0.5.
     begin: f64,
     end: f64,
-    /// Distance within which a draw is accepted without a further check.
+    /// Maximum distance from a whole number at which a draw is accepted without a further check.
     near: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Chunked transfer coding (RFC 9112, section 7.1), read and skipped: sizes are checked, data and trailers are skipped.
 //!
-//! Parsing is strict: every line ends with CR LF, and extensions and trailers hold no control characters. Two readers
-//! that disagree about the end of a line would allow request smuggling.
+//! Parsing is strict: every line ends with CR LF, and extensions and trailers hold no control characters. If two
+//! readers disagreed about the end of a line, requests could be smuggled past one of them.
 
 use super::HEAD_LIMIT;
 use crate::Fault;
@@ -37,7 +37,7 @@ pub struct Chunked {
     left: u64,
     /// Bytes of extensions and trailers so far.
     extra: u32,
-    /// True if blanks between a size and its line end are allowed, which only the last reader may do.
+    /// True if blanks between a size and its line end are allowed. Only the final recipient may allow them.
     is_lenient: bool,
 }
 
@@ -52,7 +52,8 @@ impl Chunked {
         Self { at: Position::Size(0), left: 0, extra: 0, is_lenient: false }
     }
 
-    /// Creates a reader for a client, which hides nothing from a reader behind it. Old servers write blanks behind a size.
+    /// Creates a reader for a client. It allows the blanks that old servers write after a size, since a client forwards
+    /// nothing.
     pub(super) const fn lenient() -> Self {
         Self { is_lenient: true, ..Self::new() }
     }
@@ -62,12 +63,12 @@ impl Chunked {
         self.at == Position::Done
     }
 
-    /// Reads on. Returns how many bytes belonged to the body and whether the body is complete.
+    /// Skips more input. Returns the number of bytes that belonged to the body, and true if the body is complete.
     pub fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Fault> {
         self.read(input, |_| ())
     }
 
-    /// Reads on like [`Chunked::skip`] and calls `each` with the pieces of data.
+    /// Reads more input like [`Chunked::skip`], and calls `each` with the pieces of data.
     pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8])) -> Result<(usize, bool), Fault> {
         let mut used = 0;
         while let Some(&byte) = input.get(used).filter(|_| !self.done()) {
@@ -87,7 +88,7 @@ impl Chunked {
         Ok((used, self.done()))
     }
 
-    /// Returns the position after this byte, which is no data.
+    /// Returns the position after this byte, which is not part of the data.
     fn step(&mut self, byte: u8) -> Result<Position, Fault> {
         match (self.at, byte) {
             (Position::Size(digits), _) => self.size(digits, byte),
@@ -150,7 +151,7 @@ impl Default for Chunked {
     }
 }
 
-/// Returns true for field text: no control character but the tab (RFC 9110, section 5.5).
+/// Returns true for field text: no control character except the tab (RFC 9110, section 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

@@ -26,9 +26,9 @@ const CACHED_HEADS: usize = 32;
 /// Number of requests with a known head. In a larger mix some requests share an entry.
 const CACHED_ITEMS: usize = 256;
 
-/// Heads parsed most recently by this thread, and the requests that they answered. A pure cache: the same bytes always
-/// mean the same. Requests with the same head share one entry, so that a mix of them needs no more of the CPU's cache
-/// than one.
+/// Heads parsed most recently by this thread, and the requests that they answered. This is a pure cache: equal bytes
+/// always have the same meaning. Requests with equal heads share one entry, so that a mix of them needs as little CPU
+/// cache as a single request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],
@@ -156,7 +156,7 @@ pub struct ClientSession {
     requests: Arc<[Request]>,
     /// Unanswered requests in order.
     outstanding: VecDeque<u16>,
-    /// Number of requests completely given out, and bytes given out of the next one.
+    /// Number of requests handed out completely, and number of bytes handed out of the next one.
     given: usize,
     sent: usize,
     phase: Phase,
@@ -165,9 +165,9 @@ pub struct ClientSession {
     bytes: u64,
     keep_alive: bool,
     head: HeadBuffer,
-    /// The line of a head that is no header, for display.
+    /// The invalid header line of a response head, for display.
     wrong_line: Option<String>,
-    /// Search for the text that the response must hold.
+    /// Search for the text that the response must contain.
     search: Search,
     /// State of a connection whose requests are filled anew each time.
     live: Option<Box<TemplateState>>,
@@ -260,7 +260,7 @@ impl Requester for ClientSession {
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
-        // Bytes after a response that ends the connection have no meaning.
+        // Bytes after a response that ends the connection are ignored.
         while !rest.is_empty() && !progress.close {
             let used = match &mut self.phase {
                 Phase::Head => self.receive_head(rest, &mut progress, done)?,
@@ -329,7 +329,7 @@ impl ClientSession {
         progress: &mut Progress,
         done: &mut dyn FnMut(Done),
     ) -> Result<usize, Fault> {
-        // Some servers write an empty line behind a body.
+        // Some servers write an empty line after a body.
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
             return Ok(1);
         }
@@ -366,7 +366,7 @@ impl ClientSession {
     /// Continues after a complete head, according to its framing (RFC 9112, section 6.3).
     fn enter(&mut self, facts: ResponseHead, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         if facts.status < 200 {
-            // Interim responses are skipped. The client never asks for a change of protocol.
+            // Interim responses are skipped; a change of protocol is invalid, since the client never asks for one.
             return match facts.status {
                 100..200 if facts.status != 101 => Ok(()),
                 _ => Err(Fault::Malformed("an interim status that was not asked for")),
@@ -415,7 +415,7 @@ impl ClientSession {
         };
         self.search.clear();
         done(Done { which: Which::Oldest, status: self.status, outcome, bytes: std::mem::take(&mut self.bytes) });
-        // A response that overtakes its own request makes the connection unusable.
+        // A response that arrives before its request was sent completely makes the connection unusable.
         let overtook = self.given == 0;
         self.given = self.given.saturating_sub(1);
         progress.close |= !self.keep_alive || overtook;
@@ -424,8 +424,8 @@ impl ClientSession {
         }
     }
 
-    /// Reports the requests behind the last answer of the connection. The server does not process them (RFC 9112,
-    /// section 9.6).
+    /// Reports the requests after the last answer of the connection as unprocessed. The server does not process them
+    /// (RFC 9112, section 9.6).
     fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         progress.completed += self.outstanding.len() as u32;
         let left = Done { outcome: Outcome::Failed(Fault::BehindClose), ..Done::OLDEST };
@@ -434,8 +434,8 @@ impl ClientSession {
     }
 }
 
-/// Handles bytes that no request asked for. A server that gives up on an idle connection may say so with 408 (RFC 9110,
-/// section 15.5.9): the connection ends, and no request failed.
+/// Handles bytes that arrive when no request waits for an answer. A server that gives up on an idle connection may say
+/// so with 408 (RFC 9110, section 15.5.9): the connection ends, and no request failed.
 fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
     let status = input.get(..12).unwrap_or(input);
     if [&b"HTTP/1.1 408"[..], b"HTTP/1.0 408"].iter().any(|timeout| timeout.starts_with(status)) {
@@ -448,7 +448,7 @@ fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
 /// Maximum number of shown bytes of a line.
 const MAX_SHOWN: usize = 100;
 
-/// Describes the first line of a head that is no header.
+/// Describes the first invalid header line of a head.
 fn wrong_line(head: &[u8]) -> Option<String> {
     let mut lines = head.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_end);
     let is_header = |line: &[u8]| {
@@ -477,7 +477,7 @@ fn look(search: &mut Search, live: &mut Option<Box<TemplateState>>, request: &Re
     }
 }
 
-/// Recognises a server of another protocol by its first bytes, without waiting for a line end.
+/// Recognises a server of another protocol by the first bytes, without waiting for a line end.
 fn check_begin(head: &[u8]) -> Result<(), Fault> {
     const HTTP1_PREFIX: &[u8] = b"HTTP/1.";
     let n = head.len().min(HTTP1_PREFIX.len());

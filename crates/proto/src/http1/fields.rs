@@ -1,5 +1,4 @@
-//! The header fields that decide about framing, connection and routing, read so strictly that every reader understands
-//! them alike.
+//! Header fields for framing, connection and routing, read so strictly that every reader interprets them alike.
 
 use std::net::Ipv6Addr;
 
@@ -123,7 +122,7 @@ impl Fields {
     }
 }
 
-/// Reads a number that only one field may hold, as digits and nothing else.
+/// Reads a number that consists only of digits. The field may occur only once.
 fn once(into: &mut Option<u64>, value: &[u8], why: &'static str) -> Result<(), Refused> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(value).ok().filter(|_| digits).and_then(|t| t.parse().ok());

@@ -14,7 +14,7 @@ pub struct Page {
     fields: String,
     body: Vec<u8>,
     ready: Mutex<Arc<Ready>>,
-    /// Head and trailers encoded for HTTP/2.
+    /// Head and trailers, encoded for HTTP/2.
     coded: OnceLock<[Vec<u8>; 2]>,
     /// Status of gRPC.
     grpc: Option<u16>,

@@ -8,33 +8,33 @@ use crate::items::{self, Item};
 use crate::memory::{Capture, captures};
 use crate::template::{Piece, Source, decimal, without_placeholders};
 
-/// An assembled request and the expected response. In a mix each request is read while the cache holds others. So it
-/// fits one cache line, and rarely used parts are stored elsewhere.
+/// An assembled request and the expected response. In a large mix, requests compete for the CPU's cache. The struct
+/// therefore fits one cache line, and rarely used parts are stored elsewhere.
 #[repr(align(64))]
 pub(super) struct Request {
-    /// The whole request; empty if it is filled anew each time.
+    /// The whole request; empty if it is filled in for every send.
     pub(super) bytes: Box<[u8]>,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
-    /// Text that the body of the response must hold.
+    /// Text that the body of the response must contain.
     pub(super) expect_text: Option<Box<Finder<'static>>>,
     pub(super) filled: Option<Box<RequestTemplate>>,
     pub(super) capture: Box<[Capture]>,
 }
 
-/// A request that is filled anew each time.
+/// A request whose placeholders are filled in for every send.
 pub(super) struct RequestTemplate {
-    /// The head without its end: content length and cookies follow.
+    /// The head up to the content length and the cookies, which follow.
     pub(super) head: Vec<Piece>,
     /// Value of the request's own header `Cookie`.
     pub(super) cookie: Vec<Piece>,
     pub(super) body: Vec<Piece>,
-    /// True if the body's length is stated.
+    /// True if the request has a Content-Length.
     pub(super) says_length: bool,
 }
 
-/// Assembles the requests of a plan. With `source` they are filled anew each time.
+/// Assembles the requests of a plan. With `source`, placeholders are filled in for every send.
 pub(super) fn build(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -61,7 +61,7 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         line(&mut text, name, value);
     }
     let (is_head, is_idempotent) = (method == "HEAD", is_idempotent(&method));
-    // A method with a body states the length even for an empty body.
+    // Methods that usually have a body get a Content-Length even for an empty body.
     let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
     let says_length = bodied && !given("content-length");
     let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
@@ -120,15 +120,15 @@ pub(crate) fn check_request(
     for (name, value) in headers {
         check("header name", name, "give a token such as X-Name", token)?;
         if !field_value(value) {
-            // Only the header's name: its value may be a secret.
+            // The error names only the header, because its value may be a secret.
             return Err(unfit("the value of header", name, "leave out line ends and control characters"));
         }
     }
     Ok(())
 }
 
-/// Checks that the headers describe the body that is sent. A wrong length would make the server read the next request as
-/// part of this one, or wait for a rest that never comes.
+/// Checks that the headers describe the body that is sent. With a wrong length, the server would read the next request
+/// as part of this one, or wait for bytes that never come.
 pub(crate) fn check_framing(
     headers: &[(String, String)],
     body: Option<&[u8]>,

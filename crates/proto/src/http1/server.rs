@@ -19,7 +19,7 @@ use crate::{Fault, Progress, Session};
 const BODY_LIMIT: u64 = 1 << 30;
 /// Maximum length of a cached head.
 const CACHED_HEAD_BYTES: usize = 1024;
-/// Methods of RFC 9110 and RFC 5789; any other is answered with 501.
+/// Methods of RFC 9110 and RFC 5789; any other method is answered with 501.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
 
 /// Content of a server, shared by all its connections.
@@ -33,7 +33,7 @@ pub trait Site: Send + Sync {
     /// Returns the page for an error status (or 100).
     fn plain(&self, status: u16) -> Arc<Page>;
 
-    /// Returns the answer if a request is refused whatever it asks for. Called once per request.
+    /// Returns an answer if the next request is refused regardless of its content. Called once per request.
     fn refuse(&self) -> Option<Arc<Page>> {
         None
     }
@@ -53,7 +53,7 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last request head that this thread parsed. A pure cache: the same bytes always mean the same.
+/// The last request head that this thread parsed. This is a pure cache: equal bytes always have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
@@ -125,7 +125,7 @@ pub struct ServerSession {
     /// The answer to the request whose body is still coming.
     waiting: Option<Reply>,
     replies: VecDeque<Reply>,
-    /// Bytes of the first reply given out so far.
+    /// Number of bytes of the first reply handed out so far.
     at: u64,
     memo: Option<CachedAnswer>,
 }
@@ -238,7 +238,7 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // Reported at once, however the bytes arrive: a line feed alone ends no line.
+            // A line feed alone does not end a line. This is reported at once, however the bytes are split into pieces.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -275,7 +275,7 @@ impl ServerSession {
         }
     }
 
-    /// Handles the common case: the same request again in the same second.
+    /// Handles the common case: the request equals the last one, in the same second.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = LAST_HEAD.with_borrow(|last| {
@@ -294,7 +294,7 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. Also returns true if the same request would get the same page again.
+    /// Parses a head and finds its page. Also returns true if an equal request would get this page again.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);

@@ -1,6 +1,6 @@
 //! Strict parsing of heads for servers and intermediaries. Anything that two readers could understand differently is
 //! refused, so that nobody can hide a request from one of them (request smuggling; RFC 9112, section 11.2). The
-//! reference server and the proxy both use it. Where the standard allows repair or refusal, it refuses.
+//! reference server and the proxy both use it. Input that the standard allows to repair or to refuse is refused.
 
 use std::mem::MaybeUninit;
 
@@ -24,7 +24,7 @@ pub struct Request<'a> {
     pub framing: Framing,
     /// The connection fields.
     pub hop: Hop,
-    /// True for `Expect: 100-continue` of a client that understands it.
+    /// True for `Expect: 100-continue` from a client of HTTP/1.1.
     pub expects_continue: bool,
     /// Number of intermediaries that may still forward a TRACE or OPTIONS.
     pub max_forwards: Option<u64>,
@@ -92,8 +92,8 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(httparse::Error::Version) => return Err(Refused { status: 505, why: "neither HTTP/1.0 nor HTTP/1.1" }),
         Err(_) => return Err(bad("the lines of the head")),
     };
-    // A line may end with LF alone (RFC 9112, section 2.2), but other readers may not see that end. The loop has no
-    // branch per byte, so that it is vectorised.
+    // A line may end with LF alone (RFC 9112, section 2.2), but other readers may not accept this. The loop has no
+    // branch per byte, so that the compiler vectorises it.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }
 }

@@ -3,7 +3,7 @@
 use super::{flow, frame, hpack, huffman};
 use crate::Fault;
 
-/// Fault for frames on a finished response. Our client ends a stream only after the server did, so nothing of it can
+/// Fault for frames on a finished response. Our client ends a stream only after the server did, so no frame of it can
 /// still be on its way.
 pub(super) const ENDED: Fault = Fault::Malformed("more of a response than its end");
 

@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// Maximum size of a header block over all its frames, in bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Minimum number of bytes that a frame counts for, because small frames cost their sender next to nothing.
+/// Minimum number of bytes that each frame counts, because small frames cost their sender next to nothing.
 const MIN_FRAME_COST: usize = 256;
 
 /// The unfinished block, if any; its memory is reused for the next.
@@ -44,8 +44,8 @@ impl HeaderBlock {
         (self.began, self.counted) = (Some(*head), piece.len().max(MIN_FRAME_COST));
     }
 
-    /// Handles CONTINUATION. The last one returns the block's first frame and all its bytes, to be returned with
-    /// [`give_back`](Self::give_back).
+    /// Handles CONTINUATION. For the last one, returns the block's first frame and all its bytes. Give the memory back
+    /// with [`give_back`](Self::give_back).
     pub(super) fn append_frame(&mut self, piece: &[u8], last: bool) -> Result<Option<(FrameHeader, Vec<u8>)>, Fault> {
         let began = self.began.ok_or(Fault::Malformed("CONTINUATION without HEADERS"))?;
         self.counted += piece.len().max(MIN_FRAME_COST);
@@ -63,7 +63,7 @@ impl HeaderBlock {
         Ok(Some((began, std::mem::take(&mut self.bytes))))
     }
 
-    /// Returns the memory of a block that was read.
+    /// Takes back the memory of a block that was read.
     pub(super) fn give_back(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
     }

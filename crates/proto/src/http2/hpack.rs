@@ -1,7 +1,7 @@
 //! Header blocks of HTTP/2 (RFC 7541): a bounded decoder, and an encoder for requests.
 //!
-//! Own code, because the available crates allocate for every decoded header or require a runtime. A load generator's
-//! responses mostly repeat the previous block, and it reads only two names.
+//! loadline has its own code, because the available crates allocate for every decoded header or require a runtime. The
+//! responses that a load generator receives mostly repeat the previous block, and only two headers matter.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// True if the last block left the table unchanged, so that the same block means the same again.
+    /// True if the last block left the table unchanged, so that an equal block has equal content.
     pub(super) repeatable: bool,
 }
 
@@ -132,7 +132,7 @@ impl Decoder {
         self.evict(limit);
     }
 
-    /// Drops the oldest entries until `room` bytes are free. Returns the last dropped one, to reuse its memory.
+    /// Drops the oldest entries until `room` bytes are free. Returns the last dropped entry, to reuse its memory.
     fn evict(&mut self, room: usize) -> Option<Entry> {
         let mut last = None;
         while self.size > room {
@@ -186,7 +186,7 @@ fn string(block: &mut &[u8], to: &mut Vec<u8>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes an integer behind the bits of `first`.
+/// Writes an integer after the high bits of `first`.
 fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     let mask = (1_usize << bits) - 1;
     if value < mask {
@@ -236,7 +236,7 @@ pub(super) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
     block
 }
 
-/// The blocks of a repeated request: the first is complete, the later ones refer to it.
+/// Header blocks of a repeated request: the first block is complete, and later blocks refer to its headers.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     /// Block for a peer that keeps no table.
@@ -245,7 +245,7 @@ pub(super) struct Blocks {
     pub(super) first: Vec<u8>,
     /// All later blocks.
     pub(super) later: Vec<u8>,
-    /// Table size that the last two need.
+    /// Table size, bytes, that `first` and the later block need.
     pub(super) table: usize,
 }
 
@@ -273,7 +273,7 @@ impl Blocks {
                 }
                 write_string(to, value);
             }
-            // Once all are stored, the last one written has the first index.
+            // Once all headers are stored, the one written last has the first index.
             to_keep -= 1;
             write_integer(&mut blocks.later, 0x80, 7, STATIC_TABLE.len() + 1 + to_keep);
             blocks.table += name.len() + value.len() + ENTRY_OVERHEAD;

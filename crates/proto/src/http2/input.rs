@@ -5,8 +5,8 @@ use crate::Fault;
 
 /// A parsed piece of input.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame: its piece of the body, its bytes that count for the window, and true if the frame ends
-    /// here.
+    /// A part of a DATA frame: its piece of the body, the number of bytes that count for the window, and true if the
+    /// frame ends here.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A whole frame.
     Frame { head: FrameHeader, payload: &'a [u8] },
@@ -107,7 +107,7 @@ impl Input {
             }
         };
         let after = left - n;
-        // Cut off the part of this piece in the padding at the end of the frame.
+        // Cuts off the padding at the end of the frame, as far as it is in this piece.
         body = &body[..body.len() - padding.saturating_sub(after).min(body.len())];
         let ends = after == 0;
         self.current = (!ends).then_some((head, after));

@@ -19,8 +19,8 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     (stream.status, if right { Outcome::Expected } else { Outcome::Unexpected })
 }
 
-/// Returns the same for a call of gRPC. A plain HTTP answer, for example from a proxy, counts as the status that the
-/// gRPC protocol maps it to.
+/// Returns the gRPC status of a call, and the outcome of its request. A plain HTTP answer, for example from a proxy,
+/// counts as the gRPC status that the protocol assigns to it.
 fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,

@@ -27,7 +27,7 @@ pub(super) struct Prepared {
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
-    /// Text that the body of the response must hold.
+    /// Text that the body of the response must contain.
     pub(super) expect_text: Option<Finder<'static>>,
     /// True for a call of gRPC, whose status counts.
     pub(super) grpc: bool,
@@ -35,7 +35,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Assembles the requests of a plan. With `source` they are filled anew each time.
+    /// Assembles the requests of a plan. With `source`, placeholders are filled in for every send.
     pub(super) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,

@@ -8,7 +8,7 @@ const MAX_PATH: usize = 16 * 1024;
 pub(super) struct RequestHeaders {
     pub(super) method: Vec<u8>,
     pub(super) path: Vec<u8>,
-    /// Announced length of its body.
+    /// Announced length of the request's body, bytes.
     pub(super) length: Option<u64>,
     scheme: bool,
     authority: bool,
@@ -60,14 +60,14 @@ impl RequestHeaders {
         !self.wrong && !self.method.is_empty() && self.scheme && path
     }
 
-    /// Returns true if these can be trailers: no pseudo-header and no forbidden header.
+    /// Returns true if these headers can be trailers: none is a pseudo-header or forbidden.
     pub(super) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo
     }
 }
 
-/// Stores the value and returns true if it is the first.
+/// Stores the value, and returns true if none was stored before.
 fn take(to: &mut Vec<u8>, value: &[u8]) -> bool {
     let first = to.is_empty();
     to.extend_from_slice(value);

@@ -1,5 +1,5 @@
-//! Requests with placeholders that are filled anew each time. Constant parts are encoded once; the peer's table is not
-//! used.
+//! Requests with placeholders that are filled in for every send. Constant parts are encoded once; the peer's table is
+//! not used.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::ProtoError;
 use crate::memory::{Capture, Memory};
 use crate::template::{Piece, Source, decimal};
 
-/// A request that is filled anew each time.
+/// A request whose placeholders are filled in for every send.
 #[derive(Debug)]
 pub(super) struct RequestTemplate {
     fields: Vec<Field>,
@@ -62,7 +62,7 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// State of a connection whose requests are filled anew each time. Its memory is reused.
+/// State of a connection whose requests are filled in for every send. Its memory is reused.
 #[derive(Debug)]
 pub(super) struct TemplateState {
     source: Arc<Source>,
@@ -96,7 +96,7 @@ impl TemplateState {
         self.memory.clear();
     }
 
-    /// Returns the memory that reads the headers of answers to a request with these captures, if needed.
+    /// Returns the memory that must read the headers of the answer, if the request has captures or cookies are stored.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }

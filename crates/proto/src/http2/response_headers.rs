@@ -9,7 +9,7 @@ const CONNECTION_HEADERS: [&[u8]; 5] =
 pub(super) struct ResponseHeaders {
     /// Status; 0 for trailers.
     pub(super) status: u16,
-    /// Announced length of its body.
+    /// Announced length of the response's body, bytes.
     pub(super) length: Option<u64>,
     /// Status of gRPC.
     pub(super) grpc: Option<u16>,
@@ -41,7 +41,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the violation of a header by its name, its position, or its bytes.
+    /// Returns the rule that a header violates by its name, its position, or its bytes.
     fn forbidden(&self, name: &[u8], value: &[u8]) -> Option<&'static str> {
         match name {
             b":status" if self.begun => Some("a response of HTTP/2 with a :status behind other headers"),

@@ -40,7 +40,7 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Returns the same for a call of gRPC.
+/// Returns the server's greeting for an empty request, otherwise an answer to a gRPC call on the first stream.
 pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {

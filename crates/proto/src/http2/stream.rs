@@ -13,11 +13,11 @@ pub(super) struct Stream {
     pub(super) id: u16,
     /// Index in the set of requests.
     pub(super) item: u16,
-    /// Status of its response; 0 before the response.
+    /// Status of the response; 0 before the response.
     pub(super) status: u16,
     /// Status of gRPC, once received.
     pub(super) grpc: Option<u16>,
-    /// Length that the response announces.
+    /// Length of the body that the response announces, bytes.
     pub(super) length: Option<u64>,
     /// Bytes of the response's body.
     pub(super) body: u64,

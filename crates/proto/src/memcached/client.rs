@@ -31,7 +31,7 @@ impl ClientPlan {
     }
 }
 
-/// Encodes a command: `set key some value` gets flags, time and length. `set key 0 60 5 value` has them.
+/// Encodes a command. Adds flags, time and length to `set key some value`; `set key 0 60 5 value` already has them.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -74,7 +74,7 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends the commands in turn, so that another one may send a different command in place of this one.
+    /// A connection sends the commands in turn. A retry on another connection may therefore send a different command.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }

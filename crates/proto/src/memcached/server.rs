@@ -108,7 +108,7 @@ impl ServerSession {
         self.outgoing.append(words);
     }
 
-    /// Reads on in a line and returns true if a command ended with it.
+    /// Reads more of a line, and returns true if a command ended with the line.
     fn begin(&mut self, rest: &mut &[u8]) -> bool {
         let (now, whole) = take_line(rest);
         if self.line.len() + now.len() > MAX_LINE {
@@ -193,7 +193,7 @@ impl ServerSession {
         self.say(if any { b"END\r\n" } else { b"ERROR\r\n" });
     }
 
-    /// Prepares for a value after this line and returns true if the command ends with the line already.
+    /// Prepares for a value after this line. Returns true if the command already ends with the line.
     fn value_comes(&mut self, mode: StoreMode, words: &mut Words<'_>) -> bool {
         let (key, flags, _time) = (words.key(), words.number::<u32>(), words.number::<i64>());
         let (length, quiet) = (words.number::<usize>(), words.next() == Some(b"noreply"));

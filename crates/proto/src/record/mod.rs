@@ -104,11 +104,11 @@ pub struct Head {
     pub operation: Operation,
     /// `None` in a request.
     pub status: Option<Status>,
-    /// Reply: true if the record came from the page cache, and true if from the disk.
+    /// Two flags of a reply: true if the record came from the page cache, and true if from the disk.
     pub origin: (bool, bool),
     /// File offset of the record.
     pub offset: u64,
-    /// Requested bytes, or bytes that follow.
+    /// Number of requested bytes, or of bytes that follow.
     pub length: u32,
     /// Reply: length of the file.
     pub file_bytes: u64,

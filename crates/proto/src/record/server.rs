@@ -33,7 +33,7 @@ pub trait Records: Send + Sync {
 pub struct LargeBuffer(Option<Box<dyn FnOnce() + Send>>);
 
 impl LargeBuffer {
-    /// Creates it. `give_back` is called once, on drop.
+    /// Creates a buffer in use. `give_back` is called once, on drop.
     pub fn new(give_back: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(give_back)))
     }
@@ -136,7 +136,7 @@ impl<R: Records> ServerSession<R> {
             other => other,
         };
         if outcome != Ok(Origin::default()) {
-            // The header is rewritten, since its status and origin are known only now.
+            // The header is rewritten, since status and origin are known only after the read.
             self.out.truncate(if outcome.is_err() { begin } else { self.out.len() });
             let length = if outcome.is_err() { 0 } else { got };
             let head = self.head_of(Head { length, ..request }, outcome);

@@ -95,7 +95,7 @@ const READS: &[&str] = &[
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends the commands in turn, so that another one may send a different command in place of this one.
+    /// A connection sends the commands in turn. A retry on another connection may therefore send a different command.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }

@@ -15,8 +15,8 @@ pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     Ok(array(&words))
 }
 
-/// Commands after which the server sends more than one answer, or none. Answers and requests would no longer belong
-/// together.
+/// Commands that are refused because the server sends several answers to them, or none. Answers could no longer be
+/// matched with requests.
 const NOT_ANSWERED_ONCE: &[(&[&str], &str)] = &[
     (
         &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"],

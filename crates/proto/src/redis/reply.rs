@@ -23,7 +23,8 @@ pub(super) enum Kind {
     Push,
 }
 
-/// A level of nesting: missing elements, and whether they belong to an attribute, which is not a reply itself.
+/// A level of nesting: the number of missing elements, and true if they belong to an attribute, which is not itself a
+/// reply.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     left: i64,
@@ -44,7 +45,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads on and returns the completed reply, if any, before the input is used up.
+    /// Reads more input, and returns the first completed reply, if any.
     pub(super) fn next(&mut self, rest: &mut &[u8]) -> Result<Option<Kind>, Fault> {
         while !rest.is_empty() {
             if self.string > 0 {
@@ -81,7 +82,7 @@ impl Reader {
         !self.levels.is_empty() || self.string > 0 || self.length > 0
     }
 
-    /// Returns the words of the last error.
+    /// Returns the text of the last error.
     pub(super) fn error(&self) -> &[u8] {
         &self.error
     }

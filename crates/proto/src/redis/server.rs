@@ -29,7 +29,7 @@ pub struct ServerSession {
     /// Bytes of the current command's words, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Missing words, and missing bytes of the current one including its line end.
+    /// Number of missing words, and of missing bytes of the current word, its line end included.
     words: usize,
     string: usize,
     resp3: bool,
@@ -104,7 +104,7 @@ impl Session for ServerSession {
 }
 
 impl ServerSession {
-    /// Reads on and returns true if a command is complete.
+    /// Reads more input, and returns true if a command is complete.
     fn read(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
         if self.string > 0 {
             let n = self.string.min(rest.len());

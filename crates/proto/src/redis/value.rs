@@ -1,4 +1,4 @@
-//! Replies of RESP2 with their values, for a caller that asks a server about itself.
+//! Replies of RESP2 with their values, for queries about a server's state.
 
 use super::reply::{Kind, Reader};
 use crate::Fault;
@@ -24,7 +24,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns its text; empty for other values.
+    /// Returns the text; empty for other values.
     pub fn text(&self) -> String {
         match self {
             Self::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// Returns its elements; empty for other values.
+    /// Returns the elements; empty for other values.
     pub fn list(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Returns its number, if it is one.
+    /// Returns the number, if the value is one.
     pub fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -57,7 +57,7 @@ pub struct ValueReader {
 }
 
 impl ValueReader {
-    /// Reads on. Returns the value of a complete reply; further bytes must belong to no other reply.
+    /// Reads more input, and returns the value of a complete reply. The input must not contain a part of another reply.
     pub fn read(&mut self, mut piece: &[u8]) -> Result<Option<Value>, Fault> {
         if self.kept.len() + piece.len() > MAX_REPLY_BYTES {
             return Err(Fault::Limit("a reply of more than 16 MiB"));

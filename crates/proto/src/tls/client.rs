@@ -25,12 +25,12 @@ pub(super) struct Shared {
     pub(super) name: ServerName<'static>,
     /// Number of connections so far, which decides whether the next one resumes.
     pub(super) connections: AtomicU64,
-    /// Inner protocol as named by ALPN; empty for none.
+    /// ALPN name of the inner protocol; empty for none.
     pub(super) alpn: &'static str,
 }
 
 impl Shared {
-    /// Creates the next connection, and returns true with the first one.
+    /// Creates the next connection. The flag is true for the first connection.
     fn connect(&self) -> (Result<UnbufferedClientConnection, rustls::Error>, bool) {
         let n = self.connections.fetch_add(1, Ordering::Relaxed) as f64;
         let resumes = ((n + 1.0) * self.resume).floor() > (n * self.resume).floor();
@@ -174,7 +174,7 @@ impl<S: Requester> Requester for ClientSession<S> {
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // TCP reports the end of the stream. Only a response that ends with it needs it here.
+                // TCP also reports the end of the stream. Only a response that ends with the stream needs this report.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

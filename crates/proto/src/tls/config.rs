@@ -154,7 +154,7 @@ fn failed(error: Error) -> ProtoError {
     invalid("TLS", &error.to_string(), "please report this")
 }
 
-/// Trusts any certificate, but still checks that its owner has the key, so a handshake has its usual cost.
+/// Trusts any certificate, but still checks that the server has its key, so that a handshake has its usual cost.
 #[derive(Debug)]
 struct AcceptAnyCertificate(Arc<CryptoProvider>);
 

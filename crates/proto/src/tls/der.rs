@@ -1,13 +1,13 @@
-//! The parts of a certificate that are read here: its times and its common name. Sources: RFC 5280, section 4.1; X.690.
+//! Reads a certificate's validity times and its common name. Sources: RFC 5280, section 4.1; X.690.
 
 use crate::calendar::days_since_epoch;
 
 /// Parts of a certificate.
 pub(super) struct Facts<'a> {
-    /// First and last moment of its validity, seconds since the epoch.
+    /// First and last moment of the certificate's validity, seconds since the epoch.
     pub(super) begins_s: i64,
     pub(super) ends_s: i64,
-    /// Common name of its subject.
+    /// Common name of the certificate's subject.
     pub(super) common_name: Option<&'a [u8]>,
 }
 
@@ -55,12 +55,12 @@ fn common_name(mut subject: &[u8]) -> Option<&[u8]> {
     found
 }
 
-/// Splits off an element with this tag. Returns its content and what follows it.
+/// Splits off an element with this tag. Returns its content and the rest.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     first_element(bytes).filter(|(found, ..)| *found == tag).map(|(_, content, rest)| (content, rest))
 }
 
-/// Splits off an element. Returns its tag, its content, and what follows it.
+/// Splits off an element. Returns its tag, its content, and the rest.
 fn first_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = bytes.split_first_chunk::<2>()?;
     let (length, rest) = match first {

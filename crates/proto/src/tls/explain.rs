@@ -6,10 +6,10 @@ use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisb
 const RENEGOTIATION_ADVICE: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
      refused here; turn that off at the server (a client certificate that only some of its paths want, say), or serve TLS 1.3";
 
-/// Returns the sentence for an error of a connection to `name`; `again` if TLS 1.2 was established before.
+/// Returns the sentence for an error of a connection to `name`. `again` is true if TLS 1.2 was established before.
 pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
-        // A refused server ends the connection, or keeps asking.
+        // A server that refuses the handshake ends the connection, or repeats its request.
         Error::AlertReceived(AlertDescription::HandshakeFailure) if again => RENEGOTIATION_ADVICE.into(),
         Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests) => RENEGOTIATION_ADVICE.into(),
         Error::InvalidMessage(

@@ -1,5 +1,6 @@
-//! Trust in a server's own certificate. `openssl req -x509` makes a certificate that is its own authority. Clients such as
-//! curl accept it if it is among the trusted ones. The rules for chains (RFC 5280) refuse an authority as a server.
+//! Trust in self-signed server certificates. `openssl req -x509` makes a certificate that is its own authority. Clients
+//! such as curl accept it if it is among the trusted certificates, but the rules for chains (RFC 5280) refuse an
+//! authority as a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::der::{self, Facts};
 
-/// Verifies chains, and accepts a server's certificate that is itself a trusted one.
+/// Verifies chains, and also accepts a server's certificate that is itself trusted.
 #[derive(Debug)]
 pub(super) struct PinningVerifier {
     pub(super) chains: Arc<WebPkiServerVerifier>,
@@ -32,7 +33,7 @@ impl ServerCertVerifier for PinningVerifier {
         if verified.is_ok() || !self.trusted.iter().any(|trusted| trusted.as_ref() == own.as_ref()) {
             return verified;
         }
-        // Nothing stands above a trusted certificate: only its time and its names are left to check.
+        // For a trusted certificate, only its validity time and its names must be checked.
         let facts = der::facts(own).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
         check_time(&facts, now)?;
         check_name(own, &facts, name)?;
@@ -75,7 +76,7 @@ fn check_time(facts: &Facts<'_>, now: UnixTime) -> Result<(), Error> {
     }
 }
 
-/// Checks the names. As for OpenSSL, the common name counts in a certificate without alternative names.
+/// Checks the names. As in OpenSSL, the common name counts in a certificate without alternative names.
 fn check_name(own: &CertificateDer<'_>, facts: &Facts<'_>, name: &ServerName<'_>) -> Result<(), Error> {
     let error = match verify_server_name(&ParsedCertificate::try_from(own)?, name) {
         Ok(()) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Records in and out of one end of a TLS connection.
+//! Incoming and outgoing records at one end of a TLS connection.
 
 use std::cell::Cell;
 
@@ -10,8 +10,8 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptErr
 use crate::Fault;
 use crate::outbox::SendBuffer;
 
-/// Maximum bytes waiting for the rest of their record or message. rustls takes handshake messages of up to 64 KiB, and
-/// a piece of input comes on top.
+/// Maximum bytes waiting for the rest of their record or message. rustls accepts handshake messages of up to 64 KiB,
+/// and a piece of input is added to them.
 const MAX_WAITING: usize = 256 * 1024;
 /// Buffer memory kept for the next connection.
 const KEPT_BYTES: usize = 32 * 1024;
@@ -33,7 +33,7 @@ thread_local! {
 pub(super) trait Engine {
     type Side;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Side>;
-    /// Returns true if an alert waits, which rustls gives before it reads any input.
+    /// Returns true if an alert waits to be sent; rustls returns alerts before it reads input.
     fn has_alert(&self) -> bool;
 }
 
@@ -89,7 +89,7 @@ impl<E: Engine> Pipe<E> {
         match engine {
             Ok(engine) => {
                 self.engine = Some(Box::new(engine));
-                // Nothing has arrived yet, so nothing can be passed on. An error is stored.
+                // No input has arrived yet, so no data can be passed on. An error is stored.
                 let _ = self.process(&mut [], &mut |_| Ok(()));
             }
             Err(error) => self.error = Some(error),
@@ -166,7 +166,7 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // rustls's alert for the peer. Without an alert, rustls must not be called again.
+                    // rustls has an alert for the peer. Without an alert, rustls must not be called again.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {
@@ -182,7 +182,7 @@ impl<E: Engine> Pipe<E> {
         }
     }
 
-    /// Writes records into `out`: pending handshake records, or else the data that `fill` gives from the inner session.
+    /// Writes records into `out`: pending handshake records, or else the data that `fill` takes from the inner session.
     pub(super) fn give(&mut self, out: &mut [u8], fill: impl FnOnce(&mut [u8]) -> usize) -> usize {
         if self.wants_out() || !self.established || self.error.is_some() {
             return self.give_waiting(out);
@@ -266,8 +266,8 @@ fn encode<S>(outgoing: &mut Vec<u8>, mut data: EncodeTlsData<'_, S>) -> bool {
     data.encode(&mut outgoing[at..]).is_ok()
 }
 
-/// Encrypts into `out` and returns the number of bytes. If other records go first or `out` is too small, encrypts to
-/// the end of `outgoing`.
+/// Encrypts into `out` and returns the number of bytes. If other records must go first, or `out` is too small, appends
+/// the record to `outgoing`.
 fn seal<S>(
     mut traffic: WriteTraffic<'_, S>,
     plain: &[u8],

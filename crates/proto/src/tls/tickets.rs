@@ -1,5 +1,5 @@
-//! Store of resumable sessions: one server, tickets of many connections. rustls's own store keeps eight, and a load has
-//! hundreds of connections that shake hands at once.
+//! Store of tickets for resumable sessions with one server, from many connections. rustls's own store keeps eight, but
+//! a load has hundreds of handshakes at once.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Rules that tell the answers of a server from messages that it sends by itself.
+//! Rules that distinguish a server's answers from its unrequested messages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use super::ids::MessageIds;
 use crate::search::Search;
 use crate::{Fault, ProtoError, Which};
 
-/// Maximum bytes of a message whose ID is looked for.
+/// Maximum size of a message in which an ID is searched, bytes.
 const MAX_MESSAGE: usize = 1 << 20;
-/// Explanation of a message that nobody asked for.
+/// Explanation of an unrequested message.
 const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them. Say how answers are \
                       told: by a text that only answers hold (--expect-text TEXT), by the request's ID (--body FILE \
                       --id-pointer /id), or by their position (--answer-message N --exchange-messages N)";
 
 /// Rule by which an answer is known.
 pub(super) enum AnswerRule {
-    /// Each message answers the oldest request. True once the server sent a message that nobody asked for, on any
-    /// connection: no message is then known to be an answer.
+    /// Each message answers the oldest request. The flag becomes true once the server sends an unrequested message on
+    /// any connection; from then on, no message is known to be an answer.
     NextMessage(AtomicBool),
     /// Answers hold a text.
     Text(Box<Finder<'static>>),
     /// Answers hold the ID of their request.
     Id(MessageIds),
-    /// The server sends `messages` messages for each request, of which number `answer` is the answer. `misfit` is true
-    /// once a message came between two exchanges, on any connection: no position is then known.
+    /// The server sends `messages` messages for each request, of which number `answer` is the answer. `misfit` becomes
+    /// true once a message comes between two exchanges on any connection; from then on, positions are unknown.
     Position { answer: u16, messages: u16, misfit: AtomicBool },
 }
 
 impl AnswerRule {
-    /// Reads the rule of a plan. Returns the message as it is sent, with room for an ID.
+    /// Reads the rule of a plan. Also returns the message to send, with room for an ID.
     pub(super) fn new(plan: &Protocol, message: Arc<[u8]>) -> Result<(Self, Arc<[u8]>), ProtoError> {
         let Protocol::Websocket {
             expect_text, id_pointer, answer_id_pointer, answer_message, exchange_messages, ..
@@ -58,7 +58,7 @@ impl AnswerRule {
         }
     }
 
-    /// Returns true if a message that no request asked for would count as an answer.
+    /// Returns true if an unrequested message would count as an answer.
     pub(super) fn may_take_pushes(&self) -> bool {
         matches!(self, Self::NextMessage(_) | Self::Position { .. })
     }
@@ -88,7 +88,7 @@ pub(super) enum Found {
     Answer(Which),
     /// Another message of an exchange.
     Part,
-    /// A message that no request asked for.
+    /// An unrequested message.
     Unasked,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct AnswerFinder {
     waiting: Vec<(u32, u16)>,
     /// Number of messages of the current exchange so far.
     position: u16,
-    /// Number of messages since the last answer that were none.
+    /// Number of messages since the last answer, none of which was an answer.
     unasked: u64,
 }
 
@@ -145,7 +145,7 @@ impl AnswerFinder {
         }
     }
 
-    /// Finds the meaning of the complete message. `is_asked_for` is true if a request that was sent waits.
+    /// Decides whether the complete message is an answer. `is_asked_for` is true if a sent request waits for one.
     pub(super) fn message_ended(&mut self, rule: &AnswerRule, is_asked_for: bool) -> Result<Found, Fault> {
         let found = match rule {
             AnswerRule::NextMessage(pushes) => {
@@ -186,7 +186,7 @@ impl AnswerFinder {
         found
     }
 
-    /// Explains why messages are no answers, with advice.
+    /// Explains why messages do not count as answers, with advice.
     pub(super) fn explain(&self, rule: &AnswerRule) -> Option<String> {
         if self.unasked == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! The client half: a fixed message, masked anew each time, and the message that answers it.
+//! The client half: a fixed message, with a new mask for every send, and the message that answers it.
 
 use std::sync::Arc;
 

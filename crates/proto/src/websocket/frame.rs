@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// Returns the size of the header as far as its received bytes tell.
+    /// Returns the size of the header that is known from the bytes received so far.
     fn wanted(&self) -> usize {
         if self.have < 2 {
             return 2;

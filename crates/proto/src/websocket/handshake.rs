@@ -10,8 +10,8 @@ use crate::http1::MAX_HEADERS;
 /// Suffix that a server appends to the key (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Returns the key of all our connections. It only proves that a server speaks WebSocket and protects no secret. One
-/// key per process suffices, so the request is assembled once.
+/// Returns the key of all our connections. The key only proves that a server speaks WebSocket, and protects no secret.
+/// One key per process suffices, so the request is assembled once.
 pub(super) fn key() -> &'static str {
     static KEY: OnceLock<String> = OnceLock::new();
     KEY.get_or_init(|| STANDARD.encode(fastrand::u128(..).to_ne_bytes()))

@@ -1,4 +1,4 @@
-//! IDs in messages: each message carries its own, and its answer brings it back.
+//! IDs in messages: each message contains an ID, and its answer repeats it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ const MIN_ID: u32 = 1_000_000_000;
 const IDS: u32 = i32::MAX as u32 - MIN_ID;
 const DIGITS: usize = 10;
 
-/// Places of the IDs in messages and answers, and the source of the IDs.
+/// Positions of the IDs in messages and answers, and the source of new IDs.
 pub(super) struct MessageIds {
     in_message: Range<usize>,
     in_answer: JsonPointer,
     /// Pointer of answers as given.
     pub(super) pointer: String,
-    /// The next ID, for all connections together: a server may send answers of one connection to the others as well.
+    /// The next ID, unique over all connections, because a server may also send one connection's answers to the others.
     next: AtomicU32,
 }
 
 impl MessageIds {
-    /// Finds the place of the ID and returns the message with room for IDs there.
+    /// Finds the position of the ID, and returns the message with room for an ID there.
     pub(super) fn new(
         pointer: &str,
         answer_pointer: Option<&str>,
@@ -67,7 +67,7 @@ impl MessageIds {
     pub(super) fn of_answer(&self, message: &[u8]) -> Option<u32> {
         let found = self.in_answer.find(message)?;
         let bare = found.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(found);
-        // Servers whose only numbers are floating-point numbers may write 1000000000.0 or 1e9.
+        // Servers that only know floating-point numbers may write 1000000000.0 or 1e9.
         bare.parse().ok().or_else(|| bare.parse::<f64>().ok().filter(|id| id.fract() == 0.0).map(|id| id as u32))
     }
 }

@@ -12,7 +12,7 @@ use crate::{Fault, Outcome, grpc_messages};
 const MAX_MESSAGE: usize = 200;
 
 impl ClientSession {
-    /// Returns true if this stream was opened here, whatever its state now.
+    /// Returns true if this client has opened the stream at some time.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream < self.next_stream
     }
@@ -98,7 +98,7 @@ impl ClientSession {
             self.decoder.decode(block, |name, value| {
                 says.header(name, value);
                 first_answer.header(name, value);
-                // A status comes before all other headers. Nothing is stored from interim responses and trailers.
+                // The status comes before all other headers. Values in interim responses and trailers are ignored.
                 if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
                     memory.header(name, value, captures);
                 }

@@ -1,4 +1,4 @@
-//! Searches for the texts that responses must hold. Pieces of several bodies arrive interleaved, so each request in
+//! Searches for the texts that responses must contain. Pieces of several bodies arrive interleaved, so each request in
 //! flight has its own search.
 
 use memchr::memmem::Finder;
@@ -10,7 +10,7 @@ use crate::search::Search;
 pub(super) struct BodySearches(Vec<Search>);
 
 impl BodySearches {
-    /// Starts the search for a request whose response must hold a text.
+    /// Starts the search for a request whose response must contain a text.
     pub(super) fn begin(&mut self, id: u16) {
         let id = usize::from(id);
         if self.0.len() <= id {

@@ -1,4 +1,4 @@
-//! Connection-level frames from the server: every frame but those of a response.
+//! Connection-level frames from the server: all frames except those of a response.
 
 use super::completions::Completions;
 use super::{ClientSession, Table};
@@ -50,7 +50,7 @@ impl ClientSession {
                     let change = self.sending.set_initial(value)?;
                     self.streams.widen(change)?;
                 }
-                // Only a client may be pushed to (section 6.5.2).
+                // Only a client may enable server push (section 6.5.2).
                 frame::ENABLE_PUSH if value != 0 => return Err(frame::WRONG_SETTINGS),
                 frame::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => return Err(frame::WRONG_SETTINGS),
                 _ => {}
@@ -71,7 +71,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Checks the limit of unsent answers: a server that asks and does not read is abandoned.
+    /// Checks the limit of unsent answers. A connection whose server sends SETTINGS or PING but does not read is given
+    /// up.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),
@@ -98,8 +99,8 @@ impl ClientSession {
         }
     }
 
-    /// Sends the reason for the end of the connection, and opens no further stream. Only for a server that has sent its
-    /// settings.
+    /// Sends the reason for the end of the connection, and opens no further stream. Only allowed once the server has
+    /// sent its settings.
     pub(super) fn give_up(&mut self, fault: &Fault) {
         self.leaving = true;
         self.streams.clear();
@@ -127,9 +128,9 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles GOAWAY: the server accepts no further requests. Unprocessed requests may be retried elsewhere, the
-    /// others are finished. If the server processed none, the connection counts as refused. It would refuse them again, as
-    /// fast as they can be sent.
+    /// Handles GOAWAY: the server accepts no further requests. Unprocessed requests may be retried on another
+    /// connection, and the others are finished. If the server processed no request at all, the connection counts as
+    /// refused, since retries would fail again at once.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;

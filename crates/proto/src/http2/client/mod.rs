@@ -38,7 +38,7 @@ const LAST_STREAM: u32 = (1 << 31) - 1;
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Prepared]>,
-    /// Same requests for a connection within TLS.
+    /// The requests for connections within TLS.
     https: Arc<[Prepared]>,
     is_secure: bool,
     shared: SharedPlan,
@@ -91,14 +91,14 @@ impl Client for ClientPlan {
     }
 }
 
-/// Content of the peer's table for our headers.
+/// State of the peer's header table with regard to our headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     /// Empty.
     Empty,
     /// Our request's headers.
     Filled,
-    /// The table is too small for them.
+    /// The table is too small for our headers.
     None,
 }
 
@@ -108,7 +108,7 @@ pub struct ClientSession {
     outgoing: SendBuffer,
     input: Input,
     decoder: Decoder,
-    /// Content of the last header block, and the block itself, if the same bytes mean the same again.
+    /// Content of the last header block, and the block itself, if an equal block would have equal content.
     last: ResponseHeaders,
     last_block: Vec<u8>,
     header_block: HeaderBlock,
@@ -122,7 +122,7 @@ pub struct ClientSession {
     /// True once the server's SETTINGS have come.
     settled: bool,
     table: Table,
-    /// True if the server accepts no further requests here (GOAWAY).
+    /// True if the server accepts no further requests on this connection (GOAWAY).
     leaving: bool,
     /// Message in the last trailers of gRPC.
     message: Vec<u8>,
@@ -130,7 +130,7 @@ pub struct ClientSession {
     refusal: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
-    /// Searches for the texts that responses must hold.
+    /// Searches for the texts that responses must contain.
     body_searches: BodySearches,
     /// State of a connection whose requests are filled anew each time.
     live: Option<Box<TemplateState>>,
@@ -165,7 +165,7 @@ impl ClientSession {
         session
     }
 
-    /// Returns true if the server leaves and all accepted requests are answered.
+    /// Returns true if the server has announced the end and all accepted requests are answered.
     fn is_over(&self) -> bool {
         self.leaving && self.streams.is_empty()
     }
@@ -180,7 +180,7 @@ impl ClientSession {
                 }
                 Piece::Frame { head, payload } => self.frame(&head, payload, completions)?,
             }
-            // The connection is over, whatever else came with its last frame.
+            // The connection has ended; further input is ignored.
             if self.is_over() {
                 break;
             }

@@ -7,7 +7,7 @@ use crate::http2::frame;
 use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
 
-/// Fill level of the send buffer in bytes.
+/// Size up to which the send buffer is filled, bytes.
 const FILL_BYTES: usize = 16 * 1024;
 
 impl ClientSession {
@@ -58,7 +58,7 @@ impl ClientSession {
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
         }
         let block = match self.table {
-            // The peer's table entries of one request do not fit another.
+            // With several requests, the peer's table entries of one request do not fit the others.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
             Table::Filled => &blocks.later,

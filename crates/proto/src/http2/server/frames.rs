@@ -1,4 +1,4 @@
-//! Connection-level frames from the client: every frame but those of a request.
+//! Connection-level frames from the client: all frames except those of a request.
 
 use super::ServerSession;
 use crate::http1::Site;

@@ -1,9 +1,9 @@
 //! The server half: requests on many streams, answered with pages of a [`Site`] in turns. Bodies of requests are
 //! skipped.
 //!
-//! A connection that breaks the protocol gets a GOAWAY and ends. A fault of one request alone resets its stream. Memory
-//! is bounded: at most [`MAX_STREAMS`] answers are under way, each without a copy of its page. The server models read
-//! no further input while output waits.
+//! A connection that violates the protocol gets a GOAWAY and ends. A fault of a single request only resets its stream.
+//! Memory is bounded: at most [`MAX_STREAMS`] answers are under way, each without a copy of its page. The server models
+//! read no further input while output waits.
 
 mod frames;
 mod requests;
@@ -21,7 +21,7 @@ use crate::http1::{Page, Site};
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
-/// Fill level of the send buffer in bytes.
+/// Size up to which the send buffer is filled, bytes.
 const FILL_BYTES: usize = 16 * 1024;
 /// Default number of streams of one connection.
 const MAX_STREAMS: u32 = 128;
@@ -36,7 +36,7 @@ pub struct ServerSession<S> {
     preface: usize,
     /// True once a GOAWAY was sent: further input is ignored.
     over: bool,
-    /// True if the client announced that it leaves.
+    /// True if the client announced the end of the connection (GOAWAY).
     leaving: bool,
     settled: bool,
     input: Input,
@@ -47,7 +47,7 @@ pub struct ServerSession<S> {
     header_block: HeaderBlock,
     streams: ServerStreams,
     last_stream: u32,
-    /// The streams that we ended last, before their requests were complete.
+    /// The last streams that we ended before their requests were complete.
     ended: [u32; 8],
     sending: Sending,
     received: Received,

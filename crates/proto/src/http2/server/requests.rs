@@ -9,7 +9,7 @@ use crate::http2::server_streams::ServerStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Returns true if the client has opened this stream, whatever its state now.
+    /// Returns true if the client has opened this stream at some time.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream <= self.last_stream
     }
@@ -79,7 +79,7 @@ impl<S: Site> ServerSession<S> {
         }
     }
 
-    /// Returns the page for the request; the previous page if the previous request asked for the same in the same
+    /// Returns the page for the request. Reuses the previous page if the previous request was equal, in the same
     /// second.
     fn page(&mut self) -> Arc<Page> {
         if let Some(refused) = self.site.refuse() {
@@ -135,8 +135,8 @@ impl<S: Site> ServerSession<S> {
         self.received.take(length)?;
         // Data for a request that has ended counts for the connection alone.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // A client may still have data on its way to a stream that we ended. Otherwise the client ended the stream
-            // itself.
+            // Data for a stream that we ended may still have been on its way. Otherwise the client itself had ended the
+            // stream, and must not send data.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }
