@@ -82,7 +82,7 @@ fn bottlenecks() -> Vec<Row> {
 fn levers() -> Vec<Row> {
     let page = |l: &lab::levers::Lever| {
         format!(
-            "tests: {}\nneeds: {}\nrights: {}\nintrusion: {}\ndose: {}\nundone: {}\n",
+            "tests: {}\n\nneeds: {}\n\nrights: {}\n\nintrusion: {}\n\ndose: {}\n\nundone: {}\n",
             l.tests.join(", "),
             if l.needs == run::Prove::Intrusive { "--prove=intrusive" } else { "nothing more than --prove=default" },
             l.rights,

@@ -119,11 +119,11 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     term(
         "proven",
-        "outcome of an experiment: a lever acted on what the verdict names, and throughput changed as predicted before",
+        "outcome of an experiment: a lever slowed the resource that the verdict names, and throughput changed as predicted beforehand",
     ),
     term(
         "supported",
-        "outcome of an experiment without a proof: levers exclude everything else, and a counter shows the verdict directly",
+        "outcome of an experiment without a proof: levers exclude all other resources, and a counter shows the bottleneck directly",
     ),
     term("refuted", "outcome of an experiment: a lever acted, and throughput did not change as the verdict predicts"),
     term("headroom", "unused share of a device when the server is at its capacity"),
@@ -132,7 +132,7 @@ pub(crate) const TERMS: &[Term] = &[
     term("idle thread", "thread that waits for work: for events, a request or a connection"),
     term("perspective", "side that a figure was measured on, client or server; always named"),
     term("at rest", "state before any load; rates at rest are measured and shown beside the rates under load"),
-    term("absent", "said of a value that could not be read, with the reason; an absent value is never shown as 0"),
+    term("absent", "not readable, for a stated reason; an absent value is never shown as 0"),
 ];
 
 /// Returns the page docs/reference/terms.md, without its first lines.

@@ -16,7 +16,7 @@ use stats::fit::linear;
 const EACH: f64 = 0.9;
 /// Maximum handshakes per request at which connections count as kept.
 const KEPT: f64 = 0.1;
-/// Minimum handshakes per request for a short alternating window. It is lower than [`EACH`], because the window's ends
+/// Minimum handshakes per request for a short alternating window. It is lower than `EACH`, because the window's ends
 /// separate handshakes from their requests.
 const MANY: f64 = 0.5;
 /// Maximum share of resumed handshakes in a window of full handshakes, and (`RESUMED`) minimum share in a window of
@@ -73,8 +73,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
         return None;
     }
     let how = format!(
-        "{} windows with a connection for each request, in turns with {kept} of kept connections: what the former's \
-         requests take more is the handshake, with the connect and the close of its connection",
+        "{} windows with one connection per request, in turns with {kept} windows on kept connections: the extra CPU time per request is the handshake, with its connect and close",
         anew.len()
     );
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
@@ -134,8 +133,7 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     }
     let counts = counted(&[busiest]);
     let how =
-        "each request had a connection of its own: this is the handshake with its connect, its one request and its \
-               close, so at most this; loadline find on the same URL takes the request off"
+        "an upper bound: it includes the connect, the request and the close of each connection; `loadline find` on the same URL measures the handshake alone"
             .to_owned();
     let cost = HandshakeCost { with_request: true, how, ..counts };
     if cost.resumed >= EACH {

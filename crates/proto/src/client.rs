@@ -156,7 +156,7 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
 
 /// Returns the flag that sets the message size, for protocols whose messages have one.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
-    let help = "echo, discard, source, ws: bytes a message";
+    let help = "echo, discard, source, ws: bytes per message";
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 

@@ -11,7 +11,7 @@ use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Sessi
 /// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "echo",
-    help: "sends a block of bytes and checks that the same bytes come back",
+    help: "sends a block of bytes and checks that it comes back unchanged",
     schemes: &[Scheme { name: "echo", port: Some(7), path: false, tls: false }],
     defaults: || Protocol::Echo { message_bytes: 64 },
     flags: &[message_bytes(|plan, n| {

@@ -30,7 +30,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         flag(
             "body",
             "FILE",
-            "File whose bytes are the message",
+            "File with the message",
             FlagValue::Text(|plan, file| {
                 if let Protocol::Grpc { body_file, .. } = plan {
                     *body_file = Some(file.into());

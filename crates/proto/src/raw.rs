@@ -23,7 +23,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             short: None,
             requires: None,
             value: "FILE",
-            help: "tcp: file whose bytes are one request",
+            help: "tcp: file with the bytes of one request",
             set: FlagValue::Text(|plan, file| {
                 if let Protocol::Raw { send_file, .. } = plan {
                     *send_file = Some(file.into());

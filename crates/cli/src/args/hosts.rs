@@ -18,7 +18,7 @@ pub(crate) struct ServerHostArgs {
     /// [default: ssh]
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts")]
     via: Option<String>,
-    /// Engine for the server's host alone
+    /// Engine for the server's host only [default: --via]
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "server_host")]
     server_via: Option<String>,
     /// Path of loadline on the other hosts; otherwise this program is copied to your cache folder there
@@ -35,7 +35,7 @@ pub(crate) struct HostArgs {
     /// Generator processes on each host [default: 1]
     #[arg(long, value_name = "N", help_heading = "Other hosts", requires = "client_hosts")]
     agents_per_host: Option<u32>,
-    /// Engine for the clients' hosts alone
+    /// Engine for the clients' hosts only [default: --via]
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "client_hosts")]
     client_via: Option<String>,
     #[command(flatten)]

@@ -217,9 +217,7 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     }
     ensure!(
         plan.load.protocol.http().is_some(),
-        "a set of requests, and so places like {{{{seq}}}} in what is sent, is for http:// and https:// targets, not for {}: fields \
-         of a binary message have their length before them, which no place can keep. Give one whole message (--body FILE, where \
-         the protocol has one)",
+        "sets of requests, and placeholders such as {{{{seq}}}}, are for http:// and https:// targets, not for {}: give one whole message instead (--body FILE, if the protocol has it)",
         plan.load.protocol.name()
     );
     ensure!(

@@ -35,7 +35,7 @@ pub(crate) struct BehindArgs {
     /// or redis://HOST; repeatable. The password comes from PGPASSWORD, ~/.pgpass, MYSQL_PWD, REDISCLI_AUTH or --behind-file
     #[arg(long, value_name = "URL", help_heading = "Counters")]
     behind: Vec<String>,
-    /// Sample the databases in FILE, one URL a line
+    /// Sample the databases in FILE, one URL per line
     #[arg(long, value_name = "FILE", help_heading = "Counters")]
     behind_file: Option<PathBuf>,
 }
@@ -48,7 +48,7 @@ impl BehindArgs {
             plan.observe.behind.push(text.parse::<Behind>().map_err(anyhow::Error::msg).context("--behind")?);
         }
         let Some(path) = &self.behind_file else { return Ok(()) };
-        let text = run::read_text(path, MAX_FILE_BYTES, "give a file with one URL a line")?;
+        let text = run::read_text(path, MAX_FILE_BYTES, "give a file with one URL per line")?;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| is_url(line)) {
             let parsed = line.parse::<Behind>().map_err(anyhow::Error::msg);
             plan.observe.behind.push(parsed.with_context(|| format!("{}, line {}", path.display(), number + 1))?);

@@ -1,7 +1,7 @@
 //! `loadline explain ID`: everything that the tables say about one id.
 
 use crate::args::Names;
-use crate::tables::TABLES;
+use crate::tables::{Row, TABLES};
 use crate::terms::TERMS;
 use crate::{Exit, output};
 
@@ -29,25 +29,29 @@ fn all_pages(words: &[String], width: usize) -> anyhow::Result<String> {
     Ok(each.join("\n"))
 }
 
-/// Returns the pages of a name from all tables.
+/// Returns the pages of a name from all tables. Leaves out an entry whose only sentence is repeated by a longer entry.
 fn pages(name: &str, width: usize) -> anyhow::Result<String> {
-    let (mut text, wanted) = (String::new(), plain(name));
-    let mut ids = Vec::new();
+    let (mut found, mut ids, wanted) = (Vec::new(), Vec::new(), plain(name));
     for table in TABLES {
         for row in (table.rows)() {
             let also = TERMS.iter().find(|t| t.name == row.id && table.name == "terms").map_or(&[][..], |t| t.also);
-            if plain(&row.id) == wanted || also.iter().any(|name| plain(name) == wanted) {
-                let body = if row.page.is_empty() { row.help.clone() } else { format!("{}\n\n{}", row.help, row.page) };
-                text.push_str(&format!("{} ({})\n\n{}\n", row.id, table.name, paragraphs(&body, width)));
-            }
-            ids.push(row.id);
+            ids.push(row.id.clone());
             ids.extend(also.iter().map(ToString::to_string));
+            if plain(&row.id) == wanted || also.iter().any(|name| plain(name) == wanted) {
+                found.push((table.name, row));
+            }
         }
     }
-    if text.is_empty() {
+    if found.is_empty() {
         return Err(lab::LabError::name("entry", name, ids.iter().map(String::as_str)).into());
     }
-    Ok(text)
+    let is_repeated = |row: &Row| row.page.is_empty() && found.iter().any(|(_, o)| o.help == row.help && !o.page.is_empty());
+    let shown = found.iter().filter(|(_, row)| !is_repeated(row));
+    let page = |(table, row): &(&str, Row)| {
+        let body = if row.page.is_empty() { row.help.clone() } else { format!("{}\n\n{}", row.help, row.page) };
+        format!("{} ({table})\n\n{}\n", row.id, paragraphs(&body, width))
+    };
+    Ok(shown.map(page).collect())
 }
 
 /// Returns a name without case, hyphens and a plural s, for comparison.

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Arena(Box<arena::Args>),
     /// Watch the counters of a server without loading it
     Watch(Box<watch::Args>),
-    /// Tell what the threads of a server wait for, without loading it
+    /// Show what the threads of a server wait for, without loading it
     Waits(waits::Args),
     /// Convert requests (URLs, curl, HAR, vegeta, access logs) to TOML
     Import(import::Args),

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Time between two samples of the counters [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     interval: Option<f64>,
-    /// Also sample the threads of the server, and tell what they wait for
+    /// Also sample the threads of the server, and show what they wait for
     #[arg(long)]
     waits: bool,
     /// Sample these threads without their stacks

@@ -113,7 +113,7 @@ impl<'f, 'a> Tried<'f, 'a> {
             (Some(_), Some(p)) => pooled_method(p),
             (Some(_), None) => method(self.facts, self.open, self.closed),
             (None, _) => format!(
-                "even the lowest load that was tried, {} offered, broke the objective; this is what it completed",
+                "even the lowest load that was tried, {} offered, broke the objective; the rate is what it completed",
                 rate(trial.rates.offered_rate)
             ),
         }

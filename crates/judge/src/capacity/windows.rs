@@ -35,7 +35,7 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
 }
 
 /// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows with too few connections
-/// ([`own_pool`](super::own_pool)).
+/// of their own.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let sound = search.iter().filter(|t| t.broken().is_none() && t.rates.offered_rate > 0.0);
     let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial }).collect();

@@ -257,10 +257,10 @@ impl<'a> Experiment<'a> {
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),
-            Own::Unused => "the suspect itself could not be slowed".to_string(),
+            Own::Unused => "the suspected resource could not be slowed".to_string(),
             _ => match &self.turns {
                 Some(turns) => words::turned(&turns.effect, Some(turns.predicted)),
-                None => "no lever acts on the suspect itself".to_string(),
+                None => "no lever acts on the suspected resource".to_string(),
             },
         };
         let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Limit the pool with --max-connections: twice the rate times the response time is enough (Little's law).",
-        "Look for pauses of the server first: without them no pool grows past its need.",
+        "Look for pauses of the server first: without pauses, the pool does not grow past its need.",
     ],
     explain: "A server that pauses for a moment leaves requests of an open loop waiting. A generator that opens a connection \
               for each of them keeps the server busy accepting instead of answering, so it stays slow. The generator \

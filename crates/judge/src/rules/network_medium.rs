@@ -266,7 +266,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
         return Some((ONE_SIGN, sentence, vec![queue]));
     }
     let queue = link_queue::on_the_way(trial).map(|queue| {
-        (WEAK_SIGN, "a link on the way is full: packets wait between client and server".to_string(), vec![queue])
+        (WEAK_SIGN, "a link on the path is full: packets wait between client and server".to_string(), vec![queue])
     });
     queue.or_else(|| grown_round_trip(facts, trial))
 }
@@ -283,7 +283,7 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
     let text =
         format!("the round trip grew from {} to {} (response time {})", duration(before), duration(rtt), duration(r));
     let evidence = measured(&view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(before), text);
-    Some((INDIRECT, "a link on the way is full: the queue is in the network".into(), vec![evidence]))
+    Some((INDIRECT, "a link on the path is full: the queue is in the network".into(), vec![evidence]))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",
-        "Profile the server at this load: kernel time means system calls and packets, user time means its own code.",
+        "Profile the server at this load: kernel time is spent on system calls and packets, user time in its own code.",
     ],
     explain: "One of three signs shows it. The server's processes use all the time of their CPUs (their affinity, else all \
               online CPUs), or wait for the rest of it. Or other programs fill those CPUs while each of its working threads \
@@ -99,7 +99,7 @@ fn beside_client(facts: &Facts<'_>) -> String {
     let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client > w.server);
     let told = |w: Waiting| {
         let busy = percent(client_limit_threads(facts).unwrap_or(0.0));
-        format!("; {} of the messages waited for the generator ({busy} busy)", percent(w.client))
+        format!("; {} of the messages waited for the generator, which was {busy} busy", percent(w.client))
     };
     waiting.map_or(String::new(), told)
 }

@@ -34,7 +34,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             let inside =
                 finding.holder.map(|state| format!("; those inside {}", plural(state, peer))).unwrap_or_default();
             format!(
-                "{who} wait for a place in {}{inside}",
+                "{who} wait for a slot in {}{inside}",
                 if finding.function.is_empty() { name } else { &finding.function }
             )
         }

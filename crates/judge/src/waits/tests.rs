@@ -262,7 +262,7 @@ fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
     assert_eq!(lock[0].sentence, said);
     let pool = waits(&goroutines(TaskState::Send, "main.work (app.go:9)", TaskState::Sleep), &[]);
     assert_eq!((pool.len(), pool[0].cause), (1, WaitCause::WorkerPool));
-    let said = "59 of 124 goroutines of app:7 wait for a place in main.work (app.go:9); those inside sleep";
+    let said = "59 of 124 goroutines of app:7 wait for a slot in main.work (app.go:9); those inside sleep";
     assert_eq!(pool[0].sentence, said);
     let connections =
         waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network), &[]);
@@ -387,7 +387,7 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     profile.clients = Some(clients(16.0, 0.0));
     let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
-    assert_eq!(found[0].sentence, "13 of 16 threads of app:7 wait for a place in PLACES; those inside sleep");
+    assert_eq!(found[0].sentence, "13 of 16 threads of app:7 wait for a slot in PLACES; those inside sleep");
     profile.clients = Some(clients(3.0, 0.0));
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
 }

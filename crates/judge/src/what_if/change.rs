@@ -14,10 +14,10 @@ const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
     let id = run.findings.bottleneck.id.as_str();
     if ON_PURPOSE.contains(&id) {
-        return Err(format!("{id} stops this server on purpose: raise that limit, no resource will do it"));
+        return Err(format!("{id} limits this server on purpose: raise that limit, more resources will not help"));
     }
     if *change == Change::default() {
-        return Err("nothing is changed: name a resource or users (`loadline what-if --help`)".into());
+        return Err("no change given: name a resource or users (`loadline what-if --help`)".into());
     }
     if change.rate.is_some() && (change.users.is_some() || change.think_s.is_some()) {
         return Err("requests arrive at a rate or come from users who wait, not both: leave out one of them".into());
@@ -25,16 +25,15 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     let of_cpu = [change.server_cpus.is_some(), change.quota_cpus.is_some(), change.request_cpu.is_some()];
     if now.server_cpu.is_none() && of_cpu.contains(&true) {
         return Err(
-            "the run did not see the server's processes, so what a request costs them is not known; run find on \
-                    the server's machine, or with --server-pid"
+            "the run did not see the server's processes, so the CPU time of a request is unknown: run `loadline find` on the server's machine, or with --server-pid"
                 .into(),
         );
     }
     if now.link_bytes_per_s.is_none() && change.link_bytes_per_s.is_some() {
-        return Err("the run knows no link with a rate (loopback is memory): measure over a network".into());
+        return Err("the run has no link with a known rate (loopback has none): measure over a network".into());
     }
     if now.server_cpu.is_none() && now.places.is_none() && change.workers.is_some() {
-        return Err("the run did not see the server's threads, and its number of workers is not what stops it".into());
+        return Err("the run did not see the server's threads, and the number of workers is not its bottleneck".into());
     }
     Ok(())
 }
@@ -78,23 +77,21 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
 pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change, seen: &Seen) -> Vec<String> {
     let mut said = vec![
         seen.sentence(),
-        "a request costs as much CPU as in the run, however many CPUs, users or workers there are: caches, locks and \
-         batches are taken to work as they did"
+        "the CPU time per request is assumed to stay as in the run, with any number of CPUs, users or workers"
             .to_string(),
     ];
     if then.arrivals.is_some() {
         said.push(
-            "requests arrive at random (Poisson), and what each takes scatters as exponential times do: equal times wait half as \
-             long"
+            "arrivals are assumed random (Poisson), and service times exponential; with constant service times, requests wait half as long"
                 .into(),
         );
     }
     said.extend(now.contention.map(|contention| contention.sentence()));
     if run.findings.bottleneck.id == "unknown" {
-        said.push("what stops the server now is not known: only what was measured is in the model".into());
+        said.push("the present bottleneck is unknown: the model contains only what was measured".into());
     }
     if now.server_cpu.is_some_and(|cpu| cpu.beside_s > 0.0) {
-        said.push("server and generator share CPUs, and go on sharing them".into());
+        said.push("server and generator share CPUs before and after the change".into());
     }
     if let Some(cpu) = now.server_cpu.filter(|cpu| change.server_cpus.is_some() && cpu.threads.is_finite()) {
         let threads = figure(cpu.threads.round().max(1.0));
@@ -128,8 +125,7 @@ fn far(now: &Model, then: &Model) -> Vec<String> {
     let unknown = cpus.filter(|(a, b)| a.threads.is_infinite() && b.threads.is_finite());
     let unknown = unknown.map(|(_, b)| {
         format!(
-            "the run did not show how many threads of the server work: how far {} are from it is not known, and all of them are \
-             taken to work",
+            "the run did not show how many threads of the server work, so all of these {} are assumed to work",
             figure(b.threads)
         )
     });

@@ -73,9 +73,7 @@ impl Contention {
     pub(super) fn sentence(&self) -> String {
         let most = FAR * self.tried;
         format!(
-            "clients slow each other beyond queueing, as the sweep shows: with twice the clients of the run {} of the \
-             throughput is left (Universal Scalability Law beside the model, sigma {:.2e}, kappa {:.2e}); beyond {} clients \
-             it is taken to grow no further",
+            "clients slow each other beyond queueing, as the sweep shows: twice the clients of the run keep {} of the modelled throughput (Universal Scalability Law, sigma {:.2e}, kappa {:.2e}); beyond {} clients this loss is assumed constant",
             percent(self.left(2.0 * self.known_at)),
             self.sigma.0,
             self.kappa.0,

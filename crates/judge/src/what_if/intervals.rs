@@ -43,8 +43,7 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, othe
 /// Returns the assumption about the time that no counter explains, for a run with a single load level.
 pub(super) fn one_level(now: &Model) -> String {
     format!(
-        "no counter explains {} of each request (a sleep, a wait, distance): with more users it is taken as a delay, and the \
-         other end of the interval is for places that other requests wait for; `loadline find` tells them apart",
+        "no counter explains {} of each request (a sleep, a wait, distance): one end of the interval takes it as a delay, the other as workers that requests wait for; `loadline find` tells these apart",
         duration(now.elsewhere_s * 1e6)
     )
 }

@@ -49,7 +49,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let verdict = run.findings.bottleneck.id.as_str();
     let loaded = pooled::loaded(&facts, verdict);
     let now =
-        pooled::today(&facts, trial, verdict, &loaded).ok_or("the run's decisive trial completed nothing good")?;
+        pooled::today(&facts, trial, verdict, &loaded).ok_or("no answer of the run's decisive trial had the expected status")?;
     let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
     let change = &change::of_arrivals(&now, change);

@@ -22,7 +22,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let why = match known {
         true => format!("{} would be full next: {each} per request", first.device),
         false => format!(
-            "{} would be full next, at {} or more: {} in use, and a light load makes each request costlier ({each})",
+            "{} would be full next, at {} or more: {} in use, and requests cost more under a light load ({each})",
             first.device,
             rate(first.limit()),
             percent(used)
@@ -42,7 +42,7 @@ pub(super) fn light(facts: &Facts<'_>, now: &Model) -> Option<String> {
     let used = now.resources().iter().map(|part| most / part.limit()).fold(0.0, f64::max);
     (used < HALF_USED).then(|| {
         format!(
-            "each limit is at least so high: no resource was used by more than {}, and a light load makes each request costlier",
+            "each limit is a lower bound: no resource was used by more than {}, and requests cost more under a light load",
             percent(used)
         )
     })

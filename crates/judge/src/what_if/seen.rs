@@ -25,7 +25,7 @@ impl Seen {
     pub(super) fn refusal(&self) -> String {
         format!(
             "the counters of this run do not explain its rate: with the {} clients of the run the model gives {}, and {} were \
-             completed; something that no counter shows holds the requests, so no prediction holds",
+             completed; something that no counter shows holds the requests, so no prediction is possible",
             self.users,
             rate(self.modelled),
             rate(self.completed)

@@ -40,7 +40,7 @@ impl Today {
             return before;
         }
         let text = &facts.limits.text;
-        let longer = format!("every answer takes {} longer by itself", duration(longer_us));
+        let longer = format!("the change makes every answer {} longer", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
         // The capacity is estimated alike with and without the change, independent of the run's own estimate.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
@@ -48,7 +48,7 @@ impl Today {
             Some((less, whole)) => Self {
                 rate: rate * (less.rate / whole.rate).min(1.0),
                 ln_sd: sd(less.low, less.high).or(before.ln_sd),
-                said: Some(format!("{longer}, and the capacity is what holds {text} with so much less time")),
+                said: Some(format!("{longer}, so the capacity is the highest rate that holds {text} with that much less time")),
             },
             None => Self { rate: 0.0, ln_sd: None, said: Some(format!("{longer}: no rate holds {text} any more")) },
         }

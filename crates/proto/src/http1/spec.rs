@@ -25,7 +25,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         flag(
             "body",
             "FILE",
-            "File whose bytes are the request's body; the method is then POST",
+            "File with the request's body; the default method is then POST",
             FlagValue::Text(set_body),
         ),
         flag("method", "METHOD", "HTTP method", FlagValue::Text(set_method)),
@@ -34,7 +34,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             ..flag(
                 "header",
                 "K: V",
-                "HTTP header, may be repeated; $env:NAME in it is a variable of the environment, @FILE holds a header a line",
+                "HTTP header, repeatable; $env:NAME inserts an environment variable, @FILE reads a file with one header per line",
                 FlagValue::Pair(add_header),
             )
         },
@@ -42,7 +42,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         flag(
             "expect-status",
             "CODE",
-            "Status that is right although it is not 2xx or 3xx",
+            "Expected status outside 2xx and 3xx",
             FlagValue::Number(set_status),
         ),
     ],

@@ -16,7 +16,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         short: None,
         requires: None,
         value: "SIZE",
-        help: "record: bytes a record",
+        help: "record: bytes per record",
         set: FlagValue::Bytes(|plan, n| {
             if let Protocol::Record { record_bytes } = plan {
                 *record_bytes = n;

@@ -31,7 +31,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
                 }
             },
         ),
-        flag("commands", "FILE", "redis, memcached: file with a command a line, made in turn", |plan, file| {
+        flag("commands", "FILE", "redis, memcached: file with one command per line, sent in turn", |plan, file| {
             if let Protocol::Redis { commands_file, .. } = plan {
                 *commands_file = Some(file.into());
             }

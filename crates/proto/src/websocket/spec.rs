@@ -34,7 +34,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             short: None,
             requires: None,
             value: "FILE",
-            help: "File whose bytes are the message",
+            help: "File with the message",
             set: FlagValue::Text(|plan, file| {
                 if let Protocol::Websocket { body_file, .. } = plan {
                     *body_file = Some(file.into());
@@ -63,7 +63,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             short: None,
             requires: None,
             value: "N",
-            help: "ws: messages of one connection, which is then closed for a new one [default: no end]",
+            help: "ws: messages per connection, which a new one then replaces [default: no limit]",
             set: FlagValue::Number(|plan, n| {
                 if let Protocol::Websocket { messages, .. } = plan {
                     *messages = n.into();
@@ -75,7 +75,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             short: None,
             requires: None,
             value: "TEXT",
-            help: "ws: text that only answers hold, for a server that also sends messages of its own; these are skipped",
+            help: "ws: text that every answer contains; other messages of the server are skipped",
             set: FlagValue::Text(|plan, text| {
                 if let Protocol::Websocket { expect_text, .. } = plan {
                     *expect_text = text.into();
@@ -87,7 +87,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             short: None,
             requires: Some("body"),
             value: "POINTER",
-            help: "ws: JSON pointer to the ID in the message, such as /id; each message gets another ID there, and only a message with this ID is its answer",
+            help: "ws: JSON pointer to the ID in the message, such as /id; each message gets a new ID, and only a message with this ID is its answer",
             set: FlagValue::Text(|plan, pointer| {
                 if let Protocol::Websocket { id_pointer, .. } = plan {
                     *id_pointer = Some(pointer.into());
@@ -111,7 +111,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             short: None,
             requires: None,
             value: "N",
-            help: "ws: the answer is the Nth message that the server sends for each request, from 1; for a server that sends an ack and a result: 2",
+            help: "ws: the answer is the Nth of the server's messages for a request; 2 for an acknowledgement and a result",
             set: FlagValue::Number(|plan, n| {
                 if let Protocol::Websocket { answer_message, .. } = plan {
                     *answer_message = Some(n);

@@ -47,7 +47,7 @@ pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     };
     let offered = range(&mut course.parts.iter().flat_map(|part| [part.from, part.to]));
     let completed = range(&mut course.parts.iter().map(|part| part.completed));
-    [offered, completed, Cell::absent("the rate changed, and a mean would say nothing of any stage")]
+    [offered, completed, Cell::absent("the rate changed, so a mean would describe no stage")]
 }
 
 /// Returns one row for each stage, or for each part of a ramp.

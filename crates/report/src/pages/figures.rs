@@ -146,8 +146,7 @@ fn comparison(rows: Vec<Vec<Cell>>) -> Table {
         Col::figures("ours", 0),
         Col::figures("ours / published", 0),
     ];
-    let caption = "Machines differ by decades: compare shapes and ratios, not heights. Between two of our points ours is \
-                   read off the line.";
+    let caption = "The publication's machine is decades old: compare shapes and ratios, not values. Between two measured points, ours is read off the line.";
     Table { caption: caption.into(), columns, rows, ..Table::default() }
 }
 

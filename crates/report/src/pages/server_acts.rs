@@ -20,7 +20,7 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
         )
     });
     let unasked = (tally.unasked_messages > 0).then(|| {
-        format!("{} messages came that no request asked for; none is an answer", count(tally.unasked_messages))
+        format!("{} unrequested messages came; none counts as an answer", count(tally.unasked_messages))
     });
     [unprocessed, races, unannounced(trial), left, unasked].into_iter().flatten().collect()
 }

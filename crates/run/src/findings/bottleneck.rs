@@ -171,7 +171,7 @@ pub const BOTTLENECKS: &[BottleneckSpec] = &[
     b("server-cpu-quota", "the server's control group is throttled by its CPU quota"),
     b(
         "server-concurrency",
-        "a fixed number of workers, a lock or a wait downstream: CPUs idle while the service time stays the same",
+        "a fixed number of workers, a lock or a wait for an upstream: CPUs idle while the service time stays constant",
     ),
     b("server-fds", "the server has no descriptors left"),
     b("server-disk", "the server waits for its disk"),

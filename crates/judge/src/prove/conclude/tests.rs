@@ -261,7 +261,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
 fn what_was_predicted_of_a_lever_that_was_not_used_is_not_said_of_another() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTested, "tcp-window"), "{}", proof.why);
-    assert!(proof.why.starts_with("the suspect itself could not be slowed"), "{}", proof.why);
+    assert!(proof.why.starts_with("the suspected resource could not be slowed"), "{}", proof.why);
     assert!(proof.prediction.as_ref().is_some_and(|p| p.lever == "window" && p.ratio < 1.0), "{proof:?}");
 }
 
@@ -334,7 +334,7 @@ fn one_part_of_a_little_more_than_one_is_a_proof() {
 fn unknown_says_what_an_experiment_that_could_not_tell_lacks() {
     let (proof, verdict) = in_slots("unknown", 0.45, 0.4);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Inconclusive, "unknown"), "{}", proof.why);
-    assert!(verdict.missing.iter().any(|m| m.contains("a surer experiment")), "{verdict:?}");
+    assert!(verdict.missing.iter().any(|m| m.contains("a longer experiment")), "{verdict:?}");
 }
 
 #[test]
