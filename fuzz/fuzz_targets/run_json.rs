@@ -1,5 +1,4 @@
-//! Any text as run.json: no panic, what loads can be written and loaded again, and whatever it says can be judged and
-//! drawn.
+//! Any text as run.json: no panic; a run that loads can be saved and loaded again, judged and rendered.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as what a client of `serve h2` says: no panic, and the same outcome however the bytes are split.
+//! Any bytes sent by a client of `serve h2`: no panic, and equal outcomes however the bytes are split.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -112,8 +112,8 @@ fn path(head: &[u8]) -> Option<&str> {
     path.split('?').next()
 }
 
-/// Returns true if the request names this host. A page in a browser could otherwise read the figures through a name of its own that leads
-/// here (DNS rebinding).
+/// Returns true if the request names this host. Without this check, a web page could read the figures through its own
+/// host name that resolves to this host (DNS rebinding).
 fn is_own_host(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let named =

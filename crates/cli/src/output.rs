@@ -11,7 +11,7 @@ pub(crate) fn quiet_on_closed_pipe() {
     let _ = sys::terminal::end_on_closed_pipe();
 }
 
-/// Writes to standard output. A reader that closed the pipe is no error.
+/// Writes to standard output. It is not an error if the reader closed the pipe.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

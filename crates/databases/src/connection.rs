@@ -36,7 +36,7 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Returns true if nobody on the way can read what is sent.
+/// Returns true if nobody on the network path can read the sent data.
 pub(crate) fn is_local(stream: &BlockingStream) -> bool {
     match stream {
         BlockingStream::Unix(_) => true,

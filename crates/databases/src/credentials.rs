@@ -7,7 +7,7 @@ use run::{Behind, DatabaseKind};
 /// Maximum size of the password file that is read, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the password of a database: that of its URL, else that of the environment, else that of `~/.pgpass`.
+/// Returns the password of a database, from its URL, otherwise from the environment, otherwise from `~/.pgpass`.
 pub(crate) fn password(behind: &Behind) -> Option<String> {
     let variable = match behind.kind {
         DatabaseKind::Postgres => "PGPASSWORD",

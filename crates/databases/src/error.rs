@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Reason why a database cannot be sampled. No text of it holds a password.
+/// Reason why a database cannot be sampled. No error text contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The connection failed.

@@ -50,7 +50,7 @@ const fn is_name(c: char) -> bool {
 struct Words<'a> {
     rest: &'a str,
     dialect: Dialect,
-    /// Whether space or a comment came since the last word.
+    /// True if space or a comment came after the last word.
     spaced: bool,
     /// Words, each with whether a space comes before it.
     out: Vec<(bool, &'a str)>,

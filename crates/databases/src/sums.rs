@@ -1,4 +1,4 @@
-//! Sums over samples, and the profile made from them. Pure: the same samples give the same profile.
+//! Sums over samples, and the profile made from them. Pure functions: equal samples give equal profiles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct SessionSample {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlockerSample {
     pub(crate) blocked: SessionState,
-    /// Number that tells transactions of one sample apart.
+    /// Number that distinguishes the transactions of one sample.
     pub(crate) id: u32,
     pub(crate) state: SessionState,
     /// Statement with its values.
@@ -155,9 +155,9 @@ impl Sums {
     }
 }
 
-/// Returns the typical length of holds from their ages at random moments. A moment lies in the middle of a hold on average,
-/// so the hold is twice as long as the median age. For equal holds this is exact; for exponential ones it is 1.39 times
-/// the mean, since a moment meets long holds more often.
+/// Returns the typical length of holds from their ages at random moments. A moment lies in the middle of a hold on
+/// average, so the hold is twice as long as the median age. For equal holds this is exact. For exponential holds it is
+/// 1.39 times the mean, since a random moment falls into long holds more often.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)

@@ -22,7 +22,7 @@ struct Machine {
     /// Time of one request, seconds, and the highest rate.
     response_s: f64,
     highest_rate: f64,
-    /// Share of the trials that a stall holds up.
+    /// Share of the trials that a stall delays.
     stalls: f64,
     /// Mean time to start agents, and to judge a trial, seconds.
     start_s: f64,

@@ -29,7 +29,7 @@ struct Known {
     plan: Plan,
     /// Limit of the objective: microseconds of a 99th percentile, or a share of failures.
     limit: f64,
-    /// Capacity as a function of such a limit.
+    /// Function that returns the capacity for a limit of the response time.
     capacity: fn(f64) -> f64,
 }
 
@@ -165,8 +165,8 @@ fn together() -> Known {
     known
 }
 
-/// Returns eight slots with the default objective of `find`: a median of ten times the unloaded one decides. The 99th
-/// percentile's limit is so long that a queue beyond it takes a whole window to get there.
+/// Returns eight slots with the default objective of `find`: a median of ten times the unloaded one decides. The limit
+/// of the 99th percentile is so long that the queue takes a whole window to reach it.
 fn own_objective() -> Known {
     let capacity = |p50_us: f64| {
         highest(10_000.0, |rate| {
@@ -276,8 +276,8 @@ fn a_machine_whose_speed_changes_is_known_less_sharply() {
     assert!(half(drifting) > 1.5 * half(undisturbed), "{} and {}", half(drifting), half(undisturbed));
 }
 
-/// Returns an exponential service of 5 ms with the default objective of `find`, as slow as many applications. So few
-/// requests arrive at equal gaps, so that the queue is D/M/1.
+/// Returns an exponential service of 5 ms with the default objective of `find`, as slow as many applications. With so
+/// few requests, arrivals have equal gaps, so the queue is D/M/1.
 fn slow_application() -> Known {
     let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
     let mut known =
@@ -304,7 +304,7 @@ fn hundreds_of_runs_with_one_stall() {
     }
 }
 
-/// Excluded pauses are counted, and the capacity including them is reported beside.
+/// Excluded pauses are counted, and the capacity with them included is reported, too.
 #[test]
 fn a_run_has_both_figures_with_the_pauses_and_without() {
     let run = pausing(m_m_1().at(1)).find().unwrap();

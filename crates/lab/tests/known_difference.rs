@@ -1,5 +1,5 @@
 //! Tests of `compare` with two servers whose difference is known, in virtual time, beside programs that take the CPU in
-//! bursts. The windows, the two searches and the words are those of live servers.
+//! bursts. The windows, the two searches and the words are made as for live servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference -- --ignored
 //! --nocapture` makes hundreds, and prints the table of `docs/explanation/compare.md`.

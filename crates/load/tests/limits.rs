@@ -1,5 +1,5 @@
 //! Exhausted descriptors and local ports: failures are counted by kind, reported with the remedy, and everything else
-//! continues. Each limit is set in a process of its own, because it cannot be undone.
+//! continues. Each limit is set in its own process, because it cannot be undone.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

@@ -1,5 +1,5 @@
-//! Live S-Clients: the offered rate against a listener that accepts nobody, and the two-process form against the
-//! one-process form.
+//! Live S-Clients: the offered rate against a listener that accepts no connection, and the two-process form compared
+//! with the one-process form.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

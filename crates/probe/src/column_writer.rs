@@ -146,7 +146,7 @@ impl ColumnWriter {
         }
     }
 
-    /// Gives the columns of a closed instance to another one with the same counters.
+    /// Gives the columns of a closed instance to another instance with equal counters.
     pub fn reopen(&mut self, slots: Slots, ids: &[&str], instance: &str) {
         for page in self.pages.iter_mut().skip(slots.0).take(ids.len()) {
             instance.clone_into(&mut page.instance);

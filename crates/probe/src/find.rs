@@ -66,7 +66,7 @@ pub enum FindError {
 }
 
 /// Finds the server that accepts connections to `at`. Searches this network namespace or, for an address of another
-/// namespace, those of other processes.
+/// namespace, the namespaces of other processes.
 pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     let at = &at.into();
     let kernel = |source| FindError::Kernel { addr: at.clone(), source };

@@ -56,7 +56,7 @@ pub(crate) fn machine(cpus: &[u32]) -> String {
 }
 
 /// Makes some CPUs the whole host of a recording: `total` becomes their sum, and their number is the number of online
-/// CPUs. Counters without a value per CPU (interrupts, context switches) stay those of the machine.
+/// CPUs. Counters without a value per CPU (interrupts, context switches) still count the whole machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {
         return;

@@ -6,7 +6,7 @@ use crate::family::Family;
 use crate::process_set::ProcessSet;
 use crate::tree::Tree;
 
-/// A place where the kernel keeps counters.
+/// A kernel interface with counters, such as a file of /proc.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceSpec {
     /// Name of the source.

@@ -1,4 +1,4 @@
-//! No run makes a form panic or fail, whatever its figures, names and gaps.
+//! Tests that no run makes a form panic or fail, whatever its figures, names and gaps are.
 
 #![allow(clippy::unwrap_used)]
 

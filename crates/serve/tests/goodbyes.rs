@@ -1,5 +1,5 @@
-//! The server ends connections one after another. The end of one must not affect the next one, which gets the same
-//! index.
+//! The server ends connections one after another. The end of one connection must not affect the next one, which gets
+//! its index.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 

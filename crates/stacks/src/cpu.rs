@@ -65,7 +65,7 @@ impl CpuStacks {
         }
     }
 
-    /// Returns an error if this user cannot sample processes of the same user.
+    /// Returns an error if this user may not sample the user's own processes.
     pub fn allowed() -> sys::Result<()> {
         sys::perf::allowed()
     }

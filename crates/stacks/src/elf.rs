@@ -1,4 +1,4 @@
-//! Reads the needed parts of an ELF file of 64 bits. The file is a stranger's: each part has a limit of size.
+//! Reads the needed parts of an ELF file of 64 bits. The file is untrusted, so the size of each part is limited.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

@@ -1,5 +1,6 @@
-//! Go's own table of functions, `.gopclntab`. A Go program needs it to run, so stripped programs have it too. It gives the
-//! name, the place and the size of the frame for each address. Source: src/runtime/symtab.go, Go 1.18 and later.
+//! Go's own table of functions, `.gopclntab`. A Go program needs it to run, so stripped programs have it too. The table
+//! gives the function's name, the source line and the size of the frame for each address. Source:
+//! src/runtime/symtab.go, Go 1.18 and later.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Goroutines of a Go program, read from the memory of its runtime while the program runs on.
 //!
-//! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. Threads of a Go program
-//! say nothing about waiting goroutines. A read is not synchronised with the runtime, so a stack may be torn. Unwinding then ends early.
-//! Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
+//! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer.
+//! Threads of a Go program show nothing about waiting goroutines. A read is not synchronised with the runtime, so a
+//! stack may be torn. Unwinding then ends early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
 
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
@@ -16,10 +16,11 @@ const SCHED: u64 = 56;
 /// Fields of `sched`.
 const SP: u64 = SCHED;
 const PC: u64 = SCHED + 8;
-/// Offsets at which versions of Go have the goroutine's status. Its number follows 8 bytes later.
+/// Offsets at which versions of Go have the goroutine's status. The goroutine's number follows 8 bytes later.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
-/// Numbers of the first two goroutines of each program, main and a helper of the collector. They never end. Main is the first entry, the
-/// helper one of the next: programs with C code have an entry for its threads between.
+/// Numbers of the first two goroutines of each program, main and a helper of the collector. These functions never
+/// return. Main is the first entry, the helper one of the next: programs with C code have an entry for its threads
+/// between.
 const MAIN_NUMBER: u64 = 1;
 const HELPER_NUMBER: u64 = 2;
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
@@ -116,7 +117,7 @@ impl GoRuntime {
                     && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
             };
             let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
-            // Two places that fit say nothing.
+            // If two positions fit, the result is ambiguous.
             self.status = offsets.next().filter(|_| offsets.next().is_none());
         }
         self.status

@@ -1,9 +1,9 @@
 //! Stacks of threads of other processes, with the names of functions and globals. Nothing here stops a process or writes
 //! to it.
 //!
-//! A [`Process`] names addresses and unwinds stacks. [`CpuStacks`] samples code that runs. [`StackCounts`] adds up stacks
-//! and prints them as folded text. Files and memory of a stranger's process may be wrong on purpose, so each read has a
-//! limit of size, and each loop has a limit of steps.
+//! A [`Process`] names addresses and unwinds stacks. [`CpuStacks`] samples code that runs. [`StackCounts`] adds up
+//! stacks and prints them as folded text. Files and memory of another process are untrusted, so each read has a limit
+//! of size, and each loop has a limit of steps.
 
 mod call_site;
 #[cfg(test)]

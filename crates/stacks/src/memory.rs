@@ -3,7 +3,7 @@
 /// Bytes of one block that [`Remote`] keeps.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Maximum number of blocks that [`Remote`] keeps before it starts anew.
+/// Maximum number of blocks that [`Remote`] keeps before it drops all of them.
 const MAX_BLOCKS: usize = 64;
 
 /// Something that has bytes at addresses of a process.

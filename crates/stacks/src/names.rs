@@ -30,7 +30,7 @@ fn demangle(name: &str) -> Option<String> {
     symbol.structured_demangle(&mut out, &DemangleOptions::new()).ok().map(|()| out.0)
 }
 
-/// Text of at most [`MAX_MANGLED_BYTES`], because a short mangled name can stand for gigabytes.
+/// Text of at most [`MAX_MANGLED_BYTES`], because a short mangled name can expand to gigabytes.
 struct Limited(String);
 
 impl Write for Limited {

@@ -14,8 +14,8 @@ use crate::registers::Registers;
 use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
-/// Time for which the mappings of a process are taken as unchanged while its stacks end early. Reading those of a large
-/// program takes about 0.2 ms, so this costs at most 0.1 % of a CPU.
+/// Time for which the mappings of a process are taken as unchanged while its stacks end early. Reading the mappings of
+/// a large program takes about 0.2 ms, so this costs at most 0.1 % of a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.

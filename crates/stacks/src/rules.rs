@@ -18,7 +18,7 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 enum FrameIndex {
     /// The linker's index, `.eh_frame_hdr`.
     Linked(Section),
-    /// Start addresses and offsets of all rules, in order. Statically linked programs have no index of their own.
+    /// Start addresses and offsets of all rules, in order. Statically linked programs have no index.
     Built(Vec<(u64, usize)>),
 }
 

@@ -5,7 +5,7 @@ pub fn resample<'a, T>(items: &'a [T], random: &mut fastrand::Rng) -> Vec<&'a T>
     draw(items.len(), random).into_iter().map(|at| &items[at]).collect()
 }
 
-/// Draws as many places as there are items. Several series can share a draw.
+/// Draws as many indexes as there are items. Several series can share a draw.
 pub fn draw(items: usize, random: &mut fastrand::Rng) -> Vec<usize> {
     (0..items).map(|_| random.usize(..items)).collect()
 }

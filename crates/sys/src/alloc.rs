@@ -12,7 +12,7 @@ pub struct CountingAllocator;
 static ARMED: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Name prefix of the threads whose allocations are counted: those of the load generator.
+/// Name prefix of the threads whose allocations are counted: the threads of the load generator.
 const WATCHED_PREFIX: &[u8] = b"load-";
 
 thread_local! {

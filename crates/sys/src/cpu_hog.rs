@@ -1,8 +1,9 @@
 //! Child processes that want all of one CPU at given times. Source: fork(2), setsid(2), sched(7) (autogroups),
 //! setpriority(2), close_range(2).
 //!
-//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so threads
-//! of one process get half of a contended CPU, however many they are. Each child therefore leads a session of its own.
+//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so
+//! threads of one process get half of a contended CPU, whatever their number. Each child therefore leads its own
+//! session.
 
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
@@ -49,7 +50,7 @@ impl Drop for CpuHog {
     }
 }
 
-/// Moves the child to its CPU and to a session of its own, and closes the parent's files.
+/// Moves the child to its CPU and to its own session, and closes the parent's files.
 fn enter(cpu: u32, parent: u32) -> Result<()> {
     // SAFETY: plain system calls without pointers. The closed descriptors belong to owners that this process never
     // returns to.
@@ -89,7 +90,7 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads a session of its own, which it does after it is tied to its parent.
+    /// Waits until a child leads its own session. It does so only after its end is tied to the parent's.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

@@ -98,7 +98,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of the mapping, and it is not used after this.
+        // SAFETY: base and length describe the mapping, which is not used after this.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

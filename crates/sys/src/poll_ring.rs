@@ -16,7 +16,7 @@ const IGNORED_TOKEN: u64 = u64::MAX;
 /// Time at which the kernel turns wake-ups into completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskRun {
-    /// At every return of this thread from the kernel. Other system calls collect completions on the way.
+    /// At every return of this thread from the kernel. Other system calls also collect completions.
     Cooperative,
     /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
     Deferred,
@@ -45,8 +45,8 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls at once. Otherwise the kernel cleans up some milliseconds later, and an armed poll keeps its file
-    /// open until then: a listening socket would keep its port.
+    /// Ends all polls at once. Without this, the kernel cleans up some milliseconds later. Until then an armed poll
+    /// keeps its file open, so a listening socket would keep its port.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());

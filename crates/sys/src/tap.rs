@@ -78,7 +78,7 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
 }
 
 /// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves them out, so frames that
-/// pass through a program would have none. Arguments and result are those of [`offloads_off`].
+/// pass through a program would have none. Arguments and result are as for [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

@@ -55,7 +55,7 @@ pub enum TestbedError {
     /// A named testbed was not found, or could not be created.
     #[error("testbed {name:?}: {message}")]
     Named {
-        /// Its name.
+        /// Name of the testbed.
         name: String,
         /// Cause and advice.
         message: String,

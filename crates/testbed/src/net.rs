@@ -84,8 +84,8 @@ impl Net {
         Ok(())
     }
 
-    /// Waits until the links of all hosts and of the medium are up. The hosts know one another's hardware addresses, so a
-    /// frame that is sent before is lost.
+    /// Waits until the links of all hosts and of the medium are active. The hosts know one another's hardware
+    /// addresses, so a frame that is sent before is lost.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))

@@ -11,7 +11,7 @@ use crate::error::{Result, TestbedError};
 const ADVICE: &str =
     "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
 
-/// Maximum time until a link is up. The kernel announces links at most once a second (`linkwatch`).
+/// Maximum time until a link is active. The kernel announces links at most once a second (`linkwatch`).
 const LINKS_UP_WITHIN: Duration = Duration::from_secs(10);
 const LINK_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -77,7 +77,7 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // A tool that stopped reading has failed. Its error output is read below.
+        // A tool that stopped reading has failed. The error output of the tool is read below.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;

@@ -130,8 +130,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // This number under way keeps the line full even while this thread loses its CPU. A socket that is read late drops
-    // datagrams, but the numbers show how many have passed the line.
+    // This number of frames under way keeps the line full even while this thread has no CPU. A socket that is read late
+    // drops datagrams, but the numbers show how many have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));

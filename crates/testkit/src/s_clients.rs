@@ -21,7 +21,7 @@ pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Comma
     load_of(binary, url, descriptors, ("1700ms", more))
 }
 
-/// Returns a command for such a load with another duration.
+/// Returns a command for this load with another duration.
 pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);

@@ -111,7 +111,7 @@ impl VirtualServer {
         self
     }
 
-    /// Adds many stalls of the server, in order: a program beside it that takes the CPU from time to time.
+    /// Adds many stalls of the server, in order, as by another program that takes the CPU from time to time.
     #[must_use]
     pub fn disturbed(mut self, stalls: &[(f64, f64)]) -> Self {
         self.stalls.extend_from_slice(stalls);

@@ -37,7 +37,7 @@ pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", || Ok(attempts(target.addr)?.0), best)
 }
 
-/// Measures the share of one CPU that the generator used. The share shows that the rate is that of one CPU.
+/// Measures the share of one CPU that the generator used. The share shows that one CPU limits the rate.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "cpus", ..Compared::default() };

@@ -1,4 +1,5 @@
-//! Flags of other load generators. Those with the same meaning are accepted. The others are answered with the right flag.
+//! Flags of other load generators. Flags with an equal meaning in loadline are accepted. The others are answered with
+//! the right flag.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};

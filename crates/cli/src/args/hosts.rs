@@ -3,7 +3,7 @@
 use clap::Args;
 use run::{HostPlan, Plan, Role};
 
-/// Name that stands for all nodes of an allocation.
+/// Host name that means all nodes of a Slurm allocation.
 const SLURM: &str = "slurm";
 /// Default engine.
 const SSH: &str = "ssh";
@@ -80,7 +80,7 @@ impl HostArgs {
         Self { server: ServerHostArgs { server_host, ..self.server.clone() }, ..self.clone() }
     }
 
-    /// Sets the given flags in the plan. Named hosts of a side replace those of the plan file.
+    /// Sets the given flags in the plan. Hosts named on the command line replace the plan file's hosts of that side.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);

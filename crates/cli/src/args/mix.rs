@@ -116,7 +116,7 @@ impl MixArgs {
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
         }
-        // A variable in a recording is a stranger's text: filling it in would send the user's secrets to the stranger.
+        // A variable in a recording is untrusted text. Filling it in would send the user's secrets to its author.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }

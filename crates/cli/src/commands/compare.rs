@@ -81,7 +81,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Compares and prints. The exit status tells if the new side is worse.
+/// Compares and prints. The exit status shows whether the new side is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both.iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
@@ -193,7 +193,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, Pairing::Kept).map(Some)
 }
 
-/// Refuses a run that is named twice. It is no repeat, and the interval would be too narrow.
+/// Refuses a run that is named twice. A run named twice is not a repeat, and would make the interval too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };

@@ -74,7 +74,7 @@ fn of_log(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns a line of TOML that is a comment. Control characters of a stranger's file would end it.
+/// Returns a line of TOML that is a comment. Control characters from an untrusted file would end the comment.
 fn comment(text: &str) -> String {
     format!("# {}\n", run::visible(text))
 }

@@ -152,8 +152,8 @@ fn replayed(plan: &mut Plan) {
     (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);
 }
 
-/// Time that the load goes on after the last recorded request, seconds. The window begins a little late, and a paused
-/// machine must not lose the last requests.
+/// Time for which the load continues after the last recorded request, seconds. The window begins a little late, and a
+/// paused machine must not lose the last requests.
 const AFTER_S: f64 = 0.5;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {

@@ -113,7 +113,7 @@ impl Command {
         notes || matches!(self, Self::Agent)
     }
 
-    /// Returns true for commands that only print. They may end when the reader of their pipe closes it. All other
+    /// Returns true for commands that only print. These commands may end when the reader closes the pipe. All other
     /// commands must first end their processes and finish their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(

@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 
 use super::links::{pages, root};
 
-/// Errors of a command in running text, where words such as NAME stand for a value.
+/// Errors that are allowed for a command in running text, in which words such as NAME stand for a value.
 const WRONG_NAMES: &[ErrorKind] = &[ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
 
 /// Where the command stands.

@@ -1,5 +1,5 @@
-//! Levers that tell limits apart which look alike: whole CPUs taken away (work one request at a time against work on all
-//! CPUs), and twice the load (a distance against a full server).
+//! Levers that distinguish limits with similar signs. Taking whole CPUs away distinguishes requests that take turns
+//! from work on all CPUs, and twice the load distinguishes a long distance from a full server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -64,7 +64,7 @@ fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)>
     others.stayed_away(test).then(|| (ratio(trial, lever), run))
 }
 
-/// Returns the mean rate of the slots with the lever over that of the others.
+/// Returns the mean rate of the slots with the lever, divided by the mean rate of the others.
 fn ratio(trial: &Value, lever: &Value) -> f64 {
     let rates = trial["completed_rate"].as_array().unwrap().iter().zip(lever["on"].as_array().unwrap());
     let mean = |with: bool| {

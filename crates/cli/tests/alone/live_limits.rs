@@ -244,7 +244,8 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // dd drops the file from the page cache. Its pages would otherwise count for the test's own control group.
+    // dd drops the file from the page cache. Without this, the file's pages would count for the test's own control
+    // group.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

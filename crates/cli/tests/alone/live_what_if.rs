@@ -67,8 +67,8 @@ impl Predicted {
     }
 }
 
-/// Each prediction must be within its tolerance. One of all intervals may miss the result, as one in twenty does by
-/// chance.
+/// Each prediction must be within its tolerance. One interval may miss the result, because a 95 % interval does so once
+/// in twenty times by chance.
 #[test]
 fn five_changes_are_predicted_and_at_least_four_intervals_contain_the_result() {
     let (_alone, binary) = alone_with_release!("what-if, held against the changed server");

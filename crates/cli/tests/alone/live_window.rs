@@ -6,7 +6,7 @@
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// The delay is far longer than any delay by a busy machine, so the round trip remains that of the line.
+/// The delay is far longer than any delay by a busy machine, so the line determines the round trip.
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {

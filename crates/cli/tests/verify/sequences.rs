@@ -1,5 +1,5 @@
-//! Requests that depend on each other: a login to a small Python application, and placeholders that are filled anew
-//! each time.
+//! Requests that depend on each other: a login to a small Python application, and placeholders that are filled in for
+//! every send.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

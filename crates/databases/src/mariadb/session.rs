@@ -15,7 +15,7 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
-/// Limit of each sample, seconds. One that takes longer tells nothing about its time.
+/// Limit of each sample, seconds. A sample that takes longer is dropped, because its moment is uncertain.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row.
@@ -88,7 +88,7 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(row, 1).parse().unwrap_or_default(),
         state: state_of(text(row, 2), text(row, 3), text(row, 4)).unwrap_or_default(),
         statement: text(row, 5).into(),
-        // InnoDB tells the beginning of a wait in whole seconds.
+        // InnoDB records the start of a wait in whole seconds.
         held_s: None,
     }
 }

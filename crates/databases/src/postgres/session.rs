@@ -16,9 +16,9 @@ const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
-/// Limit of each sample. One that takes longer than a second tells nothing about its time.
+/// Limit of each sample. A sample that takes longer than a second is dropped, because its moment is uncertain.
 const LIMITS: &str = "SET statement_timeout = 1000";
-/// First version whose pg_locks tells when a wait began.
+/// First version whose pg_locks shows when a wait began.
 const WAITSTART_VERSION: u32 = 14;
 /// First version with `backend_type`.
 const FIRST_VERSION: u32 = 10;

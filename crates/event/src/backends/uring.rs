@@ -1,6 +1,6 @@
 //! io_uring, with one multishot poll per descriptor. Completions feed a FIFO queue of hints in user space, with one
-//! pending bit per descriptor. These data structures are those of the paper, but in user space. Declarations are
-//! batched and submitted by the next wait, so a wait that finds hints may need no system call at all.
+//! pending bit per descriptor. The data structures are those of the paper, but in user space. Declarations are batched
+//! and submitted by the next wait, so a wait that finds hints may need no system call at all.
 //!
 //! Delivery checks the state of the delivered descriptors with one poll(2), as the paper does. A descriptor needs no
 //! check once the application has reported that it has read everything
@@ -22,7 +22,7 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Maximum number of collected declarations. More of them are submitted by a system call of their own.
+/// Maximum number of collected declarations. If there are more, they are submitted by a separate system call.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Timing of declarations and revocations: those of the library, and the plain epoll system calls.
+//! Timing of declarations and revocations through the library, and of the plain epoll system calls.
 
 use std::os::fd::RawFd;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Tests of the client's side of an end: who closes, when the client goes on, and which requests it sends again.
+//! Tests of the client's side of an end: who closes, when the client continues, and which requests it sends again.
 
 use run::{ErrorKind, Tally};
 

@@ -38,8 +38,8 @@ fn no_wait_for_a_fin_enters_the_rate() {
         assert!((rate(&closes) / full - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&closes));
         assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
         let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
-        // The answer takes 0.05 ms to the client, whose close is at once known to the simulated server. Once a second a
-        // trial holds one of the workers for 10 ms.
+        // The answer takes 0.05 ms to the client, whose close is at once known to the simulated server. Once a second,
+        // a trial of the server's close occupies one of the workers for 10 ms.
         let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
         assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
         assert_eq!(leaves.total.error_count(), 0, "{pipeline}");
@@ -68,7 +68,8 @@ fn requests_behind_an_announced_close_are_sent_again() {
     let t = &part.total;
     assert_eq!((t.error_count(), t.unanswered), (0, 0), "{t:?}");
     assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
-    // 64 requests of 1 ms at 4 workers take 16 ms. The time of a request goes on while it waits for the next connection.
+    // 64 requests of 1 ms at 4 workers take 16 ms. The response time of a request includes its wait for the next
+    // connection.
     let response = part.histograms["response"].summary();
     assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
 }

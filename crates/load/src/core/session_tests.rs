@@ -284,7 +284,8 @@ fn why_a_connection_ends_is_said_although_a_request_is_on_its_way() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // First with a request under way that nobody will answer, then with none and the server's end right behind.
+    // First with a request under way that will not be answered, then without a request and with the server's close
+    // directly after.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");

@@ -170,7 +170,7 @@ fn an_open_loop_pipelines_once_its_pool_is_full() {
 #[test]
 fn a_pipelined_pool_opens_connections_first() {
     let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
-    // 500/s of 10 ms are 5 in flight, which fit on connections of their own.
+    // 500/s at 10 ms each keep 5 requests in flight, each on its own connection.
     let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
     let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
     assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
@@ -210,7 +210,7 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// A server that accepts nobody, so only T frees the descriptors.
+/// The server accepts no connections, so only T frees the descriptors.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,
@@ -329,7 +329,7 @@ fn any_arrival_process_drives_s_clients_at_its_own_times() {
 
 #[test]
 fn arrivals_that_find_no_descriptor_wait_and_are_told() {
-    // 5 descriptors of 500 ms each carry 10/s of the 20/s that are due when nobody is accepted.
+    // 5 descriptors with T = 500 ms carry 10/s of the 20/s that are due if no connection is accepted.
     let mut plan = plan(paced(5, 500.0, 20.0, Arrival::Constant), 10.0);
     plan.drain_s = 0.0;
     let (part, _) = simulate(&plan, &full_listener()).unwrap();

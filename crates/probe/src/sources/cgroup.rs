@@ -2,7 +2,7 @@
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
 //! A limit of any ancestor group applies, too. Quota, periods, throttling, memory limit and its events are therefore
-//! those of the group with the smallest quota or limit. Time and use are those of the process's own group.
+//! read from the group with the smallest quota or limit. CPU time and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;

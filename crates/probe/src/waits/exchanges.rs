@@ -8,7 +8,7 @@ use sys::diag::{OtherConnection, Traffic};
 
 /// Numbers of segments of a request and of its response that are tried.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
-/// Minimum number of responses of a connection that says something about the regularity.
+/// Minimum number of responses of a connection for judging its regularity.
 const MIN_RESPONSES: u64 = 4;
 /// Minimum part of these connections that must be regular.
 const MIN_REGULAR: f64 = 0.9;

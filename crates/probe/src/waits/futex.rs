@@ -39,8 +39,8 @@ pub(super) struct Object {
     pub(super) owner: Option<u32>,
 }
 
-/// Classifies a futex for which `waiters` threads wait, and `pair` threads for it or for one of its neighbours. `memory` starts [`BYTES_BEFORE`] bytes before it. `is_thread`
-/// tells whether the process has a thread with this id.
+/// Classifies a futex for which `waiters` threads wait, and `pair` threads for it or for one of its neighbours.
+/// `memory` starts [`BYTES_BEFORE`] bytes before it. `is_thread` returns true if the process has a thread with this ID.
 pub(super) fn classify(
     wait: Wait,
     memory: &[u8; BYTES],
@@ -67,9 +67,9 @@ pub(super) fn classify(
     }
 }
 
-/// Tells a semaphore from a condition variable. Both store the number of their waiters, at different places: a
-/// semaphore behind the futex, a condition variable (times eight) before it. Threads wait for either of the two futexes
-/// of a condition variable.
+/// Tells a semaphore from a condition variable. Both store the number of their waiters: a semaphore after the futex
+/// word, a condition variable (times eight) before it. Threads wait for either of the two futexes of a condition
+/// variable.
 fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
     let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;
     let semaphore = expected == 0 && value == 0 && near(after4, waiters);
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn each_object_is_told_by_its_memory() {
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 104, 1]), (FutexKind::OwnedMutex, Some(104)));
-        // A thread of another process, or nobody between two owners.
+        // A thread of another process, or a moment between two owners.
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 7, 1]), (FutexKind::Mutex, None));
         assert_eq!(told(0x89, 2, 3, [0, 0, 2, 0, 104, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x86, 0, 3, [0, 0, 0x8000_0068, 0, 0, 0]), (FutexKind::OwnedMutex, Some(104)));
@@ -110,7 +110,7 @@ mod tests {
         // The two groups of a condition variable.
         assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
         assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
-        // A parked thread of Rust, and memory that says nothing.
+        // A parked thread of Rust, and memory without a recognisable lock.
         assert_eq!(told(0x89, u32::MAX, 1, [0, 0, u32::MAX, 0, 0, 0]), (FutexKind::Unknown, None));
         assert_eq!(told(0x89, 7, 2, [0, 0, 7, 0, 0, 0]), (FutexKind::Unknown, None));
     }

@@ -1,9 +1,10 @@
 //! Threads of a server, sampled from /proc: which ones run, and what the others wait for.
 //!
 //! A [`WaitSampler`] reads /proc/PID/task/TID/syscall of each thread, at random times, at a rate whose cost stays below
-//! 1 % of a CPU. A read of a futex's memory tells a lock from other objects and gives its owner. Descriptors lead to
-//! files, and by sock_diag to clients and peers. A lock that many threads wait for gets the names of its global variable
-//! and of the waiting function, by the crate `stacks`. [`profile`] sums up the rounds without any reading of its own.
+//! 1 % of a CPU. The memory of a futex distinguishes a lock from other objects and shows its owner. Descriptors lead to
+//! files, and by sock_diag to clients and peers. A lock that many threads wait for gets the names of its global
+//! variable and of the waiting function, by the crate `stacks`. [`profile`] sums up the rounds, and reads nothing
+//! itself.
 
 mod calls;
 mod exchanges;

@@ -24,7 +24,7 @@ const STACK_BYTES: usize = 4096;
 
 /// Beginnings of the module names whose functions wait on behalf of others: the C library and its threads.
 const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
-/// Beginnings of functions of the same kind in the libraries of Rust and C++.
+/// Name prefixes of such functions in the libraries of Rust and C++.
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
 #[derive(Debug, Default)]

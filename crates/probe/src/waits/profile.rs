@@ -1,4 +1,4 @@
-//! Sums over rounds, and the profile made from them. Pure: the same rounds give the same profile.
+//! Sums over rounds, and the profile made from them. Pure functions: equal rounds give equal profiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -157,7 +157,7 @@ impl Reader {
                 }
             }
         }
-        // A server may connect after the last search. Its waiting threads name the peers at once.
+        // A server may connect after the last search. The waiting threads of a new process name the peers at once.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);
@@ -338,7 +338,7 @@ fn file(pid: u32, fd: u64) -> Option<Arc<str>> {
     Some(short_path(&link.to_string_lossy()))
 }
 
-/// Makes a path safe to show and limits its length. Its end tells most.
+/// Makes a path safe to show and limits its length. The end of the path is the most informative part.
 fn short_path(path: &str) -> Arc<str> {
     let path = visible(path);
     let skip = path.chars().count().saturating_sub(MAX_PATH_CHARS);

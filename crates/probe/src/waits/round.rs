@@ -83,7 +83,7 @@ pub(super) struct PeerSample {
 pub(super) struct Round {
     pub(super) processes: Vec<ProcessSample>,
     pub(super) threads: Vec<ThreadSample>,
-    /// Number of threads that each sample stands for. Above 1 if there are too many threads for one round.
+    /// Number of threads represented by each sample. Above 1 if there are too many threads for one round.
     pub(super) weight: f64,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,
@@ -102,7 +102,7 @@ impl Round {
     }
 }
 
-/// Replaces each number in a stranger's name by `#`, makes the name safe to show, and limits its length.
+/// Replaces each number in an untrusted name by `#`, makes the name safe to show, and limits its length.
 pub(super) fn pattern(text: &str, max_chars: usize) -> Arc<str> {
     let mut out = String::new();
     let mut in_number = false;

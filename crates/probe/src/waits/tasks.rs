@@ -29,7 +29,7 @@ const LIBRARIES: [&str; 4] = ["runtime.", "sync.", "time.", "internal/"];
 #[derive(Debug, Default)]
 struct ProcessTasks {
     readings: f64,
-    /// Tasks by state and function that waits, with its place.
+    /// Tasks by state and by waiting function, with file and line.
     groups: BTreeMap<(TaskState, Waits), f64>,
     /// Tasks by function somewhere in their stack, and by state.
     inside: BTreeMap<Arc<str>, BTreeMap<TaskState, f64>>,
@@ -105,7 +105,7 @@ impl ProcessTasks {
     }
 }
 
-/// Returns the activity of a goroutine. The innermost known function tells what it waits for.
+/// Returns the activity of a goroutine. The innermost known function shows the reason of the wait.
 fn state(goroutine: &Goroutine) -> TaskState {
     let frames = match goroutine {
         Goroutine::Running | Goroutine::InCall => return TaskState::Running,

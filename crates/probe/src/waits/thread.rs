@@ -34,7 +34,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Opens a thread's files. `is_new` tells that it started during the sampling, so its times began at zero.
+    /// Opens a thread's files. `is_new` means that the thread started during the sampling, so its times began at zero.
     pub(super) fn open(
         folder: &Path,
         tid: u32,
@@ -82,7 +82,7 @@ impl Thread {
     }
 }
 
-/// Returns a thread's name. A thread without a name of its own has that of its process, which keeps its numbers.
+/// Returns a thread's name. A thread without its own name has the process's name, whose numbers are kept.
 fn name(folder: &Path, process: &Arc<str>) -> Arc<str> {
     let text = std::fs::read(folder.join("comm")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

@@ -1,6 +1,6 @@
 //! Messages with a few mutations, equal in every run.
 
-/// Words that parsers stumble over, inserted besides random bytes.
+/// Words that parsers may handle wrongly, inserted in addition to random bytes.
 const WORDS: &[&str] = &[
     "\r\n",
     "\r\n\r\n",

@@ -55,7 +55,7 @@ fn in_turns(turns: &WindowOrder) -> Block {
     Note::block(Tone::Plain, text)
 }
 
-/// Returns the conclusion with the figures that it rests on.
+/// Returns the conclusion with the figures that decide it.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -182,7 +182,7 @@ fn tone(word: ComparisonResult) -> Tone {
     }
 }
 
-/// Ratio from which a change is a factor: "+641,452 %" tells a reader nothing.
+/// Ratio from which a change is a factor: "+641,452 %" is meaningless to a reader.
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {

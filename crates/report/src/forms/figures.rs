@@ -1,5 +1,5 @@
-//! The figures of a trial for programs, in one list for all forms. Its order is that of the CSV columns, which is
-//! stable: new figures are added at the end.
+//! The figures of a trial for programs, in one list for all forms. The figures are in the order of the CSV columns,
+//! which is stable: new figures are added at the end.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 

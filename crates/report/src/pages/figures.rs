@@ -124,8 +124,8 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Returns the measured value at an x. It is that of a point within 2 %, or lies on the straight line between the
-/// neighbouring points.
+/// Returns the measured value at an x. The value comes from a point within 2 % of `x`, or from the straight line
+/// between the neighbouring points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };

@@ -1,4 +1,4 @@
-//! Sentences on what the server did of its own accord: ends of connections, and messages that no request asked for.
+//! Sentences on the server's unrequested actions: closed connections, and unrequested messages.
 
 use run::number::{count, number, quantity};
 use run::{ErrorKind, Intensity, Trial};

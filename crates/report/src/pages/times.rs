@@ -1,4 +1,4 @@
-//! Response times as text. A lower bound says so.
+//! Response times as text. A lower bound is marked as one.
 
 use run::{Summary, SummaryFigure, TimeFigure};
 
@@ -39,7 +39,7 @@ pub(super) fn cell(summary: &Summary, figure: SummaryFigure) -> Cell {
     Cell { hint, ..cell }
 }
 
-/// Returns a figure for a chart. A lower bound has no place there.
+/// Returns a figure for a chart. A lower bound is not shown there.
 pub(super) fn known(summary: &Summary, figure: SummaryFigure) -> f64 {
     summary.figure(figure).exact().unwrap_or(f64::NAN)
 }

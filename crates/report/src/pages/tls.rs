@@ -1,4 +1,5 @@
-//! The cost of TLS: CPU time of a handshake on both sides, and the bytes on the wire compared with those of the answer.
+//! The cost of TLS: CPU time of a handshake on both sides, and the bytes on the wire compared with the bytes of the
+//! answers.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial};
 

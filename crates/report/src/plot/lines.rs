@@ -323,7 +323,7 @@ fn marks(plot: &Plot, area: &Area, taken: &mut Taken, out: &mut String) {
     }
 }
 
-/// Returns places to the right and to the left of an x, at several heights.
+/// Returns candidate positions to the right and to the left of an x, at several heights.
 fn sides(x: f64, gap: f64, heights: &[f64]) -> Vec<Place> {
     let pair = |y: &f64| [Place { x: x + gap, y: *y, end: false }, Place { x: x - gap, y: *y, end: true }];
     heights.iter().flat_map(pair).collect()

@@ -61,13 +61,13 @@ pub struct Series {
     pub label: String,
     /// Points in the order of x. NaN interrupts the line.
     pub points: Vec<(f64, f64)>,
-    /// How the series is drawn.
+    /// Style in which the series is drawn.
     pub look: Look,
     /// Colour.
     pub hue: Hue,
 }
 
-/// How a series is drawn.
+/// Style in which a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
     /// Measured points joined by a line.
@@ -181,7 +181,7 @@ pub struct Bars {
     pub unit: Unit,
     /// Bars from top to bottom.
     pub rows: Vec<BarRow>,
-    /// Value of a full bar; `None` for that of the longest bar.
+    /// Value of a full bar; `None` to use the value of the longest bar.
     pub full: Option<f64>,
     /// True to take the whole width of the page.
     pub wide: bool,

@@ -1,12 +1,12 @@
-//! Placement of labels inside a frame. Of several possible places, a label takes the one that covers lines and other
-//! labels least.
+//! Placement of labels inside a frame. Placement of labels: of several candidate positions, a label takes the one that
+//! covers lines and other labels least.
 
 use super::labels::width;
 
 /// Height of a line of text.
 const LINE: f64 = 14.0;
 
-/// A place for a text.
+/// A position for a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     /// Anchor of the text.
@@ -54,7 +54,7 @@ impl Taken {
         }
     }
 
-    /// Takes the best of several places for a text. Of equally good places, the first is taken.
+    /// Takes the best of several positions for a text. Of equally good positions, the first is taken.
     pub(super) fn best(&mut self, text: &str, places: &[Place]) -> Option<Place> {
         let wide = width(text);
         let costs = places.iter().map(|p| self.cost(p.rect(wide)));

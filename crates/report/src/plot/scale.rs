@@ -3,7 +3,7 @@
 use super::{Axis, Scale};
 use run::number::{Unit, quantity, significant};
 
-/// An axis with its range and its place on the page.
+/// An axis with its range and its position on the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,

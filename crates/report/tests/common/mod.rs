@@ -288,7 +288,7 @@ fn findings() -> Findings {
     }
 }
 
-/// Returns such a run with a chain of upstreams, whose names are long and hostile.
+/// Returns a run with a chain of upstreams, whose names are long and hostile.
 pub fn behind() -> Run {
     let load = |address: String, from: &str, depth, limit| run::UpstreamLoad {
         behind: run::Upstream {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Default time for which a request holds a place, milliseconds. It is long beside the rest of a request.
+/// Default time for which a request holds a slot, milliseconds. This time is long compared with the rest of a request.
 const DEFAULT_HOLD_MS: f64 = 10.0;
 
-/// Number of taken places.
+/// Number of taken slots.
 static PLANTED_POOL: Mutex<u32> = Mutex::new(0);
 static PLACE_IS_FREE: Condvar = Condvar::new();
 
@@ -19,7 +19,7 @@ pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay
     Ok(Some(Arc::new(move || planted_pool(places as u32, hold_ns))))
 }
 
-/// Sleeps while it holds a place.
+/// Sleeps while it holds a slot.
 #[inline(never)]
 fn planted_pool(places: u32, hold_ns: u64) {
     let taken = PLANTED_POOL.lock().unwrap_or_else(PoisonError::into_inner);

@@ -67,8 +67,8 @@ pub(crate) fn allows_direct(policy: &Policy) -> bool {
     policy.limits.is_none() && policy.active.is_none()
 }
 
-/// Checks that this process may create a ring. The check runs in a thread of its own. The kernel frees a ring in the
-/// thread that made it, which would later interrupt the caller's system calls.
+/// Checks that this process may create a ring. The check runs in its own thread. The kernel frees a ring in the thread
+/// that made it, which would later interrupt the caller's system calls.
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let tried = std::thread::spawn(move || Ring::new(&config).map(drop)).join();

@@ -13,7 +13,7 @@ use crate::shard::{Inbox, ShardSetup};
 use crate::stats::Cell;
 use crate::{ServeError, Service};
 
-/// Runs the event loop of one group in a thread of its own.
+/// Runs the event loop of one group in its own thread.
 pub(super) type RunGroup = Arc<dyn Fn(ShardSetup) -> Result<(), ServeError> + Send + Sync>;
 
 /// One thread with its connections.

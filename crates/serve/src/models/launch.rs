@@ -61,7 +61,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Starts the only thread of a single-threaded model, whatever number of threads the plan has.
+    /// Starts the only thread of a single-threaded model, and ignores the plan's number of threads.
     pub(crate) fn one_thread<R: Readiness>(
         &self,
         name: &str,

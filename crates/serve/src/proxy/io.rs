@@ -113,7 +113,7 @@ impl Io {
         self.kept.push(end);
     }
 
-    /// Starts a new upstream connection. Its owner is set when its pair is settled.
+    /// Starts a new upstream connection. The owner is set once the socket belongs to a pair.
     pub(super) fn connect(&mut self) -> Result<End, ()> {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;

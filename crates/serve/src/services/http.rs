@@ -141,8 +141,8 @@ const BURST_NS: f64 = 1e8;
 /// empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time from which the next request counts. This time never lies further back than the bucket holds (virtual
-    /// scheduling).
+    /// Time from which the next request counts. This time is never further in the past than the capacity of the bucket
+    /// (virtual scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }

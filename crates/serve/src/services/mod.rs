@@ -41,7 +41,7 @@ pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeEr
 pub enum ServiceKind {
     /// Creates sessions, which every model can serve.
     Sessions(Open),
-    /// Runs as a server of its own, without a model.
+    /// Runs as a separate server, without a model.
     Standalone(fn(&ServePlan) -> Result<Server, ServeError>),
 }
 

@@ -1,8 +1,8 @@
 //! Record: reads and writes records of one file, through the page cache or past it (as source 0 and source 3 do).
 //!
 //! The file is the plan's root, or else an unnamed file in the temporary directory. The first read must not wait
-//! (RWF_NOWAIT, preadv2(2)), which tells records in the cache from those on the disk. Past the cache (O_DIRECT), all
-//! records come from the disk.
+//! (RWF_NOWAIT, preadv2(2)), which distinguishes records in the cache from records on the disk. Past the cache
+//! (O_DIRECT), all records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};

@@ -19,7 +19,7 @@ const PTHREAD_TID: u64 = 720;
 #[cfg(not(target_arch = "x86_64"))]
 const PTHREAD_TID: u64 = 208;
 
-/// Threads of one process. Numbers are those of the observer's namespace, except where a name says "inner".
+/// Threads of one process. Process IDs are in the observer's namespace, unless a name contains "inner".
 pub(super) struct Threads {
     pid: u32,
     runtime: u64,

@@ -86,9 +86,9 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     gram
 }
 
-/// Returns the sandwich covariance: the influence of each row on the coefficients, combined with that of its neighbours
-/// by Bartlett's weights. A row with much leverage reduces its own residual, which is corrected (J. MacKinnon, H.
-/// White, *Journal of Econometrics* 29, 1985, third form).
+/// Returns the sandwich covariance: the influence of each row on the coefficients, combined with the influence of its
+/// neighbours by Bartlett's weights. A row with much leverage reduces its own residual, which is corrected (J.
+/// MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
     // A residual beyond Huber's limit has a constant influence, so it adds nothing to the curvature of the fit.

@@ -117,8 +117,8 @@ impl CapacityModel {
         Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
     }
 
-    /// Returns the logarithm of the share of late answers in a window. The share is that of the steady state, or
-    /// smaller if the window is too short to reach it.
+    /// Returns the logarithm of the share of late answers in a window. Returns the share in the steady state, or a
+    /// smaller one if the window is too short to reach it.
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
         // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second, as

@@ -4,7 +4,7 @@
 use super::constraint::{Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
 
-/// Prior dispersion, as a multiple of that of M/M/1, for Poisson arrivals and for equal gaps.
+/// Prior dispersion, as a multiple of the M/M/1 dispersion, for Poisson arrivals and for equal gaps.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation is worth. The time at which its queue exceeds the limit
 /// depends on the start of the load and on the momentary speed of the server. Both the start and the speed are known
@@ -17,7 +17,7 @@ pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 
     dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)
 }
 
-/// Maximum number of refused requests that one draw stands for. The burst of a limiter limits how long it remembers.
+/// Maximum number of refused requests that count as one draw. The burst of a limiter limits how long it remembers.
 const MAX_REFUSED_PER_DRAW: f64 = 100.0;
 
 /// Returns the standard deviation of the logarithm of a mean of this many draws.

@@ -69,7 +69,7 @@ pub fn online_cpus() -> Vec<u32> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// Returns an error if this user cannot sample threads of other processes of the same user.
+/// Returns an error if this user may not sample threads of the user's other processes.
 pub fn allowed() -> Result<()> {
     match attribute::open(0, u32::MAX, 1_000_000_000) {
         Ok(_) => Ok(()),

@@ -25,8 +25,8 @@ impl Ring {
         unsafe { std::slice::from_raw_parts_mut(self.slots.address_of(at * len), len) }
     }
 
-    /// Opens a stream socket at index `at` of the table of registered files. Its family is that of the address with
-    /// number `address`.
+    /// Opens a stream socket at index `at` of the table of registered files. The socket has the family of the address
+    /// with number `address`.
     #[inline]
     pub fn socket(&mut self, at: u32, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let (family, protocol) = self.address(address).map(|a| (a.family, a.protocol))?;
