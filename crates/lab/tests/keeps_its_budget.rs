@@ -64,7 +64,7 @@ impl Machine {
         -(1.0 - self.random.f64()).ln() * mean
     }
 
-    /// Lets time pass under a load, as `find` conducts it: the warm-up may last as long as it can.
+    /// Lets time pass under a load, as `find` conducts it, with the longest possible warm-up.
     fn pass(&mut self, plan: &LoadPlan) -> Window {
         let around_s = self.exponential(self.start_s);
         let warmup_s = plan.least_warmup_s + self.random.f64() * (plan.warmup_s - plan.least_warmup_s).max(0.0);

@@ -60,7 +60,7 @@ impl Known {
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());
         let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
         assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
-        // By chance, few runs may miss this many more: two standard deviations of a binomial count.
+        // With few runs, this many more may miss by chance: two standard deviations of a binomial count.
         let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
         let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
         assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());
@@ -316,9 +316,10 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// A third of the usual time gives the same answer with a wider interval. M/M/1 of 8 ms with the default median once
-/// had time for one window in ten seconds, and no interval. There are only some six hundred requests, in windows that
-/// each begin empty. The estimate is high by 8 % in the mean, and its interval covers that.
+/// A third of the usual time gives the same answer with a wider interval. An earlier version had time for only one
+/// window in ten seconds for M/M/1 of 8 ms with the default median, and so no interval. There are only some six hundred
+/// requests, in windows that each begin with an empty queue. The estimate is 8 % too high on average, and its interval
+/// covers this.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -376,8 +377,9 @@ fn hundreds_of_runs() {
     }
 }
 
-/// Prints the table's rows on machines with changing speed. Changes slower than the sequence of windows are only
-/// shown: a run cannot observe all of them, and fewer of its intervals contain the capacity than claimed.
+/// Prints the table's rows on machines with changing speed. The rows with changes slower than the sequence of windows
+/// are printed, but not checked. A run cannot observe these changes, so fewer intervals contain the capacity than
+/// claimed.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_at_changing_speed() {
@@ -450,8 +452,8 @@ fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     assert!(bounds > 0, "no search ended before a load failed");
 }
 
-/// A limit of 100/s refuses nearly every request of a closed loop within 30 us. The time of refusals made the objective,
-/// and searches of 8 s ended with "no answer was good".
+/// A limit of 100/s refuses nearly every request of a closed loop within 30 us. An earlier version derived the
+/// objective from the time of refusals, and searches of 8 s ended with "no answer was good".
 #[test]
 fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0), (seed, 16.0)]) {

@@ -71,7 +71,7 @@ fn holds(seeds: u64, budget_s: f64) {
     let half = mean(&|[_, low, high]| (high - low) / 2.0);
     println!("{budget_s} s, {seeds} runs: bias {bias:+.3}, half an interval {half:.3}, {held} hold the exact capacity");
     assert!(bias.abs() < 0.03, "{all:.3?}");
-    // By chance, few runs may miss this many more: two standard deviations of a binomial count.
+    // With few runs, this many more may miss by chance: two standard deviations of a binomial count.
     let chance = if seeds < HUNDRED { 2.0 * (0.93 * 0.07 / seeds as f64).sqrt() } else { 0.0 };
     assert!(held as f64 / seeds as f64 >= 0.93 - chance, "{held} of {seeds}: {all:.3?}");
 }

@@ -71,10 +71,10 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         plan.drain_s = 0.05;
         let (part, kept_s) = kept_from_its_processor(|| drive(&plan, addr, 400));
         let (m, expected) = (&part.measured, 100.0 / 0.05 * part.measured_s);
-        // A generator that was kept off its CPU is late and never catches up by a burst.
+        // A generator that got no CPU is late, and never catches up with a burst.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
-        // Requests that are late at the start of the window count as requests of the window.
+        // Requests that should have left before the window, but left in it, count in the window.
         assert!(m.attempted as f64 <= 1.02 * expected + 1.0 + 100.0 / 0.05 * kept_s, "{io:?}, {kept_s} s: {m:?}");
         assert_eq!(part.total.connected, 0, "{io:?}");
         assert!(part.total.errors.0.keys().all(|&k| k == ErrorKind::ConnectTimeout), "{io:?} {:?}", part.total);

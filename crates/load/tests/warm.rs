@@ -29,7 +29,7 @@ fn who_says_ready_is_warm_and_waits_for_the_begin() {
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;
 
-    // Told to stop instead of to start: nothing was sent, and no thread keeps waiting.
+    // If stopped instead of started, the load has sent nothing, and no thread keeps waiting.
     let (control, commands) = channel();
     let mut seen = None;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| {
@@ -41,7 +41,7 @@ fn who_says_ready_is_warm_and_waits_for_the_begin() {
     assert_eq!(seen, Some((3, before + 3)));
     assert_eq!(part.unwrap().total.sent, 0);
 
-    // Told to start: the load starts then.
+    // After the start command, the load starts.
     let (control, commands) = channel();
     let mut told_ns = 0;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| match report {

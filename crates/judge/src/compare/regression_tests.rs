@@ -1,4 +1,4 @@
-//! Facts that a comparison must not lose: failures, windows without answers, and a lost capacity.
+//! Tests that a comparison takes failures, windows without answers, and a lost capacity into account.
 
 use fastrand::Rng;
 use run::{ComparedFigure, Comparison, ComparisonResult, Reading, Run, Trial, TrialKind};
@@ -22,7 +22,7 @@ fn cost(trial: &mut Trial, id: &str, us: f64) {
     trial.server.get_or_insert_default().costs.insert(id.into(), cost);
 }
 
-/// 300 us of user and 100 us of system time become 250 and 130: 5 % less in all, which is what a request costs.
+/// 300 us of user and 100 us of system time become 250 and 130 us. The cost of a request is their sum, 5 % less.
 #[test]
 fn a_part_that_became_dearer_does_not_outweigh_a_whole_that_became_cheaper() {
     let mut random = Rng::with_seed(1);
@@ -49,7 +49,7 @@ fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
     }
 }
 
-/// A quick 503 to every tenth request costs the server less and takes no time.
+/// A server that quickly answers every tenth request with 503 uses less CPU time and has shorter response times.
 #[test]
 fn a_server_that_refuses_quickly_is_not_faster() {
     let mut random = Rng::with_seed(2);
@@ -66,7 +66,8 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
-/// An answer of a slow server may come after the drain: it is no failure, and the share is a lower bound.
+/// An answer of a slow server may come after the drain. It does not count as failed, so the failed share is a lower
+/// bound.
 #[test]
 fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     let mut random = Rng::with_seed(2);
@@ -78,7 +79,7 @@ fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     assert_eq!((of(&c, "failed share").open, of(&c, "failed share").new), ([0, 60], 0.0));
 }
 
-/// Failures come in bursts: some windows of both sides have all of them, and neither side is worse.
+/// Failures come in bursts: a few windows of each side contain all of them, and neither side is worse.
 #[test]
 fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
     let told = (0..200).filter(|seed| {
@@ -163,7 +164,7 @@ fn the_capacity_of_both_sides_is_made_by_one_rule() {
     assert!((of(&c, "capacity").ratio - 1.0).abs() < 1e-9, "{:?}", of(&c, "capacity"));
 }
 
-/// A server that answers nothing in a third of its windows completes a third less.
+/// A server without answers in a third of its windows completes a third less.
 #[test]
 fn windows_in_which_nothing_came_back_count() {
     let mut random = Rng::with_seed(4);
@@ -178,7 +179,8 @@ fn windows_in_which_nothing_came_back_count() {
     assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
 }
 
-/// All response times of a window are in one bucket, or in the next one. The bucket width is part of the uncertainty.
+/// All response times of a window are in one bucket, or all in the next bucket. The bucket width is part of the
+/// uncertainty.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let mut random = Rng::with_seed(5);

@@ -6,7 +6,7 @@ use super::Pairing::{InTurns, Kept};
 use super::compare;
 use stats::normal;
 
-/// A run of windows of one load, in which the CPU time of a request and the rate scatter as they do on a quiet machine.
+/// Makes a run with windows of one load. The CPU time of a request and the rate scatter as on a quiet machine.
 pub(super) fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
     let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
     let template = run.trials.pop().unwrap();
@@ -30,7 +30,7 @@ fn window(random: &mut Rng, template: &Trial, cpu_us: f64) -> Trial {
     trial
 }
 
-/// Windows of few requests each, which keep their response times: exponential, with this mean.
+/// Makes a run with windows of few requests, with their histograms. The response times are exponential with this mean.
 fn kept(random: &mut Rng, n: usize, requests: usize, mean_us: f64) -> Run {
     let mut run = windows(random, n, 400.0);
     for trial in &mut run.trials {
@@ -52,7 +52,7 @@ fn percentiles_are_those_of_all_windows_together() {
         let with =
             |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03, InTurns);
         let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
-        // The largest of a window's hundred times is no p99.9. On average it is 5.2 times the mean, about the 99th
+        // The largest of a window's hundred times is not its p99.9. On average it is 5.2 times the mean, about the 99th
         // percentile.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
         covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
@@ -83,7 +83,7 @@ fn slow(trial: &mut Trial, factor: f64) {
     }
 }
 
-/// Two equal servers on a quiet machine, on one that drifts, and on one that other programs disturb now and then.
+/// Two equal servers on a quiet machine, on a drifting machine, and on a machine that other programs sometimes disturb.
 #[test]
 fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     let disturbances: [(&str, Disturbance); 4] = [
@@ -211,7 +211,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     }
     let old = both(&died(&a, ended), &a);
     assert!(old.outcome != ComparisonOutcome::Regressed && !old.deaths[0].new, "{old:?}");
-    // A lost generator is no death of the server.
+    // A lost generator does not count as a death of the server.
     assert!(both(&a, &died(&b, run::IncidentKind::GeneratorEnded)).deaths.is_empty());
     let mut silent = b.clone();
     silent.trials.iter_mut().for_each(|t| (t.measured.tally.completed, t.tally.sent) = (0, 4));
@@ -303,7 +303,8 @@ fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
     assert!(!c.regression && c.verdict != ComparisonResult::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
 }
 
-/// Memory is a level: one run gives no interval, however many windows it has; three runs per side do.
+/// Memory hardly varies within a run, so one run gives no interval, whatever its number of windows. Three runs per side
+/// give one.
 #[test]
 fn memory_of_repeated_runs_has_an_interval() {
     let mut random = Rng::with_seed(5);
@@ -325,7 +326,7 @@ fn memory_of_repeated_runs_has_an_interval() {
     assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
 }
 
-/// One run may be 1 % off by itself, however many windows it has. One run per side does not show a difference of 2 %;
+/// A single run may be off by 1 %, whatever its number of windows. One run per side does not show a difference of 2 %;
 /// four runs do.
 #[test]
 fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
@@ -359,7 +360,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows have no interval; the factor says how much more data would have one.
+/// Two windows give no interval; the factor shows how much more data would give one.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

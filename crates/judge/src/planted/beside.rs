@@ -1,26 +1,28 @@
 //! Two causes in one run: one server, one sweep and one search in which both limits are reached at the same load.
 //!
-//! The counters of each cause are as strong at the capacity of the common run as they are at the capacity of the cause's own run.
-//! Counters of a busy device (CPU time, disk time, bytes on a wire) therefore follow the share of the capacity. All others, counts
-//! per request above all, follow the rate, the clients or the response time of the common run.
+//! At the capacity of the common run, the counters of each cause have the values that they have at the capacity of the
+//! cause's own run. Counters of a busy device (CPU time, disk time, bytes on a wire) therefore follow the share of the
+//! capacity. All others, such as counts per request, follow the rate, the clients or the response time of the common
+//! run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Clients with which the common run reaches its capacity. Causes that show at 32 clients or more are seen there.
+/// Number of clients with which the common run reaches its capacity. It is above the 32 clients that some causes need
+/// to show.
 const KNEE_CLIENTS: f64 = 64.0;
-/// Least response time of one client in a common run, microseconds. With less, 64 clients would ask for more than the harmless
-/// counters of four CPUs allow.
+/// Minimum response time of one client in a common run, microseconds. With less, 64 clients would need more than the
+/// planted four CPUs.
 const LEAST_R1_US: f64 = 10_000.0;
-/// Highest rate of a run whose rate grows to the last step, 1/s.
+/// Capacity, 1/s, of a run whose rate grows up to the last step.
 const GROWS: f64 = 1e9;
 
-/// Counters that say how busy a device is, besides those that are read in microseconds.
+/// Counters of device use, in addition to those in microseconds.
 const DEVICE_USE: &[&str] = &["medium.bytes", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
-/// Counters of which the smaller value is the stronger sign.
+/// Counters whose smaller value is the stronger sign.
 const LOW_IS_STRONG: &[&str] = &["cpu.idle"];
 
 impl PlantedRun {
-    /// Plants the causes of two runs in one.
+    /// Combines the causes of two runs in one run.
     pub(crate) fn beside(self, other: Self) -> Self {
         let grows = self.x_max >= GROWS && other.x_max >= GROWS;
         let r1_us = self.r1_us.max(other.r1_us).max(LEAST_R1_US);
@@ -48,7 +50,7 @@ fn same_counter(a: &Row, b: &Row) -> bool {
     (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
 }
 
-/// Adds a row. Where both causes set one counter, the stronger value counts at each operating point.
+/// Adds a counter. If both causes set it, the stronger value counts at each operating point.
 fn plant(rows: &mut Vec<Row>, row: Row) {
     let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
     let first = rows.swap_remove(at);

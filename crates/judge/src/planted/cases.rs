@@ -7,7 +7,8 @@ use super::planted_run::{PlantedRun, Who};
 
 use Who::{Client, Server};
 
-/// Answers of many windows over a long way: the rate grows with every client, since each brings a window of its own.
+/// Makes a run with answers of many TCP windows over a long distance. The rate grows with every client, since each adds
+/// a window.
 pub(crate) fn held_by_a_window() -> PlantedRun {
     PlantedRun::new(400_000.0, 1e9)
         .rates(&[])
@@ -19,7 +20,7 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
         .level(Server, "connection.delivery_rate", "", 620_000.0)
 }
 
-/// A server that passes 500 requests a second and refuses the rest.
+/// Makes a run of a server that accepts 500 requests per second and refuses the rest.
 pub(crate) fn refuses_beyond_500() -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
         let limit = 500.0_f64.min(p.capacity / 3.0);

@@ -1,5 +1,5 @@
-//! Sentences about one run never contradict each other. Tests every planted run, and runs in which a measured rate
-//! exceeds a figure that should bound it.
+//! Tests that sentences about one run never contradict each other: in every planted run, and in runs with a measured
+//! rate above a figure that should bound it.
 
 use run::{Run, Trial, TrialKind};
 
@@ -19,7 +19,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
         t.service_us.mean *= 1.9;
         t.latency_us.p99 = 1.9e6;
     });
-    // As in the run whose page said "43,100/s at most" above a row of 56,800/s.
+    // As in an earlier run, whose page printed "43,100/s at most" above a row of 56,800/s.
     let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
         if t.kind == TrialKind::Search && p.offered > 4000.0 {
             t.rates.completed_rate = 5200.0;
@@ -60,7 +60,7 @@ fn said(f: &run::Findings) -> impl Iterator<Item = &str> {
     lists.into_iter().flatten().map(String::as_str).chain([f.bottleneck.sentence.as_str()])
 }
 
-/// The line of a run that was not saturated.
+/// Returns true for the line of a run that was not saturated.
 fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
@@ -68,8 +68,8 @@ fn is_room(e: &run::Evidence) -> bool {
 /// Makes a planted run.
 type Planted = fn() -> PlantedRun;
 
-/// Runs in which a measured rate exceeds a figure that should bound it: the words of the warning, and the run. The run
-/// without a warning has no such figure.
+/// Runs in which a measured rate exceeds a figure that should bound it, each with the words of its warning. `None`: no
+/// warning, since nothing contradicts the rate.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     // A single client pays for every wake-up, so two clients complete more than N / R1.
     (Some("R1 and the knee are too high"), || {
@@ -79,7 +79,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // One step in the middle of the flat ones was faster than all others: Xmax, seen late.
+    // One of the flat steps was faster than all others, so the decisive step is not the fastest.
     (None, || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if p.n == 32.0 {
@@ -87,7 +87,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // The open loop finds what the sweep did not: Xmax.
+    // The open loop finds a higher rate than the sweep.
     (Some("did not reach the highest rate"), || {
         PlantedRun::new(1000.0, 4000.0).rates(&[0.5, 0.9, 1.3]).change(|t, p| {
             if t.kind == TrialKind::Search && p.offered > 4000.0 {
@@ -169,7 +169,7 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// N / R1 of the sweep, compared with each of its steps.
+/// Checks N / R1 of the sweep against each of its steps.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);

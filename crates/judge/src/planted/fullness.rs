@@ -10,7 +10,7 @@ fn judged(run: &PlantedRun) -> Bottleneck {
     run.findings.bottleneck
 }
 
-/// A server on four CPUs with one thread that runs this share of the time at the plateau.
+/// Makes a server on four CPUs with one thread, which runs this share of the time at the plateau.
 fn one_thread(busy: f64) -> PlantedRun {
     let us = move |p: &super::Point| p.x / 500.0 * busy * 1e6;
     PlantedRun::new(6000.0, 500.0)
@@ -72,7 +72,7 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     assert_ne!(without.id, "server-single-thread", "{without:#?}");
 }
 
-/// A proxy, its upstream store and the generator on two CPUs, each with this CPU use.
+/// Makes a proxy, its upstream store and the generator on two CPUs, each with the given CPU use.
 fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
     let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
     let mut planted = PlantedRun::new(1000.0, 4000.0)
@@ -136,7 +136,8 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
     assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
-    // Ten slots of 10 ms, and a generator that needs 0.7 % of a CPU: its waits are an eighth of the response time.
+    // A server with ten slots of 10 ms, and a generator that needs 0.7 % of a CPU: its waits are an eighth of the
+    // response time.
     for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
         let b = starved(&sweep, ran, waited);
         assert_ne!(b.id, "client-cpu", "{ran} {waited}: {b:#?}");

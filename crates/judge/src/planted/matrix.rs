@@ -11,9 +11,9 @@ pub(super) struct Infeasible {
     pub(super) key: &'static str,
     /// The reason as a sentence.
     pub(super) why: &'static str,
-    /// Pairs of ids in the order of the rules; `*` stands for every other id.
+    /// Pairs of IDs in the order of the rules; `*` means every other ID.
     pairs: &'static [(&'static str, &'static str)],
-    /// Pairs that `*` would cover and that are feasible all the same.
+    /// Pairs that match `*`, but are feasible.
     except: &'static [(&'static str, &'static str)],
 }
 
@@ -40,7 +40,7 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
     },
 ];
 
-/// Change that a pair needs so that both causes are at their limit.
+/// Change to a pair's run that brings both causes to their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
 /// A quota and a full CPU can both be the limit only if the quota equals the server's CPU use.
@@ -51,7 +51,7 @@ const ADJUST: &[((&str, &str), Adjust)] = &[
     }),
 ];
 
-/// Ids of the rules in their order, without `unknown`: that one has no cause.
+/// IDs of the rules in their order, without `unknown`, which has no cause.
 pub(super) fn ids() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.id).filter(|id| *id != "unknown").collect()
 }
@@ -62,7 +62,8 @@ pub(super) struct Winner {
     pub(super) confidence: f64,
 }
 
-/// Verdict where both causes are planted; the reason where they cannot be. A pair of one id is that cause alone.
+/// Returns the verdict if both causes are planted, or the reason why they cannot be. A pair of equal IDs means this
+/// cause alone.
 pub(super) fn cell(a: &str, b: &str) -> Result<Winner, &'static Infeasible> {
     match INFEASIBLE.iter().find(|reason| reason.covers(a, b)) {
         Some(reason) => Err(reason),
@@ -93,7 +94,7 @@ fn winner(mut run: Run) -> Winner {
     Winner { id: verdict.id, confidence: verdict.confidence }
 }
 
-/// Planting one cause beside another must not depend on which one is named first.
+/// The result of planting two causes must not depend on their order.
 #[test]
 fn pairs_name_rules_in_their_order_and_every_exception_exists() {
     let ids = ids();

@@ -1,6 +1,6 @@
-//! Runs whose bottleneck is known because it was planted: every rule must win its own, stay silent on the others', and
-//! admit that it does not know when its counters are taken away. Also sample data for the tests of other crates
-//! (feature `planted`). Nothing here was measured.
+//! Runs with a planted, and so known, bottleneck. Every rule must win in its own run, stay silent in the others, and
+//! answer "unknown" if its counters are removed. Also sample data for the tests of other crates (feature `planted`).
+//! Nothing here was measured.
 
 #[cfg(test)]
 mod beside;
@@ -38,9 +38,9 @@ use run::Run;
 pub struct Planted {
     /// The id that the verdict must name.
     pub id: &'static str,
-    /// What was planted, in words.
+    /// Description of the planted bottleneck.
     pub story: &'static str,
-    /// Makes the run; other causes can be planted beside this one.
+    /// Makes the run; other causes can be planted in addition.
     pub plant: fn() -> PlantedRun,
 }
 
@@ -51,12 +51,12 @@ impl Planted {
     }
 }
 
-/// The planted run of a bottleneck; `None` for an id that has none.
+/// Returns the planted run of a bottleneck; `None` for an ID without one.
 pub fn planted(id: &str) -> Option<Run> {
     PLANTED.iter().find(|p| p.id == id).map(|p| p.run())
 }
 
-/// Takes away what a rule needs: counters of both sides by id, and figures of the trials by name.
+/// Removes the inputs of a rule from a run: counters of both sides by ID, and figures of the trials by name.
 pub fn without(mut run: Run, needs: &[&str]) -> Run {
     if needs.contains(&"sweep") {
         let last = run.trials.len().min(1);
@@ -170,7 +170,7 @@ mod tests {
         assert!(warnings[0].starts_with("other programs used"), "{warnings:?}");
     }
 
-    /// A server of one thread on a CPU of its own, beside other programs that take the rest of the time.
+    /// A single-threaded server on its own CPU, and other programs that use the rest of the machine.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)

@@ -1,5 +1,5 @@
-//! Counters that other programs also change. If another program makes one large beside a healthy server, the rule must
-//! stay silent. With the symptom of this load, the rule must bind.
+//! Tests of counters that other programs also change. If another program raises such a counter and the server is
+//! healthy, the rule must stay silent. If this load shows the symptom, the rule must bind.
 
 use super::{PlantedRun, Who};
 use crate::{Facts, RULES, Rule, Verdict};
@@ -11,20 +11,20 @@ struct Shared {
     rule: &'static str,
     /// Counters of the machine or the network namespace that rise.
     counters: &'static [&'static str],
-    /// What happens on the host.
+    /// Description of the event on the host.
     story: &'static str,
-    /// Another program causes it, and the server is healthy.
+    /// Makes a run in which another program causes the sign, and the server is healthy.
     theirs: fn() -> PlantedRun,
-    /// This load shows it as well.
+    /// Adds the symptom of this load.
     ours: fn(PlantedRun) -> PlantedRun,
 }
 
-/// A healthy server whose rate grows with the load.
+/// Makes a healthy server whose rate grows with the load.
 fn healthy() -> PlantedRun {
     PlantedRun::new(1000.0, 1e9).rates(&[])
 }
 
-/// A server of four workers that sleep, which hold the rate.
+/// Makes a server limited by four sleeping workers.
 fn limited() -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0)
 }
@@ -324,7 +324,7 @@ fn what_another_program_does_to_a_shared_counter_binds_nothing_without_a_symptom
     }
 }
 
-/// Each counter that a rule shares with other programs has a run above.
+/// Tests that each counter that a rule shares with other programs has a run above.
 #[test]
 fn every_shared_counter_is_tried() {
     for rule in RULES {
@@ -340,12 +340,12 @@ fn every_shared_counter_is_tried() {
     }
 }
 
-/// Returns true if a counter is that of a machine or of a network namespace; the listener is that of the server.
+/// Returns true if a counter counts a whole machine or network namespace. Counters of the server's listener do not.
 fn is_shared(counter: &str) -> bool {
     run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
 }
 
-/// Each rule names the shared counters that it needs or reports.
+/// Tests that each rule names the shared counters that it needs or reports.
 #[test]
 fn every_rule_names_the_counters_that_it_shares() {
     let constant = ["cpu.online", "interface.speed", "medium.rate", "ports.range"];

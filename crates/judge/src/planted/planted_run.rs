@@ -63,7 +63,7 @@ pub struct PlantedRun {
 }
 
 impl PlantedRun {
-    /// A server with a response time for one client and a highest rate; nothing is unusual yet.
+    /// Makes a server with a response time for one client and a highest rate, and no cause yet.
     pub fn new(r1_us: f64, x_max: f64) -> Self {
         let planted_run = Self {
             r1_us,
@@ -183,7 +183,7 @@ impl PlantedRun {
         self
     }
 
-    /// Removes the server's side, as if nothing of it could be read.
+    /// Removes the server's side, as if none of its counters could be read.
     pub fn no_server(mut self) -> Self {
         self.server = false;
         self

@@ -1,4 +1,4 @@
-//! Planted experiments on a verdict: the runs that they test, the slots and turns, and what they say.
+//! Planted experiments on a verdict: their runs, slots and turns, and the resulting sentences.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -11,7 +11,8 @@ const SLOTS: usize = 160;
 /// Share that each lever takes.
 const DOSE: f64 = 0.25;
 
-/// Throughput that follows the speeds of the first lever and the generator's CPU by these elasticities.
+/// Makes slots in which throughput follows the speeds of the first lever's resource and of the generator's CPU, with
+/// these elasticities.
 pub(crate) fn slots(first: &str, own: f64, client: f64) -> ProofTrial {
     let mut random = fastrand::Rng::with_seed(3);
     let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -32,7 +33,7 @@ fn noise(slot: usize) -> f64 {
     1.0 + 0.02 * ((slot * 7919 % 13) as f64 / 13.0 - 0.5)
 }
 
-/// Slots of the generator's and the server's CPU beside those of a first lever.
+/// Makes slots of a first lever, and of the generator's and the server's CPU.
 pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     let mut trial = slots(first, own, 0.0);
     let mut random = fastrand::Rng::with_seed(5);
@@ -43,14 +44,14 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// A lever whose victim wanted its resource for this share of the time, while a thief took this share of it.
+/// Makes a lever whose victim wanted the resource for `wanted` of the time, while a CPU thief took `taken` of it.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
     (lever.wanted, lever.taken) = (Some(wanted), Some(taken));
 }
 
-/// Slots in which this share of the server's CPUs was taken whole, with this ratio of throughput.
+/// Makes slots in which this share of the server's CPUs was taken away, with this ratio of throughput.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -62,14 +63,14 @@ pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     trial
 }
 
-/// Turns with and without a lever that doubles the resource.
+/// Makes turns with and without a lever that doubles the resource.
 pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Eight threads on four CPUs that take turns: each runs an eighth of the time.
+/// Adds eight threads on four CPUs that take turns: each runs an eighth of the time.
 pub(crate) fn takes_turns() -> Run {
     let mut run = PlantedRun::new(10_000.0, 100.0).per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_800.0);
     for thread in 101..109 {
@@ -78,17 +79,17 @@ pub(crate) fn takes_turns() -> Run {
     run.run()
 }
 
-/// Four threads on four CPUs that are all full, of which this share spins.
+/// Adds four full threads on four CPUs; this share of their time is spinning.
 pub(crate) fn full() -> Run {
     planted("server-cpu").unwrap_or_default()
 }
 
-/// Four workers that sleep while nearly all other requests, of 64 bytes, wait unread.
+/// Adds four sleeping workers, and nearly all other requests, of 64 bytes, wait unread.
 pub(crate) fn sleeps() -> Run {
     unread(60.0)
 }
 
-/// Four workers that sleep, and this many unread bytes on each connection.
+/// Adds four sleeping workers, and this number of unread bytes on each connection.
 pub(crate) fn unread(bytes: f64) -> Run {
     PlantedRun::new(20_000.0, 200.0)
         .level(Who::Server, "connection.receive_queue", "", bytes)
@@ -99,7 +100,7 @@ pub(crate) fn unread(bytes: f64) -> Run {
         .run()
 }
 
-/// A lossy line to a server whose listen queue is full.
+/// Makes a lossy line to a server whose listen queue is full.
 pub(crate) fn loses_beside_a_full_queue() -> Run {
     PlantedRun::new(3000.0, 2000.0)
         .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
@@ -109,17 +110,17 @@ pub(crate) fn loses_beside_a_full_queue() -> Run {
         .run()
 }
 
-/// Returns a verdict of this confidence.
+/// Returns a verdict with this confidence.
 pub(crate) fn verdict(id: &str, confidence: f64) -> Bottleneck {
     Bottleneck { id: id.into(), confidence, ..Bottleneck::default() }
 }
 
-/// Returns the experiment on a verdict about a run, as its first lever is used, and the verdict after it.
+/// Returns the experiment on a verdict about a run, with its first lever, and the verdict afterwards.
 pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     tried_with(run, verdict, DOSE, experiment)
 }
 
-/// Returns such an experiment with a planned dose.
+/// Returns an experiment as [`tried_on`] does, with a planned dose.
 fn tried_with(
     mut run: Run,
     mut verdict: Bottleneck,
@@ -135,23 +136,24 @@ fn tried_with(
     (proof, verdict)
 }
 
-/// Returns such an experiment on a minimal run. For verdicts about the server's CPU, the CPU is full.
+/// Returns an experiment as [`tried_on`] does, on a minimal run. For verdicts about the server's CPU, the CPU is full.
 fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     let run = if verdict.id == "server-concurrency" { Run::default() } else { full() };
     tried_on(run, verdict, experiment)
 }
 
-/// Slots in which throughput follows the verdict's own lever and the generator's CPU by these elasticities.
+/// Returns an experiment with slots in which throughput follows the verdict's own lever and the generator's CPU with
+/// these elasticities.
 pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
     tried(verdict(id, 0.9), |proof, lever| proof.trials.push(slots(lever, own, client)))
 }
 
-/// Turns with and without the verdict's own lever, after which throughput has this ratio.
+/// Returns an experiment with turns with and without the verdict's own lever, with this ratio of throughput.
 pub(crate) fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
     tried_with(Run::default(), verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
 }
 
-/// A server that waits for an upstream, whose CPU explains this share.
+/// Returns the experiment on a server that waits for an upstream, whose CPU explains this share.
 pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, Bottleneck) {
     let waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), limit, ..WaitsFor::default() });
     tried(Bottleneck { waits_for, ..verdict("server-concurrency", 0.8) }, |proof, lever| {
@@ -159,7 +161,7 @@ pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, B
     })
 }
 
-/// Throughput that changes for good while the levers are used.
+/// Makes slots in which throughput changes permanently while the levers are used.
 pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bottleneck) {
     tried(verdict(id, confidence), |proof, lever| {
         let mut trial = slots(lever, 0.95, 0.02);
@@ -173,12 +175,13 @@ pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bot
     })
 }
 
-/// A full server whose throughput fell by a third more than the dose.
+/// Returns the experiment on a full server whose throughput fell by a third more than the dose.
 pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }
 
-/// Requests that take turns on the CPU, under a verdict that may say so; with the effect of taking whole CPUs where it was tested.
+/// Returns the experiment on requests that take turns on the CPU, under a given verdict; with the effect of taking
+/// whole CPUs, if tested.
 pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(takes_turns(), verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.92, 0.01));
@@ -186,7 +189,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Threads that use half of CPUs that other programs fill, where half of the CPUs were taken and throughput stayed.
+/// Returns the experiment on threads that use half of the CPUs, with other programs filling the rest. Half of the CPUs
+/// were taken and throughput stayed.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)
@@ -201,7 +205,7 @@ pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     })
 }
 
-/// A full server, where half of the CPUs were taken with this ratio of throughput.
+/// Returns the experiment on a full server of which half of the CPUs were taken, with this ratio of throughput.
 pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
         proof.trials.push(slots(lever, 0.97, 0.01));
@@ -209,7 +213,8 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// A server that waits for something that no lever slows, in a run with these observations, under twice the load.
+/// Returns the experiment on a server that waits for something that no lever slows, in a run with these observations,
+/// under twice the load.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -226,7 +231,8 @@ pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck)
     })
 }
 
-/// A generator in a control group with a quota, of which the thief got what it was told to take, although the threads ran as before.
+/// Returns the experiment on a generator in a control group with a quota. The thief got its ordered share of the quota,
+/// but the threads ran as before.
 pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     let held = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Client, "cgroup.cpu_periods", "/gen", |_| 10.0)
@@ -239,7 +245,8 @@ pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     })
 }
 
-/// A full server of which a thief took a quarter, while it wanted its CPU 5.2 % of the time.
+/// Returns the experiment on a server that wanted its CPU for only 5.2 % of the time, while a thief took a quarter of
+/// the CPU.
 pub(crate) fn bounded() -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
         let mut trial = slots(lever, 0.0, 0.9);
@@ -248,7 +255,7 @@ pub(crate) fn bounded() -> (Proof, Bottleneck) {
     })
 }
 
-/// A generator whose thief got 0.028 of a CPU instead of a quarter.
+/// Returns the experiment on a generator whose thief got 0.028 of a CPU instead of 0.25.
 pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     tried_on(full(), verdict(id, 0.8), |proof, _| {
         let mut trial = slots("server-cpu", 0.02, 0.0);
@@ -257,7 +264,7 @@ pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the argued verdict of a run.
+/// Returns the verdict of a run from its counters.
 pub(crate) fn argued(mut run: Run) -> Bottleneck {
     crate::judge(&mut run);
     run.findings.bottleneck

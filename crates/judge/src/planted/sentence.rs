@@ -1,4 +1,4 @@
-//! A sentence that judging says of a planted run.
+//! A sentence about a planted run.
 
 /// A sentence with its kind and the id of its subject, which is empty if it has none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use super::planted_run::{PlantedRun, Point, Who};
 
 use Who::{Client, Server};
 
-/// A run saturated by its workers, with nothing unusual.
+/// Makes a run limited by its workers, without any warning.
 fn plain() -> PlantedRun {
     PlantedRun::new(1000.0, 4000.0)
 }
@@ -15,10 +15,10 @@ fn changed(change: impl Fn(&mut Trial, &Point) + 'static) -> Run {
     plain().change(change).run()
 }
 
-/// Story of a run, and the function that makes it.
+/// Description of a run, and the function that makes it.
 type Warned = (&'static str, fn() -> Run);
 
-/// The runs, each with its story.
+/// The runs, each with its description.
 pub(super) const WARNED: &[Warned] = &[
     ("nothing unusual", || plain().run()),
     ("another program uses three of four CPUs", || plain().level(Client, "cpu.idle", "total", 1e6).run()),

@@ -1,4 +1,4 @@
-//! Every kind of sentence that judging says of the planted runs, so that all can be read in one place.
+//! Collects every kind of sentence about the planted runs, so that all can be read on one page.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::warned::WARNED;
 use super::{PLANTED, proofs, without};
 use crate::{RULES, judge};
 
-/// Returns one sentence of each kind: those that differ only in their figures count as one.
+/// Returns one sentence of each kind. Sentences that differ only in their figures are of one kind.
 pub fn sentences() -> Vec<Sentence> {
     let mut seen = BTreeSet::new();
     let mut all: Vec<Sentence> = rules().into_iter().chain(judged()).chain(proofs::sentences()).collect();
@@ -41,8 +41,8 @@ fn order(id: &str) -> usize {
     RULES.iter().position(|rule| rule.id == id).unwrap_or(RULES.len())
 }
 
-/// Returns the part of a sentence that makes its kind: of steps of the argument the first words, of others all words
-/// but figures.
+/// Returns the part of a sentence that identifies its kind: the first words of a step of the argument, or all words
+/// without figures.
 fn kind_of(s: &Sentence) -> String {
     let shape = shape(&s.text);
     match s.kind {

@@ -8,7 +8,7 @@ use run::{
 
 use super::{headline, waits};
 
-/// A process of `threads` threads with some of them in each state.
+/// Makes a process with `threads` threads, with some of them in each state.
 fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
     let group = |(state, key, n): &(ThreadState, &str, f64)| WaitGroup {
         process: "app:7".into(),
@@ -27,7 +27,7 @@ fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
     }
 }
 
-/// A profile in which 14.7 of 16 threads wait for one futex while one sleeps, with 16 requests.
+/// Makes a profile in which 14.7 of 16 threads wait for one futex while one sleeps, with 16 requests.
 fn locked(kind: FutexKind) -> WaitProfile {
     let mut profile = process(
         16.0,
@@ -84,7 +84,7 @@ fn a_mutex_with_an_owner_needs_no_account_of_requests() {
 
 #[test]
 fn idle_workers_that_wait_for_one_futex_are_no_lock() {
-    // One request of a pool of 16: its futex looks like a lock with 15 waiters.
+    // A pool of 16 threads with one request: the futex of its idle threads looks like a lock with 15 waiters.
     for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
         let mut profile = locked(kind);
         profile.clients = Some(clients(1.0, 0.0));
@@ -118,7 +118,7 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
 
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
-    // Pools of 2 to 64 workers at every load: `busy` of them have a request each, the others wait for the queue.
+    // Pools of 2 to 64 workers at every load: `busy` workers have a request each, and the others wait for the queue.
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
             let busy = workers * f64::from(percent) / 100.0;
@@ -283,7 +283,7 @@ fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
     assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
 }
 
-/// Eight threads of a pool, whose waits no system call shows, and four others.
+/// Makes eight threads of a pool, whose waits no system call shows, and four other threads.
 fn pool_of_threads() -> WaitProfile {
     let mut profile = process(12.0, &[(ThreadState::Futex, "", 4.0)]);
     let thread = |state, threads| WaitGroup {
@@ -310,7 +310,7 @@ fn as_many_requests_as_threads_of_a_pool_are_a_used_up_pool_while_others_queue()
     }
 }
 
-/// A database of 16 sessions, most of which wait.
+/// Makes a database with 16 sessions, most of which wait.
 fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
     let group = |state, event: &str, statement: &str, sessions| SessionGroup {
         state,

@@ -5,7 +5,7 @@ use super::solve::solve;
 use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
-/// 200/s by one thread with enough CPUs: 5 ms per request.
+/// Makes a run of 200/s by one thread with enough CPUs: 5 ms per request.
 fn planted() -> Run {
     let mut run = PlantedRun::new(20_000.0, 200.0).run();
     crate::judge(&mut run);
@@ -50,7 +50,7 @@ fn a_limit_on_purpose_is_not_lifted_by_resources() {
     assert!(what_if(&run, &Change { server_cpus: Some(2.0), ..Change::default() }).unwrap_err().contains("on purpose"));
 }
 
-/// 400 us of CPU per request on one thread, and 50 us elsewhere.
+/// Makes a run with 400 us of CPU time per request on one thread, and 50 us elsewhere.
 fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };
     Model {
@@ -72,7 +72,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     }
 }
 
-/// A quota stops a server for a part of each period; it makes no request slower while it lasts.
+/// A quota stops a server for a part of each period. It does not slow requests before it is used up.
 #[test]
 fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 0.0));
@@ -95,8 +95,8 @@ fn arrivals_wait_and_more_than_is_served_has_no_end() {
     assert_eq!(solve(&quota), (500.0, f64::INFINITY));
 }
 
-/// One CPU takes 400/s. At 100/s all requests are surely answered, at 600/s two thirds. The answer describes the load
-/// only once.
+/// One CPU can serve 400/s. At 100/s all requests are surely answered, and at 600/s two thirds. The result describes
+/// the load only once.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -114,7 +114,8 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
     assert!(what_if(&planted, &both).unwrap_err().contains("not both"));
 }
 
-/// A link at 8 % of the rate of its interface, full because of a shaper's queue. Its measured rate is its limit.
+/// A link that a shaper limits to 8 % of the interface's rate, with a full queue. The measured rate is the link's
+/// limit.
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     // Packets of 700 B in both directions, two per request: 748 B per request with framing, at 100/s.
@@ -151,7 +152,7 @@ fn each_figure_has_an_interval_and_what_is_far_is_said() {
     }
 }
 
-/// Four times the CPUs for a request that costs twice as much are twice the capacity.
+/// With four times the CPUs and requests that cost twice as much, the capacity doubles.
 #[test]
 fn changes_are_made_together() {
     let planted = full();
@@ -191,7 +192,7 @@ fn what_is_needed_to_double_doubles_it_by_what_if() {
             let share = move |p: &crate::planted::Point| p.x / 400.0 * 1e6 / f64::from(busy);
             planted.per_s(Who::Server, "thread.cpu", &format!("srv:100/{}", 100 + i), share)
         });
-        // The objective stops counting before any resource is full.
+        // The objective fails before any resource is full.
         let mut run = planted.level(Who::Server, "process.cpus_allowed", "srv:100", 1.0).run();
         run.plan.objective.p99_us = Some(50_000.0);
         crate::judge(&mut run);
@@ -208,7 +209,7 @@ fn what_is_needed_to_double_doubles_it_by_what_if() {
             match one.id.as_str() {
                 "server-cpu" => change.server_cpus = Some(one.factor * cpu.cpus),
                 "server-single-thread" => change.workers = Some((one.factor * cpu.threads).ceil() as u32),
-                // The generator is no part of a change.
+                // A change cannot add generator CPUs.
                 "client-cpu" => break,
                 other => panic!("{other}"),
             }
@@ -221,7 +222,7 @@ fn what_is_needed_to_double_doubles_it_by_what_if() {
     }
 }
 
-/// Users of the run thought 90 ms of each 100: they still do unless the question gives another time.
+/// Users of the run had think times of 90 ms in each 100 ms. They keep them unless the change sets another think time.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();
@@ -240,7 +241,7 @@ fn users_of_the_run_go_on_thinking() {
     assert!((longer.rate.value / 40.0 - 1.0).abs() < 0.1, "the time is set, not added: {longer:#?}");
 }
 
-/// Every answer takes 20 ms more than before: none is within 5 ms, and of 200 ms there are 180 left.
+/// Every answer takes 20 ms more than before: none is within 5 ms, and 180 ms of a 200 ms limit are left.
 #[test]
 fn a_delay_takes_from_the_times_of_the_objective() {
     let with = |p99_us: Option<f64>, delay_s: f64| {
@@ -260,7 +261,8 @@ fn a_delay_takes_from_the_times_of_the_objective() {
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
 
-/// A run without a quota could use all its CPUs. For threads that the run did not show, the effect of sixty is unknown.
+/// A run without a quota could use all its CPUs. If the run did not show its threads, the effect of sixty threads is
+/// unknown.
 #[test]
 fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
     let said = |run: &Run, change| what_if(run, &change).unwrap().assumptions;
@@ -275,7 +277,7 @@ fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
     assert!(unknown.iter().any(|a| a.contains("how far 60 are")), "{unknown:?}");
 }
 
-/// The two answers come from one network: its ceilings are the same, and none lies below what was measured.
+/// Both answers come from one network: the limits are equal, and none is below the measured rate.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
@@ -313,7 +315,7 @@ fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes
     assert!(compared >= 10, "{compared} planted runs have a next bottleneck with a rate");
 }
 
-/// Two clients before a server that carries far more: waking up is most of the cost.
+/// Two clients with a server that could serve far more: wake-ups are most of the cost.
 #[test]
 fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();
@@ -324,7 +326,8 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     assert!(answer.assumptions[0].contains("a lower bound"), "{:?}", answer.assumptions);
 }
 
-/// One thread is 88 % busy at the plateau. It was full there, so no number of users exceeds the measured maximum.
+/// One thread is 88 % busy at the plateau. The thread counts as full, so no number of users exceeds the measured
+/// maximum.
 #[test]
 fn what_was_full_at_the_highest_rate_is_full_at_that_rate() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;
@@ -343,7 +346,8 @@ fn what_was_full_at_the_highest_rate_is_full_at_that_rate() {
     assert!((twice.rate.value / 630.0 - 1.0).abs() < 0.05, "{twice:#?}");
 }
 
-/// A server that sleeps for 20 ms per answer and uses 101 us of CPU, under one load of so many connections.
+/// Makes a run of a server that sleeps for 20 ms per answer and uses 101 us of CPU time, under one load with
+/// `connections` connections.
 fn sleeps(connections: u32) -> Run {
     let rate = f64::from(connections) / 20.6e-3;
     let mut run = PlantedRun::new(20_600.0, 1e9)
@@ -356,7 +360,7 @@ fn sleeps(connections: u32) -> Run {
     run
 }
 
-/// The prediction was once 23,500/s where CPUs change nothing, because the model left the sleep out.
+/// An earlier model left out the sleep, and predicted 23,500/s although more CPUs change nothing.
 #[test]
 fn the_time_that_no_counter_explains_is_part_of_the_model() {
     for connections in [1, 4, 8] {
@@ -367,7 +371,7 @@ fn the_time_that_no_counter_explains_is_part_of_the_model() {
         assert!(more.capacity.value.is_nan(), "one load level shows no capacity: {more:#?}");
         let users = what_if(&run, &Change { users: Some(10 * connections), ..Change::default() }).unwrap();
         assert!(users.rate.value < 10.3 * rate, "{users:#?}");
-        // The server may as well have as many places as there were clients.
+        // The server may also have only as many workers as there were clients.
         assert!(connections == 1 || users.rate.low <= 1.05 * rate, "{users:#?}");
     }
 }
@@ -378,7 +382,7 @@ fn a_model_that_misses_the_measured_rate_predicts_nothing() {
     let planted = PlantedRun::new(20_000.0, 200.0).none(Who::Server, "thread.cpu");
     let mut run = planted.per_s(Who::Server, "process.cpu", "srv:100", cpu).run();
     crate::judge(&mut run);
-    // One client took 2 ms, and no counter shows why several got no more than 200/s.
+    // One client's requests took 2 ms, and no counter shows why several clients got no more than 200/s.
     let alone = run.trials.iter_mut().find(|t| crate::single::clients(t) <= 1.0).unwrap();
     (alone.latency_us.mean, alone.latency_us.p50) = (2000.0, 2000.0);
     run.findings.bottleneck.id = "unknown".into();

@@ -61,7 +61,7 @@ fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
     }
 }
 
-/// Behind each 100th answer the server reads nothing more from the connection.
+/// After each 100th answer, the server reads nothing more from the connection.
 #[test]
 fn requests_behind_an_announced_close_are_sent_again() {
     let part = run(&plan(4, 16, 0.0), &SimServer { closes_after: 100, ..server() });
@@ -85,7 +85,7 @@ fn think_time_goes_on_when_the_server_closes_the_connection() {
     assert!((after_s - 0.1).abs() < 0.001, "{after_s}");
 }
 
-/// A think time as long as the keep-alive timeout: some requests leave as the server closes.
+/// The think time equals the keep-alive timeout, so some requests leave while the server closes.
 fn racing(method: &str) -> LoadPart {
     let think = ThinkTime { mean_ms: 100.0, exponential: true };
     let mut plan = LoadPlan {

@@ -337,7 +337,7 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
 }
 
-/// The server answers one of three requests and leaves. The result is the next connection, ready.
+/// The server answers one of three requests and ends the connection. Returns the next connection, ready for requests.
 fn left(drains: bool) -> Fixture {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);

@@ -113,7 +113,7 @@ fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> st
         };
         answered += 1;
         if behaviour == Behaviour::CloseAfter(answered) {
-            // The answer leaves together with the end, so no request can cross it.
+            // The answer leaves together with the close, so no request can come in between.
             sys::socket::send_more(stream, text.as_bytes())?;
             return stream.shutdown(Shutdown::Write);
         }
@@ -169,7 +169,7 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
     let ((control, commands), (ready, is_ready)) = (channel(), channel());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A load that fails instead reports it itself.
+            // If the load fails, its own error is reported.
             if is_ready.recv().is_err() {
                 return;
             }

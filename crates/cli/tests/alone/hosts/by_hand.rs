@@ -50,7 +50,7 @@ fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
 fn agrees(by_hand: &Found, elsewhere: &Found) {
     assert_eq!(by_hand.server, "localhost");
     assert_eq!(elsewhere.server, "server", "evidence is of the server's own host");
-    // The server's CPU time per request is its own. Other programs reduce the capacity, but do not lengthen the search.
+    // The server's CPU time per request is its own. Other programs reduce the capacity, but hardly change this time.
     for run in [by_hand, elsewhere] {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);

@@ -1,4 +1,4 @@
-//! The simulation compared with exact answers, and the worlds compared with their limits.
+//! Tests of the simulation against exact results, and of the simulated networks against their limits.
 
 use stats::queueing::{Servers, Station, closed};
 
@@ -37,7 +37,7 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
 }
 
 /// Processor sharing on two CPUs, with at most one CPU per thread, equals a station with two servers, so the network
-/// has a product form. Its times are less variable than exponential ones, and so its queues are a little shorter.
+/// has a product form. Service times are less variable than exponential ones, so queues are a little shorter.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     let world = plain(0.004, 0.01, 0.001);
@@ -50,7 +50,7 @@ fn the_simulation_agrees_with_mean_value_analysis() {
     }
 }
 
-/// A quota of half a CPU passes half of the work of one CPU, and runs out in nearly every period.
+/// A quota of half a CPU allows half of the work of one CPU, and runs out in nearly every period.
 #[test]
 fn a_quota_is_used_up_and_not_exceeded() {
     let mut world = plain(0.004, 0.0, 0.0001);

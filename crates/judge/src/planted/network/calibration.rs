@@ -12,7 +12,7 @@ use super::truth::Truth;
 /// Confidence from which a wrong verdict counts as confident.
 pub(super) const SURE: f64 = 0.9;
 
-/// One world, its truth and the verdicts.
+/// One simulated network, its true limits and the verdicts.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) seed: u64,

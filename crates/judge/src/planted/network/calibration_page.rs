@@ -179,7 +179,8 @@ fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     assert!(share(0.5) >= MIN_MIDDLE_RIGHT, "{bands:?}");
 }
 
-/// Judges worlds that no number was tuned on: LOADLINE_SEEDS=500..2000, and LOADLINE_OTHER=0.5 beside another program.
+/// Judges simulated networks that were not used to choose any threshold. LOADLINE_SEEDS=500..2000 sets the seeds;
+/// LOADLINE_OTHER=0.5 adds another program that wants half a CPU.
 #[test]
 #[ignore = "takes minutes; a survey by hand"]
 fn survey_of_further_seeds() {

@@ -1,7 +1,8 @@
 //! Processor sharing: every ready thread of a host gets an equal share of its CPUs, up to one CPU.
 //!
-//! Each group (one program) has a virtual clock that counts the work that each of its threads has done. A thread that starts
-//! with some work is done when that clock has advanced by the work. So an event costs the logarithm of the threads, however many are ready.
+//! Each group (one program) has a virtual clock that counts the work that each of its threads has done. A thread that
+//! starts with some work is done when that clock has advanced by the work. The cost of an event therefore grows only
+//! with the logarithm of the number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -18,7 +19,7 @@ pub(super) struct Cpu {
     pub(super) cpus: f64,
     /// Share of each CPU that a lever leaves.
     pub(super) left: f64,
-    /// Work that a second of CPU time does: the speed of the machine.
+    /// Speed of the machine: work done per second of CPU time.
     pub(super) speed: f64,
     pub(super) groups: Vec<Group>,
 }
@@ -42,7 +43,7 @@ pub(super) struct Quota {
     used_s: f64,
     ends_s: f64,
     throttled: bool,
-    /// Periods so far, and those in which the quota ran out.
+    /// Number of periods so far, and of periods in which the quota ran out.
     pub(super) periods: f64,
     pub(super) hit: f64,
 }

@@ -1,27 +1,27 @@
-//! Random worlds. One part is drawn to be the tightest, the others have room; in some worlds two parts are equally
-//! tight.
+//! Random simulated networks ("worlds"). One part is drawn to have the lowest limit; in some worlds, two parts have
+//! equal limits.
 
 use super::limit::{Cause, Limit};
 use super::world::{BACKEND, CLIENT, Host, Limiter, Listener, Program, SERVER, Step, Threads, World};
 use stats::queueing::{Servers, Station, closed};
 
-/// Rates at which worlds are full, per second.
+/// Range of the rates at which worlds saturate, per second.
 const RATES: (f64, f64) = (120.0, 3000.0);
-/// Room of a part that is not the tightest, as a factor of its limit.
+/// Range of the limits of all other parts, as a factor of the lowest limit.
 const ROOM: (f64, f64) = (1.25, 6.0);
-/// Room of the generator, which is seldom close to its limit.
+/// Range of the generator's limit, as a factor of the lowest limit; it is seldom the limit itself.
 const GENERATOR_ROOM: (f64, f64) = (3.0, 40.0);
-/// Share of the worlds in which a part is as tight as the tightest.
+/// Share of the worlds in which two parts have equal lowest limits.
 const TIES: f64 = 0.08;
 /// Greatest number of connections of `find` in a simulation.
 const MAX_CONNECTIONS: u32 = 256;
 /// Share of a server's work that is done before it refuses.
 const PARSES: f64 = 0.2;
-/// Units of a pool that limits nothing.
+/// Number of units of a pool that limits nothing.
 pub(super) const UNLIMITED: usize = 100_000;
-/// Shortest pause of a server between two looks at its listener, seconds.
+/// Range of the pauses of a server between two batches of accepts, seconds.
 const SLEEPS_S: f64 = 0.01;
-/// Share of a host's work from which it is a cause of its own.
+/// Minimum share of a host's work for a program to count as a cause of its full CPUs.
 const LARGE_PART: f64 = 0.35;
 
 /// Server architecture.
@@ -31,7 +31,7 @@ enum Kind {
     Parallel,
     /// Event loops.
     Loops,
-    /// A thread for each connection, of which one computes at a time.
+    /// A thread for each connection; only one thread computes at a time.
     OneAtATime,
     /// A thread for each connection; a part of the work is behind a lock.
     Mutex,
@@ -53,7 +53,7 @@ struct Backend {
 /// Drawn parameters.
 struct Draw {
     random: fastrand::Rng,
-    /// Rate of the tightest part, per second.
+    /// Lowest limit, requests per second.
     rate: f64,
     target: Cause,
     kind: Kind,
@@ -94,7 +94,7 @@ fn kind_for(random: &mut fastrand::Rng, target: Cause) -> Kind {
         Cause::Serial => &[Kind::OneAtATime, Kind::OneAtATime, Kind::Mutex],
         Cause::Workers => &[Kind::Workers],
         Cause::ServerQuota => &[Kind::Parallel, Kind::Loops, Kind::OneAtATime],
-        // Threads that live for one connection are gone before they are counted.
+        // Threads that serve a single connection end before they are counted.
         Cause::AcceptQueue => &[Kind::Loops],
         _ => &[Kind::Parallel, Kind::Loops, Kind::Mutex, Kind::Workers],
     };
@@ -139,7 +139,7 @@ pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     draw.cpus = if several { draw.one_of(&[2, 2, 4]) } else { draw.one_of(&[1, 2, 2, 4]) };
     draw.other = if draw.chance(0.25) { draw.between((0.1, 0.5)) } else { 0.0 };
     draw.shared &= target != Cause::GeneratorQuota || draw.cpus > 1;
-    // On loopback a few clients fill a server that nothing limits.
+    // On loopback, a few clients saturate even a server without a drawn limit.
     draw.shared &= target != Cause::Load;
     if let Some(other) = disturbed {
         (draw.cpus, draw.other) = (2, other);
@@ -152,7 +152,7 @@ fn world(draw: &mut Draw) -> World {
     let (load_threads, generator_s) = generator(draw);
     let free_cpus = f64::from(draw.cpus) - draw.other;
     let elsewhere_s = backend.filter(|b| b.here).map_or(0.0, |b| b.cpu_s) + if draw.shared { generator_s } else { 0.0 };
-    // Work of the server that its host allows.
+    // CPU time per request that the server's host allows.
     let host_s = (free_cpus / draw.limit(HOST, ROOM) - elsewhere_s).max(0.02 / draw.rate);
     let loops = if draw.kind == Kind::Loops { loops(draw) } else { 0 };
     let serial_s = match draw.kind {
@@ -257,7 +257,7 @@ fn backend(draw: &mut Draw) -> Option<Backend> {
         // An upstream that computes, on one CPU or on all CPUs of its own host.
         0 => (Threads::Loops(1), 1.0 / limit, 0.0),
         1 if !here => (Threads::PerConnection, 4.0 / limit, 0.0),
-        // Children that wait, for a disk or another service.
+        // Child processes that wait for a disk or another service.
         _ => {
             let children = draw.random.usize(1..=8);
             let each_s = children as f64 / limit;
@@ -292,7 +292,8 @@ fn threads(draw: &mut Draw, loops: usize, busy_s: f64) -> (Threads, f64) {
         Kind::Loops => (Threads::Loops(loops), if draw.chance(0.3) { draw.between((0.5, 4.0)) * busy_s } else { 0.0 }),
         Kind::Workers => {
             let hold = draw.limit(Cause::Workers, ROOM);
-            // As many workers as hold a request at least as long as it is busy.
+            // The number of workers is chosen so that each holds a request at least as long as the request's work
+            // takes.
             let least = (hold * busy_s * 1.05).ceil().max(1.0) as usize;
             let workers = least.max(draw.random.usize(1..=16));
             (Threads::Pool(workers), workers as f64 / hold - busy_s)
@@ -315,7 +316,8 @@ fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     }
     let needed = least * (world.alone_s + world.think_s);
     if draw.target == Cause::Load {
-        // The user's own connection limit, or a distance that this many connections do not fill.
+        // The load is the limit: the user's connection limit, or a distance that this number of connections cannot
+        // fill.
         let share = draw.between((0.05, 0.7));
         world.max_connections = draw.one_of(&[4, 8, 8, 16, 32, 64]);
         let away_s = (f64::from(world.max_connections) / share / least - world.alone_s).max(0.0);

@@ -1,4 +1,4 @@
-//! The experiment of `find` on a verdict, in a world.
+//! The experiment of `find` on a verdict, simulated in a world.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, LeverSlots, Proof, ProofTrial, Run, SOURCES_LEVER, SwitchTrial};
 
@@ -24,23 +24,23 @@ const LONGEST_SLOT_S: f64 = 0.5;
 /// number.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
 const COUNT_SLOTS: (usize, usize) = (20, 24);
-/// Share of the CPUs that the processes that fill them get.
+/// Share of the taken CPUs that the busy processes get.
 const HOGS_GET: f64 = 0.92;
 /// Verdicts that are tried with more load, and verdicts that are tried with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
 /// Minimum elasticity of the server's CPU for a trial with fewer CPUs, whatever the verdict.
 const FOLLOWS: f64 = 0.5;
-/// Factor by which windows of turns are shorter than those of the sweep.
+/// Factor by which the windows of turns are shorter than the windows of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
-/// Requests and response times that a slot should last.
+/// Length of a slot in requests, and in response times.
 const REQUESTS: f64 = 100.0;
 const RESPONSES: f64 = 10.0;
-/// Fewest and most slots; a real experiment has up to 800, with as many requests in all.
+/// Minimum and maximum number of slots. A real experiment has up to 800 slots, with an equal total number of requests.
 const SLOTS: (usize, usize) = (40, 120);
 /// Slots in which a lever is on half of the time, and slots without a lever at the end.
 const BLOCK: usize = 8;
-/// Fewest connections of an experiment, and the share of the rate that more of them must reach.
+/// Minimum number of connections of an experiment, and the share of the rate that more connections must reach.
 const CONNECTIONS: f64 = 8.0;
 const AS_GOOD: f64 = 0.85;
 /// Most connections of an experiment.
@@ -97,7 +97,7 @@ fn in_turns(world: &World, lever: &str) -> Option<World> {
     Some(changed)
 }
 
-/// Returns the fewest connections that reach the highest rate, and no fewer than eight where as many are as good.
+/// Returns the fewest connections that reach the highest rate, but at least eight if eight reach about that rate.
 fn connections(run: &Run) -> u32 {
     let Some(decisive) = run.picked(|picks| picks.decisive) else { return CONNECTIONS as u32 };
     let as_good = |t: &&run::Trial| closed(t) && good(t) >= AS_GOOD * good(decisive);

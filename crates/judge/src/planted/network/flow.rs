@@ -3,17 +3,17 @@
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
 
-/// Share of a service time that is the same for every request; the rest is exponential.
+/// Constant share of a service time; the rest is exponential.
 const CONSTANT: f64 = 0.6;
-/// Share of the requests that sleep for long.
+/// Share of the requests with a long sleep.
 const RARE: f64 = 0.01;
 /// Time after which a client repeats a SYN, seconds; it doubles.
 const SYN_AGAIN_S: f64 = 1.0;
-/// Requests that a limiter lets pass at once.
+/// Number of requests that a rate limiter lets pass at once.
 const TOKENS: f64 = 10.0;
 
 impl Sim<'_> {
-    /// A request goes on until it has to wait.
+    /// Takes the steps of a request until it has to wait.
     pub(super) fn go_on(&mut self, request: usize) {
         if self.requests[request].step == 0 {
             self.begin(request);
@@ -38,7 +38,7 @@ impl Sim<'_> {
         self.counts.in_flight += 1;
     }
 
-    /// Returns true if the request goes on to its next step at once.
+    /// Takes one step. Returns true if the next step follows at once.
     fn take_step(&mut self, request: usize, step: Step) -> bool {
         match step {
             Step::Way => self.sleep(request, self.world.way_s),

@@ -16,9 +16,9 @@ pub(super) enum Cause {
         client: bool,
         backend: bool,
     },
-    /// Event loops of the server, each with a CPU of its own.
+    /// Event loops of the server, each with its own CPU.
     ServerLoops,
-    /// Work of the server that is done one at a time, by changing threads.
+    /// Work of the server that only one thread at a time does, on changing threads.
     Serial,
     /// Workers that wait.
     Workers,
@@ -32,6 +32,6 @@ pub(super) enum Cause {
     GeneratorQuota,
     RateLimit,
     AcceptQueue,
-    /// Number of connections, and the time that each takes with nothing full.
+    /// The load itself: its number of connections, and the unloaded response time.
     Load,
 }

@@ -1,4 +1,5 @@
-//! Simulated networks: servers with everything around them, with a known limit, recorded as `find` records a run.
+//! Simulated networks ("worlds"): servers with clients, link and upstream, and a known limit, recorded as `find`
+//! records a run.
 //!
 //! Each world is solved by simulation of its threads, locks, queues and CPUs, because a worker that waits for a lock on a shared CPU has
 //! no closed form. Where there is one, the simulation agrees with mean value analysis (`agrees.rs`). The same simulation plays the

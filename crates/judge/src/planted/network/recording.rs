@@ -14,7 +14,7 @@ pub(super) const ANSWER_BYTES: f64 = 126.0;
 const SOFTIRQ: f64 = 0.03;
 /// Share of CPU time in user code.
 const USER: f64 = 0.6;
-/// Delay of an acknowledgement that no data carries, seconds.
+/// Delay of an acknowledgement without data, seconds.
 const DELAYED_ACK_S: f64 = 0.04;
 /// Greatest number of connections that the probe samples.
 const SAMPLED: f64 = 64.0;
@@ -51,7 +51,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds a share of time of a counter in microseconds, with the error of its reading.
+    /// Adds a counter of time, microseconds, from a share of the time, with a reading error.
     fn time(&mut self, id: &'static str, instance: &str, share: f64) {
         let error = 1.0 + 0.3 * self.world.noise * stats::normal(&mut self.random);
         self.put(id, instance, (share * error).max(0.0) * 1e6);
@@ -207,7 +207,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the upstream. On a host of its own, only its connections are seen.
+    /// Adds the upstream. If it has its own host, only its connections are seen.
     fn backend(&mut self) -> Option<Upstream> {
         let program = self.world.programs.get(BACKEND)?;
         let (busy, x) = (self.seen.per_s.backend_connections, self.seen.rate());

@@ -15,12 +15,12 @@ pub(super) enum Load {
     Open(f64, u32),
 }
 
-/// Happening at a known time, besides those of the CPUs.
+/// Event at a known time, in addition to the events of the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event {
-    /// A request goes on.
+    /// A request takes its next step.
     GoOn(usize),
-    /// A client of the open loop wants a request.
+    /// The next request of the open loop is due.
     Arrival,
     /// The server accepts all connections that wait.
     AcceptAll,
@@ -52,15 +52,15 @@ impl PartialOrd for Due {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) step: usize,
-    /// Intended start, and the time of its connect.
+    /// Intended start, and time of the connect, seconds.
     pub(super) start_s: f64,
     pub(super) connect_s: f64,
-    /// Workers that it holds, by program.
+    /// Workers that the request holds, by program.
     pub(super) worker: [Option<usize>; 3],
-    /// Times that its SYN was dropped.
+    /// Number of times that the request's SYN was dropped.
     pub(super) dropped: u32,
     pub(super) refused: bool,
-    /// It arrived at the server, which has not read it.
+    /// True if the request arrived at the server and was not read yet.
     pub(super) unread: bool,
 }
 
@@ -70,9 +70,9 @@ pub(super) struct Thread {
     pub(super) program: usize,
     /// Requests that wait for the thread, with their work.
     pub(super) queue: VecDeque<(usize, f64)>,
-    /// Request that it computes for, with start and length of the computation.
+    /// Request that the thread computes for, with start and length of the computation, seconds.
     pub(super) running: Option<(usize, f64, f64)>,
-    /// CPU time, and time that it waited for a CPU, seconds.
+    /// CPU time, and time that the thread waited for a CPU, seconds.
     pub(super) cpu_s: f64,
     pub(super) wait_s: f64,
 }
@@ -93,7 +93,7 @@ pub(super) struct Workers {
     pub(super) queue: VecDeque<usize>,
 }
 
-/// Sums over time, of which a window is the difference of two.
+/// Sums over time. The figures of a window are the difference of two copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) in_flight: f64,
@@ -250,7 +250,7 @@ impl<'w> Sim<'w> {
     fn advance(&mut self, to_s: f64) {
         let dt_s = to_s - self.now_s;
         if dt_s > 0.0 {
-            // A thread that is ready and has no CPU has not read its request yet.
+            // A thread that is ready but has no CPU has not read its request yet.
             let waiting = |host: usize, counted: u32| f64::from(counted) * (1.0 - self.cpus[host].share()).max(0.0);
             let server = &self.world.programs[SERVER];
             let own = if server.threads == Threads::PerConnection { self.ready(SERVER) } else { 0 };
@@ -311,7 +311,7 @@ impl<'w> Sim<'w> {
         self.world.programs.get(program).map_or(thread.saturating_sub(others), |program| program.host)
     }
 
-    /// A thread has done its work.
+    /// Handles a thread whose work is done.
     fn computed(&mut self, thread: usize) {
         let Some((request, from_s, work_s)) = self.threads[thread].running.take() else { return };
         let used_s = work_s / self.cpus[self.host_of(thread)].speed;

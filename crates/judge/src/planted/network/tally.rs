@@ -1,4 +1,4 @@
-//! Counts of verdicts: how many are wrong, how many admit that they do not know, and how often each confidence is right.
+//! Counts of verdicts: wrong ones, unknown ones, and how often verdicts of each confidence are right.
 
 use run::ProofOutcome;
 
@@ -40,7 +40,7 @@ impl Tally {
 /// Verdicts of similar confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
-    /// Lowest confidence, and the one above the highest.
+    /// Lowest confidence of the band, and upper end (excluded).
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) verdicts: usize,

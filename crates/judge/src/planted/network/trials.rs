@@ -9,15 +9,16 @@ use super::sim::Load;
 use super::window::{Seen, measure, summary};
 use super::world::World;
 
-/// Requests that a window should complete; the windows of a real run hold more, and their noise is as large.
+/// Number of requests that a window should complete. The windows of a real run contain more, but have about as much
+/// noise.
 const REQUESTS: f64 = 1200.0;
 /// Shortest and longest window, seconds.
 const WINDOW_S: (f64, f64) = (0.6, 4.0);
-/// Growth for twice the clients below which a sweep ends when it is seen twice.
+/// Growth for twice the clients below which a step is flat; two flat steps end the sweep.
 const FLAT: f64 = 0.05;
 /// Offered rates of the open loop, as shares of the highest rate of the sweep.
 const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
-/// Connections of an open loop, as a multiple of those that the rate needs with the longest response that holds.
+/// Connections of an open loop, relative to the number needed at the longest response time that holds the objective.
 const POOL: f64 = 2.0;
 const MAX_POOL: f64 = 400.0;
 
@@ -33,7 +34,7 @@ pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let sweep = sweep(world, &mut random);
     let reached = sweep.iter().map(Seen::good).fold(0.0, f64::max);
     let unloaded_s = sweep.first().map_or(0.0, |one| one.latency_us().p50 / 1e6);
-    // With pauses, a number of users is the load, and `find` has no rates to search.
+    // With think times, the load is a number of users, and `find` searches no rates.
     let offered = if world.think_s > 0.0 { &[][..] } else { &OFFERED[..] };
     let open = offered.iter().map(|share| {
         let rate = share * reached;
@@ -78,7 +79,7 @@ pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
     if refused > 0 {
         status.insert("5xx".into(), refused);
     }
-    // Connects of the warm-up are not counted here.
+    // Connects during the warm-up do not count here.
     let connects = if world.listener.is_some() { count(seen.per_s.accepted) } else { 0 };
     let tally = Tally {
         attempted: connects,

@@ -1,19 +1,19 @@
-//! The truth about a world: its tightest parts, and the verdicts that name them.
+//! The truth about a world: the parts with the lowest limits, and the verdicts that name them.
 
 use super::limit::Cause;
 use super::world::{SERVER, Threads, World};
 
 /// Relative difference of two parts' limits below which both are the limit.
 const TIE: f64 = 1.1;
-/// Ratio of two limits below which either is right, if one of them is a small number of workers or connections.
+/// Ratio of two limits below which either verdict is right, if one limit is a small number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of its limit below which a part is not full, because the load ended before.
+/// Share of its limit below which a part does not count as full, because the load did not reach it.
 const NOT_REACHED: f64 = 0.85;
-/// Share of its limit from which the part, and not the load, ended the growth.
+/// Share of its limit from which the part ended the growth, and not the load.
 const REACHED: f64 = 0.97;
 
 impl Cause {
-    /// Returns the word for it in the table.
+    /// Returns the word for the cause in the table.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::ServerHost { .. } => "CPUs of the server's host",
@@ -31,14 +31,15 @@ impl Cause {
         }
     }
 
-    /// Returns the ids of the verdicts that name it.
+    /// Returns the IDs of the verdicts that name the cause.
     fn ids(self, world: &World) -> Vec<&'static str> {
         match self {
             Self::ServerHost { client, backend } => {
                 let mut ids = vec!["server-cpu"];
                 ids.extend(client.then_some("client-cpu"));
                 ids.extend(backend.then_some("server-concurrency"));
-                // A thread on the only CPU is as full as the CPU. With one event loop per CPU, so is each loop.
+                // A thread on the only CPU is as full as the CPU. With one event loop per CPU, each loop is as full as
+                // its CPU.
                 ids.extend(world.a_thread_for_each_cpu().then_some("server-single-thread"));
                 ids
             }
@@ -51,7 +52,7 @@ impl Cause {
             }
             Self::Serial if world.server_cpus() == 1 => vec!["server-cpu", "server-single-thread", "server-lock"],
             Self::Serial => vec!["server-single-thread", "server-concurrency", "server-lock"],
-            // A single worker that hardly waits is a single thread.
+            // A single worker that hardly waits counts as a single thread.
             Self::Workers if world.programs[SERVER].threads == Threads::Pool(1) => {
                 vec!["server-concurrency", "server-pool", "server-single-thread"]
             }
@@ -66,7 +67,7 @@ impl Cause {
     }
 }
 
-/// The tightest parts of a world, and the verdicts that name them.
+/// The parts of a world with the lowest limits, and the verdicts that name them.
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) cause: Cause,

@@ -48,7 +48,7 @@ impl Look {
         let threads = sim.threads.iter().map(|thread| {
             let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
             let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
-            // Unfinished work counts by its finished part.
+            // Of unfinished work, the finished part counts.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
                 part_s.min(work_s / speed)
@@ -70,7 +70,7 @@ impl Look {
     }
 }
 
-/// Lets a world warm up under a load and measures a window.
+/// Warms a world up under a load, and measures a window.
 pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64), seed: u64) -> Seen {
     let mut sim = Sim::new(world, load, seed);
     let speed = (world.noise * stats::normal(&mut sim.random)).exp();

@@ -1,4 +1,4 @@
-//! A server with everything around it, of which the limit of each part is known.
+//! A simulated server with clients, link and upstream. The limit of each part is known.
 
 use super::limit::Limit;
 
@@ -12,23 +12,23 @@ pub(super) const BACKEND: usize = 2;
 pub(super) struct World {
     /// Description of the world.
     pub(super) story: String,
-    /// Hosts: that of the server first.
+    /// Hosts; the server's host comes first.
     pub(super) hosts: Vec<Host>,
     /// Generator, server, and upstream.
     pub(super) programs: Vec<Program>,
     /// Steps of one request.
     pub(super) steps: Vec<Step>,
-    /// Step to which a refused request goes.
+    /// Index of the next step of a refused request.
     pub(super) reply: usize,
     /// Units of each semaphore: locks, and pools of connections to the upstream.
     pub(super) semaphores: Vec<usize>,
-    /// Time of a message from one side to the other, seconds.
+    /// One-way delay between the sides, seconds.
     pub(super) way_s: f64,
     /// Mean pause of a client between an answer and the next request, seconds.
     pub(super) think_s: f64,
     /// Intentional rate limit.
     pub(super) limiter: Option<Limiter>,
-    /// Listener of a server to which each request comes on a connection of its own.
+    /// Listener of a server, if each request opens its own connection.
     pub(super) listener: Option<Listener>,
     /// Greatest number of connections of the sweep.
     pub(super) max_connections: u32,
@@ -36,7 +36,7 @@ pub(super) struct World {
     pub(super) noise: f64,
     /// Highest rate that each part allows.
     pub(super) limits: Vec<Limit>,
-    /// Response time of a request that waits for nobody, seconds.
+    /// Response time of a request that never waits for another one, seconds.
     pub(super) alone_s: f64,
     /// True if client and server are on one host.
     pub(super) shared: bool,
@@ -46,7 +46,7 @@ pub(super) struct World {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
     pub(super) cpus: u32,
-    /// CPUs that a program of neither side wants.
+    /// CPU use that a program of neither side wants, in CPUs.
     pub(super) other: f64,
 }
 
@@ -57,16 +57,16 @@ pub(super) struct Program {
     pub(super) threads: Threads,
     /// CPU quota, CPUs.
     pub(super) quota: Option<f64>,
-    /// True if the threads are processes of their own.
+    /// True if each thread is a separate process.
     pub(super) processes: bool,
 }
 
 /// Ways to assign requests to threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threads {
-    /// Event loops: each connection belongs to one, which is free while its requests wait for something.
+    /// Event loops. Each connection belongs to one loop, which can serve others while a request waits.
     Loops(usize),
-    /// Workers: each is held by one request until its answer is sent.
+    /// Workers. Each is held by one request until its answer is sent.
     Pool(usize),
     /// A thread for each connection.
     PerConnection,
@@ -75,7 +75,7 @@ pub(super) enum Threads {
 /// One step of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// On its way for [`World::way_s`].
+    /// Travels for [`World::way_s`].
     Way,
     /// Waits until a worker of a program is free, and holds it.
     Enter(usize),
@@ -89,7 +89,7 @@ pub(super) enum Step {
     Sleep(f64),
     /// One request in a hundred sleeps for this time, seconds.
     Rare(f64),
-    /// Passes the limiter, waits for it, or is refused.
+    /// Passes the rate limiter, waits for it, or is refused.
     Limit,
     /// Waits in the queue of the listener.
     Accept,
@@ -102,7 +102,7 @@ pub(super) struct Limiter {
     pub(super) rate: f64,
     /// True if requests beyond the rate are refused, false if they are delayed.
     pub(super) refuses: bool,
-    /// True if each source address has a limit of its own.
+    /// True if each source address has its own limit.
     pub(super) per_address: bool,
 }
 

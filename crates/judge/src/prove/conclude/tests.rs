@@ -18,7 +18,8 @@ fn what_was_predicted_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// Once concluded wrongly: threads of an interpreter with one lock, or a mutex around arithmetic.
+/// An earlier version concluded wrongly for threads of an interpreter with one lock, and for a mutex around
+/// computation.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {
@@ -40,7 +41,8 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");
 }
 
-/// Seen with neighbours that took 0.9 of 2 CPUs: the CPUs were full, and whose work was parallel could not be told.
+/// Seen with other programs that took 0.9 of 2 CPUs: the CPUs were full, and it was unclear whether the server's work
+/// was parallel.
 #[test]
 fn cpus_that_others_fill_leave_open_whether_more_of_them_help() {
     for id in ["unknown", "server-cpu"] {
@@ -59,7 +61,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// Once concluded wrongly: no slowed resource mattered.
+/// An earlier version concluded wrongly if no slowed resource mattered.
 #[test]
 fn what_remains_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -75,7 +77,7 @@ fn what_remains_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// Once concluded wrongly: a distance, rare slow answers, or too few connections.
+/// An earlier version concluded wrongly for a long distance, rare slow answers, or too few connections.
 #[test]
 fn throughput_that_grows_with_the_load_is_not_saturated() {
     for (id, said) in [("server-concurrency", ProofOutcome::Refuted), ("unknown", ProofOutcome::Supported)] {
@@ -99,7 +101,8 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
 
-/// A limit that delays answers looks like a fixed number of workers. Each address has a limit of its own, or all have one together.
+/// A limit that delays answers looks like a fixed number of workers. Each address has its own limit, or all addresses
+/// share one.
 #[test]
 fn a_limit_that_delays_the_answers_of_each_address_is_found_with_more_addresses() {
     let found = more_addresses(0.5, 2.0);
@@ -121,7 +124,7 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// Once concluded wrongly: the listener's own queue was full, and no lever acts on losses.
+/// An earlier version concluded wrongly if the listener's own queue was full, since no lever acts on losses.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());
@@ -131,7 +134,7 @@ fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     assert!(found.0.why.contains("listen queue") && found.1.confidence == argued.confidence, "{found:?}");
 }
 
-/// Once concluded wrongly: a bound was printed as the dose.
+/// An earlier version printed a bound as the dose.
 #[test]
 fn the_printed_dose_is_the_one_that_was_measured() {
     let (proof, _) = bounded();
@@ -140,7 +143,7 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// Once concluded wrongly: the thief got 0.028 of a CPU instead of 0.25.
+/// An earlier version concluded wrongly if the thief got 0.028 of a CPU instead of 0.25.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");
@@ -151,7 +154,8 @@ fn a_lever_that_did_not_act_refutes_nothing() {
     assert!(rest.0.why.contains("the generator's CPU"), "{}", rest.0.why);
 }
 
-/// Once concluded wrongly: a quota of the generator's control group holds it, however fast its CPU is.
+/// An earlier version concluded wrongly if a quota of its control group limited the generator, whatever its CPU's
+/// speed.
 #[test]
 fn a_generator_that_its_quota_holds_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)
@@ -174,7 +178,7 @@ fn what_the_server_waits_for_is_proven_by_its_own_lever() {
     assert!(verdict.confidence <= CLOSE, "the remainder raises nothing: {verdict:?}");
 }
 
-/// Of two levers, the used one is the one with a prediction, not always the first.
+/// Of two levers, the one with a prediction was used, which is not always the first.
 #[test]
 fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
     let argued = verdict("network-medium", 0.8);
@@ -225,7 +229,8 @@ fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
     assert_eq!(runner_up(&run, "client-cpu", 0.25), None);
 }
 
-/// Once concluded wrongly: a disturbed experiment must take no confidence from a quota that ran out in every period.
+/// An earlier version concluded wrongly here. A disturbed experiment must not weaken the verdict of a quota that ran
+/// out in every period.
 #[test]
 fn where_throughput_does_not_come_back_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -256,7 +261,8 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
     assert!(proof.why.contains("source addresses") && proof.why.contains("something untested"), "{}", proof.why);
 }
 
-/// The lever should have taken half of the window and could not. The text then named a prediction for a thief on a CPU.
+/// The lever should have taken half of the window, but could not. An earlier text then named the prediction for a CPU
+/// thief.
 #[test]
 fn what_was_predicted_of_a_lever_that_was_not_used_is_not_said_of_another() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
@@ -275,7 +281,8 @@ fn what_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The counters' next verdict has the confidence of its own signs: the fact that nothing else mattered adds nothing.
+/// The next verdict from the counters keeps the confidence of its own signs. That the other resources did not matter
+/// does not raise it.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
     let (proof, verdict) = waits(sleeps(), verdict("server-cpu", 0.95), None);
@@ -320,7 +327,8 @@ fn parts_of_more_than_one_are_no_proof() {
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
-/// A quota of a fifth of a CPU at 1.11 (1.01 to 1.21) was called no proof, since all parts made more than 1.
+/// An earlier version did not accept an elasticity of 1.11 (1.01 to 1.21) for a quota of 0.2 CPU as a proof, since all
+/// parts together exceeded 1.
 #[test]
 fn one_part_of_a_little_more_than_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);
@@ -359,7 +367,7 @@ fn without_an_experiment_the_verdict_stays() {
     assert_eq!(verdict, before);
 }
 
-/// Tests networks of one to four stations, with the fewest clients that reach the highest rate.
+/// Uses networks of one to four stations, with the fewest clients that reach the highest rate.
 #[test]
 fn a_bottleneck_is_never_excluded() {
     use stats::queueing::{Station, closed, elasticities};
@@ -377,7 +385,8 @@ fn a_bottleneck_is_never_excluded() {
     assert!(least >= 0.5, "{least}, and a resource below {EXCLUDED} is excluded");
 }
 
-/// Seen with a quota of 0.945 CPU on an event loop: at three quarters of the speed the loop limits, and the quota no longer does.
+/// Seen with a quota of 0.945 CPU on an event loop: at three quarters of the speed, the loop is the limit instead of
+/// the quota.
 #[test]
 fn a_dose_that_jumps_over_a_near_second_limit_takes_nothing_from_sure_counters() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

@@ -1,4 +1,4 @@
-//! Elasticities of slots whose true figures are known.
+//! Tests of elasticities from slots with known true values.
 
 use run::{ElasticityBasis, LeverSlots, ProofTrial};
 
@@ -47,7 +47,7 @@ fn what_its_victim_hardly_wants_carries_at_most_what_it_wants() {
     assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
 }
 
-/// Seen with a compiler beside it: its thief got 80 % of a CPU and its victim lost 0.6 % of its speed.
+/// Seen with a compiler on the machine: a thief got 80 % of a CPU, but its victim lost only 0.6 % of its speed.
 #[test]
 fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -61,8 +61,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// Seen with an application of one thread that wandered between two CPUs: it had half of both CPUs, and the server
-/// waited for nothing else.
+/// Seen with a single-threaded application that moved between two CPUs: it used half of both CPUs, and the server
+/// waited only for it.
 #[test]
 fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quarter() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -74,7 +74,7 @@ fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quart
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// Seen with a quota of a fifth: a generator that wants 5 % of its CPU and hardly feels its thief.
+/// Seen with a quota of 0.2 CPU: a generator that wants only 5 % of its CPU, and is hardly slowed by its thief.
 #[test]
 fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -96,7 +96,7 @@ fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest(
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // This lever is mostly off while the other one is on, so half of its effect looks like that of the other.
+    // This lever is mostly off while the other lever is on, so half of its effect looks like the other lever's effect.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -113,9 +113,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     assert!(found.elasticities[2].low > 0.9, "{found:?}");
 }
 
-/// An application of one thread that wanders between the CPUs of server and generator, which hardly want theirs: their
-/// thieves are its thieves as well. If this is left out of the equations, the loss is attributed to the thief that was
-/// on more often with the application's own lever.
+/// A single-threaded application moves between the CPUs of server and generator, which hardly use them, so their
+/// thieves slow the application, too. Without this in the equations, its loss would be attributed to the thief that was
+/// on more often together with the application's own lever.
 #[test]
 fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -138,8 +138,8 @@ fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
-/// Seen with a quota of a fifth: threads that waited for the quota counted as waiting for a CPU. The CPU's bound was
-/// then taken from the part of the quota.
+/// Seen with a quota of 0.2 CPU: threads that waited for the quota counted as waiting for a CPU, so the CPU's bound
+/// reduced the quota's part.
 #[test]
 fn a_lower_quota_takes_nothing_from_the_cpu() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -173,7 +173,7 @@ fn what_cannot_be_told_is_said() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// Seen with a generator in a control group with a quota: its thief, in the same group, got 0.028 of a CPU.
+/// Seen with a generator in a control group with a quota: its thief, in the generator's group, got 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -207,7 +207,8 @@ fn a_lever_without_a_thief_is_held_to_its_order_by_what_it_measured() {
     assert_eq!((of(0.75), of(0.95)), (ElasticityBasis::Measured, ElasticityBasis::Open));
 }
 
-/// Client and server on the same two CPUs: each thief takes a quarter of both sides, and the generator wants this much of them.
+/// Client and server share two CPUs, so each thief takes a quarter from both sides. The generator wants this share of
+/// the CPUs.
 #[test]
 fn levers_on_the_same_cpus_tell_the_sum_and_a_bound() {
     let mut random = fastrand::Rng::with_seed(11);

@@ -134,7 +134,7 @@ fn who_has_no_buffer_for_what_comes_gets_more_of_them() {
     assert_eq!(driver.buffers.handed_over(), 1024);
 }
 
-/// The kernel closes the sending side in a thread of its own, which looks the socket up by its number only then.
+/// The kernel closes the sending side in its own thread, which looks up the socket by its number only when it runs.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
