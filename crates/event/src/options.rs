@@ -10,7 +10,7 @@ pub enum Revocation {
     #[default]
     Eager,
     /// Keeps the registration and suppresses its reports. Toggling an interest is cheap, as in the paper, but arrivals
-    /// meanwhile cost wake-ups. Call [`EventQueue::forget`] before such a descriptor is closed.
+    /// meanwhile cost wake-ups. With this option, call [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }
 

@@ -7,7 +7,7 @@ use run::{Absence, Column, CounterId, Kind, Peak, Recording};
 
 use crate::samples::{Place, Samples, only};
 
-/// The columns of one instance, in the order of the IDs with which it was opened.
+/// Index of the columns of one instance. The columns are in the order of the counter IDs given to `open`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots(usize);
 
@@ -35,7 +35,8 @@ pub struct ColumnWriter {
     /// The last row of a thinned series holds 2^`thinned` samples once it is complete, and `open` of them so far.
     thinned: u32,
     open: u64,
-    /// Minimum number of rows of the series before the next merge: rows between edges may be too few to merge.
+    /// Number of rows of the series at which the next merge is tried. It grows if a merge finds too few rows between
+    /// edges.
     merge_from: usize,
 }
 
@@ -88,7 +89,7 @@ impl ColumnWriter {
         (MAX_VALUES / columns.max(1)).clamp(MIN_ROWS, MAX_ROWS)
     }
 
-    /// Merges each two rows of the series between the same edges.
+    /// Merges pairs of neighbouring rows of the series, but never across an edge.
     fn thin(&mut self) {
         let mut keep = vec![true; self.stays.len()];
         for row in 1..keep.len() {

@@ -30,7 +30,7 @@ impl ProcessSet {
         self.edition
     }
 
-    /// Takes the processes that are requested to be followed. They are returned once.
+    /// Takes the processes that must be followed from now on. Each is returned only once.
     pub fn take_wanted(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted)
     }
@@ -66,7 +66,7 @@ impl ProcessSet {
         self.met.push((behind, pids));
     }
 
-    /// Takes the upstream processes that are requested to be followed. They are returned once.
+    /// Takes the upstream processes that must be followed from now on. Each is returned only once.
     pub fn take_wanted_behind(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted_behind)
     }

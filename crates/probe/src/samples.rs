@@ -13,7 +13,7 @@ pub(crate) struct Samples {
     peaks: Vec<(usize, (f64, f64))>,
 }
 
-/// The newest value, and the earlier ones of its row.
+/// The newest value, and the sum of earlier values in its row.
 #[derive(Debug, Default)]
 struct Newest {
     value: Option<f64>,
@@ -129,7 +129,7 @@ impl Samples {
         values
     }
 
-    /// Returns the values of the first `rows` rows and starts anew.
+    /// Returns the values of the first `rows` rows, and starts an empty column.
     pub(crate) fn take(&mut self, rows: usize) -> Vec<Option<f64>> {
         let mut values = std::mem::take(&mut self.values);
         *self = Self { values: Vec::with_capacity(values.len()), ..Self::new(self.is_level) };

@@ -197,7 +197,7 @@ impl Control {
             return Err(ServeError::Thread { error });
         }
         let control = self.clone();
-        // The thread is counted before it runs, so that no reader of the counts misses it.
+        // The thread is counted before it runs, so that every reader of the counts sees it.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {

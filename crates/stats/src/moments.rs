@@ -1,6 +1,6 @@
 //! Mean and standard deviation of a sample, and the normal distribution.
 
-/// Half of a 95 % interval of a normal distribution, in standard deviations.
+/// Half-width of a 95 % interval of a normal distribution, in standard deviations.
 pub const NORMAL_95: f64 = 1.96;
 
 /// Returns the probability that a standard normal variable exceeds `z`.

@@ -17,8 +17,8 @@ const NEWTON_STEPS: u32 = 24;
 /// Degrees of freedom above which the normal distribution is used instead.
 const NORMAL_FREEDOM: f64 = 1e5;
 
-/// Returns the 97.5 % quantile, which is half of a 95 % interval in standard errors. The quantile is infinite below one
-/// degree of freedom.
+/// Returns the 97.5 % quantile, which is the half-width of a 95 % interval in standard errors. The quantile is infinite
+/// below one degree of freedom.
 pub fn t95(freedom: f64) -> f64 {
     let most = T95.len() as f64;
     if freedom.is_nan() || freedom < 1.0 {

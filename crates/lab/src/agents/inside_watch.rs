@@ -56,7 +56,7 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
     }
 }
 
-/// Sends what was observed in as many lines as its samples need: an hour of samples is too long for one line.
+/// Sends the observations, in several lines if necessary, since an hour of samples is too long for one line.
 fn send_observed(mut seen: Observed) {
     while let Some(first) = seen.recording.split_first(VALUES_PER_LINE) {
         send_report(&AgentReport::Rows(Box::new(first)));

@@ -107,7 +107,7 @@ pub struct Lever {
 /// Parts of both sides that a lever can act on.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
-    /// CPUs of the generator; on other hosts, as many as the smallest host has.
+    /// CPUs of the generator. If it runs on other hosts, only the number counts: that of the host with the fewest CPUs.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
     pub client_pids: Vec<u32>,

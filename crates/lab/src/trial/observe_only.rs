@@ -19,7 +19,8 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 /// Time of the first intermediate save, and minimum interval between later ones.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 const FIRST_SAVE: Duration = Duration::from_secs(1);
-/// Minimum ratio of the time between saves to the time of a save, since a recording of hours is large.
+/// Minimum time between two saves, as a multiple of the time that a save takes. A recording of hours takes long to
+/// save.
 const MIN_SAVE_RATIO: u32 = 50;
 
 /// Observes for a while, updates the live view and passes on intermediate results, since a watch of hours may be

@@ -56,7 +56,7 @@ pub(super) struct EndedProcesses {
 }
 
 impl EndedProcesses {
-    /// Begins anew for other processes, which get the columns of the earlier ones.
+    /// Starts again for other processes, which get the columns of the earlier ones.
     pub(super) fn begin(&mut self, earlier: Vec<Member>, round: &mut Round<'_>) {
         earlier.into_iter().for_each(|member| self.free(member, round));
         (self.sums, self.is_counted) = ([0.0; SUMMED.len()], false);

@@ -32,7 +32,7 @@ pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     counts
 }
 
-/// Returns whether a request is in progress, or `None` if this cannot be told.
+/// Returns true if a request is in progress, or `None` if this is unknown.
 fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> {
     match (traffic.data_in, traffic.data_out) {
         (0, _) => Some(false),
@@ -49,7 +49,7 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
-/// Returns whether a client's connection awaits a reply: its last data was a request.
+/// Returns true if a client's connection awaits a reply: its last data was a request.
 pub(super) fn awaits_reply(traffic: &Traffic) -> bool {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => false,

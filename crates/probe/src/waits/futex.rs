@@ -35,7 +35,7 @@ pub(super) struct Wait {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object {
     pub(super) kind: FutexKind,
-    /// Thread that owns it, as the process numbers its threads.
+    /// ID of the owning thread in the process's own namespace.
     pub(super) owner: Option<u32>,
 }
 
@@ -67,8 +67,8 @@ pub(super) fn classify(
     }
 }
 
-/// Tells a semaphore from a condition variable. Both store the number of their waiters: a semaphore after the futex
-/// word, a condition variable (times eight) before it. Threads wait for either of the two futexes of a condition
+/// Distinguishes a semaphore from a condition variable. Both store the number of their waiters: a semaphore after the
+/// futex word, a condition variable (times eight) before it. Threads wait for either of the two futexes of a condition
 /// variable.
 fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
     let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;

@@ -11,7 +11,7 @@ use super::round::{Round, ThreadSample};
 
 /// Number of rounds in which at least two threads waited for a futex before it gets a name.
 const MIN_ROUNDS: u32 = 16;
-/// Number of stacks that are read per futex. The most frequent function is told.
+/// Number of stacks that are read per futex. The most frequent function gives the name.
 const STACKS: u32 = 8;
 /// Maximum number of futexes with names.
 const MAX_NAMED: usize = 8;
@@ -59,7 +59,7 @@ impl Names {
             let named = self.futexes.entry(*id).or_default();
             named.rounds += 1;
             if named.rounds >= MIN_ROUNDS && named.stacks < STACKS {
-                // Each time another thread, so that one odd thread does not give the name.
+                // A different thread each time, so that a single unusual thread does not decide the name.
                 wanting = threads.get(named.stacks as usize % threads.len()).map(|thread| (*id, *thread));
             }
         }
@@ -83,7 +83,7 @@ impl Names {
         let (sp, pc) = thread.stack;
         let read = remote_memory::read(pid, sp, &mut stack).unwrap_or(0);
         stack.truncate(read);
-        // The interpreter's own functions say nothing about a program in Python.
+        // For a program in Python, the interpreter's own functions are not informative.
         let frames = match process.is_python() {
             true => process.python_stack(thread.tid).unwrap_or_default(),
             false => process.waiting_frames(thread.tid, pc, sp, &stack),

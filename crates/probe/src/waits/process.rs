@@ -111,7 +111,7 @@ impl Process {
         }
     }
 
-    /// Returns its sample.
+    /// Returns the process's sample.
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
         let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
         ProcessSample { pid: self.pid, name: self.name.clone(), behind: self.behind, epoll: self.epoll, title }

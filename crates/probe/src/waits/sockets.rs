@@ -15,7 +15,7 @@ use super::round::{ConnectionSample, PeerId, PeerSample};
 /// Maximum number of connections that are read.
 const MAX_CONNECTIONS: usize = 16_384;
 
-/// End of a connection that a socket is.
+/// End of a connection to which a socket belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SocketUse {
     /// Accepted from a client.

@@ -22,7 +22,7 @@ pub(super) struct Thread {
     syscall: File,
     schedstat: Option<File>,
     pub(super) name: Arc<str>,
-    /// Name of its process.
+    /// Name of the thread's process.
     process: Arc<str>,
     /// Id as the process itself knows it, which differs in another PID namespace.
     pub(super) own_id: u32,
@@ -55,7 +55,7 @@ impl Thread {
         })
     }
 
-    /// Reads its activity.
+    /// Reads the thread's activity.
     pub(super) fn read(
         &mut self,
         folder: impl Fn() -> std::path::PathBuf,
@@ -75,7 +75,7 @@ impl Thread {
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
-            // A thread that ran on without a break was not accounted yet.
+            // The kernel has not accounted a thread yet that ran without a break.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

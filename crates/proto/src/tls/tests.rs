@@ -1,4 +1,5 @@
-//! Both halves against each other in memory: data arrives unchanged over any split, and each error has a sentence.
+//! Tests of both halves against each other in memory: data arrives unchanged however it is split, and each error has a
+//! sentence.
 
 use proptest::prelude::*;
 use run::{TlsPlan, TlsVersion};

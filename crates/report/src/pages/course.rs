@@ -1,4 +1,4 @@
-//! A load whose rate changed: how far the server kept up, stage by stage.
+//! Section about a load whose rate changed: the rates at which the server kept up, stage by stage.
 
 use run::{CourseFinding, CoursePart};
 

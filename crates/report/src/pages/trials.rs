@@ -8,7 +8,7 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Trials that time a library have no requests. The experiment's own table has their figures.
+    // Trials that time a library have no requests. The experiment's own table has the figures of such trials.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     if run.trials.is_empty() || timed_alone {
         return Vec::new();

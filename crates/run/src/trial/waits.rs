@@ -64,7 +64,7 @@ impl ThreadState {
     }
 }
 
-/// Object behind a futex, as its memory and its system call show.
+/// Kind of object that a futex belongs to, recognised by its memory and its system call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -81,7 +81,7 @@ impl Activity {
         }
     }
 
-    /// Returns the time without progress in milliseconds. Bytes of an incomplete head are no progress.
+    /// Returns the time without progress in milliseconds. Bytes of an incomplete head do not count as progress.
     pub(crate) fn quiet_ms(&self, now_ms: u32) -> u32 {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }

@@ -2,8 +2,8 @@
 //! WSAWaitForMultipleEvents takes at most 64 events and reports the lowest signalled one. Number of threads:
 //! ceil(connections / 63) + 1.
 //!
-//! poll(2) on 64 entries replaces this wait, and an eventfd in slot 0 replaces the control event. By default, a wake-up
-//! serves only the lowest ready index. With `fair`, a wake-up serves all ready sockets.
+//! On Linux, poll(2) on 64 entries replaces this call, and an eventfd in slot 0 replaces the control event. By default,
+//! a wake-up serves only the lowest ready index. With `fair`, a wake-up serves all ready sockets.
 //!
 //! Cost of an event: a wait that scans 64 entries (with `fair`, a share of one), a recv and a send. With one thread per
 //! 63 connections, almost every event also switches threads.

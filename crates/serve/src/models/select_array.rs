@@ -86,7 +86,7 @@ impl Arrays {
                 self.read.set(*fd);
                 asked |= poll::IN;
             }
-            // The waker is no socket and is always writable.
+            // The waker is not a socket and is always writable.
             if *token != WAKER {
                 self.write.set(*fd);
                 self.except.set(*fd);

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-/// A call that returns at least so many events is followed by no pause.
+/// Number of events from which on a call is not followed by a pause.
 const FULL_BATCH: usize = 8;
 /// Minimum mean number of events after a pause. Below it, pauses stop.
 const MIN_EVENTS: usize = 6;

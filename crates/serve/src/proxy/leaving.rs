@@ -2,9 +2,9 @@
 //! end at once.
 //!
 //! A client that closes its side has either half-closed its connection, and then still expects an answer, or closed it.
-//! TCP tells these apart only when the proxy sends: a closed socket answers with a reset. The proxy therefore sends one
-//! interim 100 response to an HTTP/1.1 client that still waits `probe_ms` after closing its side. Every HTTP/1.1 client
-//! must accept this response (RFC 9110, section 15.2).
+//! TCP distinguishes these cases only when the proxy sends: a closed socket answers with a reset. The proxy therefore
+//! sends one interim 100 response to an HTTP/1.1 client that still waits `probe_ms` after closing its side. Every
+//! HTTP/1.1 client must accept this response (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 

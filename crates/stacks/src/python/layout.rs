@@ -12,9 +12,9 @@ pub(super) enum FrameChain {
 
 /// Way to recognise a thread.
 pub(super) enum ThreadIdentity {
-    /// The kernel's number, at this offset.
+    /// By the kernel's thread ID, which CPython stores at this offset.
     Kernel(u64),
-    /// The address of glibc's `struct pthread`, at this offset.
+    /// By the address of glibc's `struct pthread`, which CPython stores at this offset.
     Pthread(u64),
 }
 

@@ -29,7 +29,8 @@ impl Running {
         Self { child, _stdin: stdin }
     }
 
-    /// Waits until the main thread stays in one system call, which it enters a moment after its line.
+    /// Waits until the main thread stays in one system call. It enters this call a moment after it has printed its
+    /// line.
     fn await_main_thread(&self) {
         let path = format!("/proc/{0}/task/{0}/syscall", self.pid());
         let (begin, mut before) = (Instant::now(), String::new());

@@ -19,7 +19,7 @@ const MAD_TO_SD: f64 = 1.4826;
 pub struct Coefficient {
     /// The estimate.
     pub value: f64,
-    /// Half of its 95 % interval.
+    /// Half-width of the coefficient's 95 % interval.
     pub half: f64,
 }
 

@@ -1,6 +1,6 @@
-//! Probability that a rate meets its limit, judged by a single window. The calculation is binomial in the number of
-//! independent draws that the window is worth, instead of comparing a percentile with its limit. The idea is from early
-//! stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! Probability that a rate meets its limit, judged by a single window. Instead of comparing a percentile with its
+//! limit, the calculation is binomial, in the number of independent draws that the window counts as. The idea is from
+//! early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};

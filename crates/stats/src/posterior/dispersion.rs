@@ -1,17 +1,17 @@
-//! Number of independent draws that a window is worth. Answers of one window are correlated, because a long queue stays
-//! long for a while.
+//! Number of independent draws that a window counts as. Answers of one window are correlated, because a long queue
+//! stays long for a while.
 
 use super::constraint::{Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
 
 /// Prior dispersion, as a multiple of the M/M/1 dispersion, for Poisson arrivals and for equal gaps.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
-/// Maximum number of draws that a window beyond saturation is worth. The time at which its queue exceeds the limit
+/// Maximum number of draws that a window beyond saturation counts as. The time at which its queue exceeds the limit
 /// depends on the start of the load and on the momentary speed of the server. Both the start and the speed are known
 /// only to a few percent of the window.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
-/// Returns the number of independent draws that one window is worth by the prior dispersion.
+/// Returns the number of independent draws that one window counts as, by the prior dispersion.
 pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 {
     let dispersion = dispersions(std::slice::from_ref(window), constraint, None, PRIOR_DISPERSION.0);
     dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)

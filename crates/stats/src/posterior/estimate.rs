@@ -18,7 +18,7 @@ pub struct CapacityEstimate {
 }
 
 impl CapacityEstimate {
-    /// Returns half of the interval as a share of the rate.
+    /// Returns the half-width of the interval as a share of the rate.
     pub fn precision(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.rate)
     }

@@ -21,13 +21,13 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 /// line steep. Without this prior, windows too short to exceed the limit would allow a flat line.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
-/// Share of the scatter of speeds that is left in the mean of the closed loop's steps, about four of which are
-/// saturated.
+/// Standard deviation of the mean speed over the closed loop's saturated steps (about four), as a share of a single
+/// window's.
 const STEPS_SHARE: f64 = 0.5;
 
 /// Prior probability that something slowed a window down and no meter saw it: a garbage collection, a checkpoint, a
-/// neighbour. Nothing makes a server faster than it is. So a spoiled window shows more late requests than a capacity
-/// predicts, never fewer.
+/// neighbour. Nothing makes a server faster than it is. A spoiled window therefore shows more late requests than the
+/// capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
 /// Capacities and steepnesses of a grid.

@@ -35,9 +35,9 @@ use crate::{Errno, Result};
 /// Configuration of a ring.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Submission entries; rounded up to a power of two.
+    /// Number of submission entries; rounded up to a power of two.
     pub entries: u32,
-    /// Completion entries.
+    /// Number of completion entries.
     pub completions: u32,
     /// Size of the table of registered files; 0 for none. Limited by RLIMIT_NOFILE.
     pub files: u32,
