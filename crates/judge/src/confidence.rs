@@ -81,7 +81,7 @@ mod tests {
 
     /// Another program uses half of the four CPUs.
     #[test]
-    fn what_was_counted_stays_sure_beside_other_programs() {
+    fn verdicts_from_exact_counters_stay_sure_beside_other_programs() {
         let beside = |id: &str| {
             let planted = PLANTED.iter().find(|planted| planted.id == id).unwrap();
             let mut run = (planted.plant)().per_s(Who::Server, "cpu.user", "total", |_| 2e6).run();

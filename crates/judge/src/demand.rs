@@ -88,7 +88,7 @@ mod tests {
     /// A server that sleeps, beside builds that fill all CPUs. It completed 11/s, and the findings once said "full at
     /// 4.22/s".
     #[test]
-    fn what_other_programs_used_is_no_demand_of_a_request() {
+    fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();
         for who in [Who::Client, Who::Server] {
             planted_run =

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_leak_is_not_named() {
+    fn memory_that_does_not_leak_is_not_named() {
         for (what, run) in [
             ("noise alone", watched(|_| 50e6)),
             ("a cache that filled up", watched(|t| 50e6 + 30e6 * (1.0 - (-t / 60.0).exp()))),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_only_vary_are_not() {
+    fn rates_and_failures_that_only_vary_are_no_drift() {
         let none: [DriftMetric; 0] = [];
         assert_eq!(loaded(|_| 1000.0, |_| 0.02), none);
         assert_eq!(loaded(|t| 1000.0 + t / 10.0, |t| t / 100_000.0), none, "too little to matter");

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_met_is_named_with_its_figure_and_fails_the_run() {
+    fn an_unmet_expectation_is_named_with_its_figure_and_fails_the_run() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).run();
         let expect = |text: &str| Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap();
         run.plan.expect = vec![expect("capacity>=100"), expect("p99<1e9")];
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_fifth_of_the_requests_timed_out_no_tail_is_met() {
+    fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
         run.trials = vec![fifth_timed_out(&run.trials[0])];
         run.plan.expect =
@@ -509,7 +509,7 @@ mod tests {
     /// Windows near the capacity stand for it together: the best of them alone would always meet the limit that it was
     /// chosen by.
     #[test]
-    fn what_is_expected_at_the_capacity_is_of_all_windows_near_it() {
+    fn expectations_at_the_capacity_use_all_windows_near_it() {
         let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();
         let slow = |offered: f64| {
             if offered > 1000.0 {

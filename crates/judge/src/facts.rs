@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_namespace_of_the_machine_watches_is_no_stranger() {
+    fn processes_of_another_namespace_of_the_machine_are_not_other_programs() {
         let other_processes_cpu = |machines, others| Facts::of(&three_of_four(machines, others)).other_processes_cpu();
         assert_eq!(other_processes_cpu(["one", "one"], 0.0), None);
         let noisy = three_of_four(["one", "one"], 0.9);

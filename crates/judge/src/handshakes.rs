@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn without_kept_connections_or_without_tls_nothing_is_taken_off() {
+    fn handshake_cost_subtracts_nothing_without_kept_connections_or_tls() {
         assert!(run(&[1.0]).findings.tls_handshake_cpu_us.is_none());
         assert!(run(&[0.0, 0.0]).findings.tls_handshake_cpu_us.is_none());
         let mut load = run(&[1.0]);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move() {
+    fn without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change() {
         let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };
         let limits = limits(&run);
         assert_eq!((limits.p50_us, limits.p99_us), (Some(500.0), Some(100_000.0)));
@@ -265,7 +265,7 @@ mod tests {
 
     /// 100 answers of 1 ms, and the window ends while four requests wait for 0.9 s: a stall of a second must not hide.
     #[test]
-    fn what_was_under_way_at_the_end_of_the_window_counts_with_its_age() {
+    fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {
         let limits = Limits { p99_us: Some(20_000.0), errors: 0.0, ..Limits::default() };
         let hist = |n: u64, ns: u64| {
             let mut hist = run::Hist::new();

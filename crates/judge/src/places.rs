@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn where_most_workers_wait_more_of_them_are_not_advised() {
+    fn if_most_workers_wait_more_workers_are_not_advised() {
         let b = judged(&chain(75.0, 8, 9.0));
         assert!(b.id == "server-concurrency" && b.counted.is_empty(), "{b:#?}");
         assert!(

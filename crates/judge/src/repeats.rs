@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_repeated_is_as_it_was() {
+    fn a_single_run_has_no_figures_of_repeats() {
         let run = repeated(&[1.0]);
         assert!(run.findings.repeats.is_empty());
         assert!(run.findings.capacity.is_some_and(|c| c.variation.is_none()));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_stays_absent_with_its_reason() {
+    fn counters_that_could_not_be_read_stay_absent_with_a_reason() {
         let mut s = side(vec![]);
         let reason = "no permission".to_string();
         s.recording.absent.push(run::Absence {

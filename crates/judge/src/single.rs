@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_answered_failed_and_nothing_asked_is_no_share() {
+    fn unanswered_requests_failed_and_no_requests_give_no_share() {
         assert_eq!(failed_share(&trial(988, 12)), Some(0.012));
         assert_eq!(failed_share(&trial(0, 4)), Some(1.0));
         assert_eq!(failed_share(&trial(0, 0)), None);

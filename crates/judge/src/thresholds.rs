@@ -73,7 +73,7 @@ thresholds! {
         FULL_WIDTH: f64 = 0.03, "share of a CPU", "shares of which one is e times as likely full as the other",
             Simulated, "the best of 2,000 closed networks of one to four stations", "a_thread_is_the_limit_as_often_as_its_busy_share_says";
         ONE_LOAD: f64 = 1.0, "log odds", "a full device at a plateau from one at a single load level",
-            Chosen, "a device may happen to be full at just this load level", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not";
+            Chosen, "a device may happen to be full at just this load level", "the_busy_side_with_the_queue_limits_and_a_side_without_does_not";
         STILL_GROWS: f64 = 2.0, "log odds", "a full device at a plateau from one under a load whose rate still grows",
             Chosen, "twice the doubt of a single load level", "a_thread_of_92_percent_counts_only_where_the_rate_went_flat";
         QUEUE_SAYS: f64 = 1.5, "log odds", "a side that all messages in flight wait for from a side that no message waits for",
@@ -84,7 +84,7 @@ thresholds! {
             Chosen, "lower than FULL: a process is idle while an answer travels and the client prepares its next request", "a_full_process_behind_the_server_is_what_it_waits_for", also [
             MEMORY_FULL, "a control group at its memory limit from one below"];
         BUSY: f64 = 0.8, "share of a CPU, host or resource", "a side that is busy nearly all the time from one that is often idle",
-            Chosen, "the sources call a host idle below 80 %", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not", also [
+            Chosen, "the sources call a host idle below 80 %", "the_busy_side_with_the_queue_limits_and_a_side_without_does_not", also [
             DISK_AWAITED, "a disk that threads always wait for from one they wait for now and then"];
         MOSTLY_RUNS: f64 = 0.6, "share of a CPU", "a thread that mostly ran, and otherwise waited for a CPU, from one that hardly ran",
             Chosen, "a thread that mostly waits is short of CPU, not full", "every_rule_wins_its_own_run";
@@ -115,7 +115,7 @@ thresholds! {
         COMPETE: f64 = 0.7, "share of a host", "client and server that take CPU from each other from those that find a free one",
             Chosen, "below this share, a task that wakes up mostly finds an idle CPU", "only_on_busy_cpus_do_client_and_server_compete";
         OTHERS_USE: f64 = 0.1, "share of a host", "other programs that weaken every verdict from background noise",
-            Chosen, "daemons of an idle machine stay below this share", "what_another_namespace_of_the_machine_watches_is_no_stranger", also [
+            Chosen, "daemons of an idle machine stay below this share", "processes_of_another_namespace_of_the_machine_are_not_other_programs", also [
             DISK_WORKS, "a disk that works from one that idles",
             MEMORY_STALLED, "a host short of memory from a full one that works",
             CPU_WAIT, "threads of a server that wait for a CPU from those that hardly do",
@@ -172,7 +172,7 @@ thresholds! {
         PLACES_APART: f64 = 0.15, "share of the count", "a count that equals the number of requests at a time from another number",
             Chosen, "travel to the server and the errors of two measurements stay below; 3 and 4 differ by more", "children_that_match_the_places_are_named_and_so_is_a_pool";
         MANY_PLACES: f64 = 2.0, "times the requests at a time", "workers of which most wait from workers that are the limit",
-            Chosen, "half of them wait", "where_most_workers_wait_more_of_them_are_not_advised";
+            Chosen, "half of them wait", "if_most_workers_wait_more_workers_are_not_advised";
         ADDED_WAIT: f64 = 0.25, "share of 1/Xmax", "a response time that grows by queueing from one that grows by something else",
             Chosen, "by Little's law the growth is exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue", also [
             POOL_SLOWED, "a server that queued the requests of a full pool from one that answered as fast as without load"];
@@ -185,12 +185,12 @@ thresholds! {
             CAPACITY_APART, "a capacity that differs from the highest rate, and is stated beside it, from one that equals it",
             FULL_STEP, "steps of the closed loop at which the server was full from the steps before"];
         DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
-            Chosen, "a queue of ten requests; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
+            Chosen, "a queue of ten requests; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change";
         NOTICED_US: f64 = 100_000.0, "µs", "the default objective on the slowest answers: a delay that a person notices",
-            Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move", also [
+            Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change", also [
             OLD_US, "minimum age of a waiting request that counts as held up"];
         DEFAULT_FAR_MEDIANS: f64 = 100.0, "times the unloaded median", "the default objective on the slowest answers of a slow server",
-            Chosen, "far above pauses of a machine, far below a packet that is sent again after a second", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
+            Chosen, "far above pauses of a machine, far below a packet that is sent again after a second", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change";
     }
     "Refusals" {
         REFUSED: f64 = 0.01, "share of the answers", "refusals from single failures",
@@ -209,7 +209,7 @@ thresholds! {
         ABOVE_LIMITER: f64 = 1.3, "times the middle rate", "a limiter, which no trial exceeds, from a server that failed in some trials only",
             Chosen, "bursts of a token bucket stay below this rate", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
         ALL_REFUSED: f64 = 0.999, "share of the answers", "a wrong path or method from a limit",
-            Chosen, "a limiter lets some requests pass", "where_no_answer_was_good_nothing_is_named_but_that";
+            Chosen, "a limiter lets some requests pass", "if_no_answer_was_good_the_verdict_says_only_that";
         HELD_BACK: f64 = 1.2, "times the response time", "an answer that a limiter delayed from one that it let pass at once",
             Simulated, "a worker adds its service time to every request; the delay must exceed this time and the error of the mean", "a_limit_that_delays_by_less_than_its_service_is_told_too";
     }
@@ -238,13 +238,13 @@ thresholds! {
         LOST_MUCH: f64 = 0.03, "share of the segments", "loss that one counter shows with certainty from loss that a second counter must confirm",
             Chosen, "the number only changes the confidence", "every_rule_wins_its_own_run";
         AGAIN_PER_OVERFLOW: f64 = 2.0, "segments for each overflow", "retransmissions that a full accept queue explains from losses in the network",
-            Measured, "the client thinks that the connection is established, so its request meets the full queue once more", "what_a_full_accept_queue_dropped_is_not_lost_in_the_network";
+            Measured, "the client thinks that the connection is established, so its request meets the full queue once more", "drops_of_a_full_accept_queue_are_no_loss_in_the_network";
         RETRANSMISSION_US: f64 = 200_000.0, "µs", "an answer that waited for a segment to be sent again from an answer that did not",
             Given, "Linux: TCP_RTO_MIN, the shortest timer; a lost answer of one segment waits for it", "answers_that_waited_for_no_timer_lost_nothing";
         STALLS_SEEN: f64 = 0.15, "share of the sending time", "a window that limits the sender from one that does not",
             Measured, "transfers limited by their window alone showed at least 0.24", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
         WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
-            Chosen, "the last packets of a window are still in the network", "what_only_looks_like_it_is_not_named";
+            Chosen, "the last packets of a window are still in the network", "runs_that_only_look_like_a_window_limit_are_not_named";
         FRAMING: f64 = 24.0, "bytes", "bytes of a packet on the wire from those that counters include",
             Given, "preamble 8, check sequence 4, gap 12", "of_two_full_wires_the_one_that_all_clients_share_is_named";
         SEGMENTS_OF_ONE: f64 = 1.5, "data segments per response", "answers of one segment from answers that are written in parts",
@@ -312,7 +312,7 @@ thresholds! {
             Given, "more likely than not", "a_higher_tier_wins_whatever_the_probabilities_are", also [
             LIKELY_HELD, "a window that says a rate cannot be held from one that leaves it open"];
         OTHERS_COST: f64 = 2.0, "confidence per squared share of the CPUs", "a verdict on a machine with other busy programs from one on a quiet machine",
-            Simulated, "with a tenth to a quarter of the CPUs used by others, 42 of 42 simulated verdicts were right; with nearly half, two of two live verdicts were wrong", "what_was_counted_stays_sure_beside_other_programs";
+            Simulated, "with a tenth to a quarter of the CPUs used by others, 42 of 42 simulated verdicts were right; with nearly half, two of two live verdicts were wrong", "verdicts_from_exact_counters_stay_sure_beside_other_programs";
         DISTURBED: f64 = 0.3, "confidence", "greatest confidence of a verdict if the server or generator died or stopped",
             Chosen, "a guess", "no_rule_uses_what_was_measured_in_a_trial_that_died";
     }
@@ -362,7 +362,7 @@ thresholds! {
         BUSIEST: f64 = 0.95, "utilization", "a queue whose response time shows its utilization from one too close to saturation",
             Chosen, "near saturation, the response time is not known exactly enough for a higher utilization", "how_busy_a_rate_keeps_a_server_shows_in_its_response_time";
         MOST: f64 = 0.5, "share of the whole", "a resource that limits the server from one that only takes part",
-            Given, "the parts add up to 1, so no other part is larger", "what_was_predicted_is_proven", also [
+            Given, "the parts add up to 1, so no other part is larger", "a_verdict_whose_prediction_came_true_is_proven", also [
             MOST_FAIL, "a trial with mostly failures from one with mostly good answers",
             STARVED_SHARE, "a generator that waits longer than it runs from one that runs longer",
             DELAY_SHARE, "a generator whose waits for a CPU make up most of the response time from one whose waits do not",
@@ -391,9 +391,9 @@ thresholds! {
         ONE_THREAD: f64 = 0.8, "share of the server's CPU time", "a thread that does nearly all the work from work that moves between threads",
             Chosen, "housekeeping threads take less than a fifth", "serial_work_on_the_cpu_is_told_from_full_cpus";
         SHOWN: f64 = 0.95, "confidence", "least confidence of a verdict that an experiment proves",
-            Chosen, "a proven verdict is also called \"sure\"", "what_was_predicted_is_proven";
+            Chosen, "a proven verdict is also called \"sure\"", "a_verdict_whose_prediction_came_true_is_proven";
         SUPPORTED: f64 = 0.9, "confidence", "least confidence of a verdict that an experiment supports",
-            Chosen, "sure, but less than proven", "what_remains_is_supported_by_an_observation_and_by_a_larger_load";
+            Chosen, "sure, but less than proven", "a_verdict_by_exclusion_is_supported_by_an_observation_and_a_larger_load";
         CLOSE: f64 = 0.6, "confidence", "greatest confidence of a verdict that an experiment contradicts, or of a CPU limit whose kind is open",
             Chosen, "such a verdict is possible, not sure", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         ALIKE: f64 = 0.5, "share of the dose on its own resource", "a lever that slows another resource as well from one of two that slow the same CPUs",
@@ -401,6 +401,6 @@ thresholds! {
         UNDECIDED: f64 = 0.75, "confidence", "greatest confidence of an unsure verdict after an experiment whose parts were too close",
             Simulated, "after such experiments, 14 of 14 simulated verdicts with 0.7 to 0.89 by counters were right", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         UNWANTED: f64 = 0.15, "share of the time", "a resource that the server hardly uses from one that it needs",
-            Chosen, "an elasticity is at most the utilization", "what_its_victim_hardly_wants_carries_at_most_what_it_wants";
+            Chosen, "an elasticity is at most the utilization", "the_elasticity_of_a_resource_is_at_most_its_utilization";
     }
 }

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_idles_behind_the_server_is_told_and_not_blamed() {
+    fn idle_upstreams_are_reported_and_not_blamed() {
         let found = proxy(0.1, 0.1).findings;
         assert_eq!((found.bottleneck.id.as_str(), &found.bottleneck.waits_for), ("server-concurrency", &None));
         assert!(found.bottleneck.sentence.contains("at a time"), "{}", found.bottleneck.sentence);

@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn with_nobody_held_that_is_said() {
+    fn if_no_number_of_users_held_the_finding_says_so() {
         let found = found(&[(10, 50e3), (2, 50e3), (1, 50e3)]);
         assert_eq!((found.held, found.failed), (None, Some(1)));
     }
 
     #[test]
-    fn who_did_not_look_for_users_has_none() {
+    fn a_run_that_did_not_search_for_users_has_none() {
         let mut run = Run { trials: vec![window(3, 1.0)], ..Run::default() };
         crate::judge(&mut run);
         assert_eq!(run.findings.users, None);

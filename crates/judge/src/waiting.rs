@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not() {
+    fn the_busy_side_with_the_queue_limits_and_a_side_without_does_not() {
         let b = verdict([0.83, 0.05, 3500.0], [0.55, 0.09, 40.0]);
         assert!(b.id == "client-cpu" && b.confidence < 0.8, "{b:#?}");
         let b = verdict([0.6, 0.05, 100.0], [0.8, 0.1, 3500.0]);

@@ -83,7 +83,7 @@ fn the_interval_of_a_capacity_in_users_holds_the_exact_one() {
 
 #[test]
 #[ignore = "two hundred runs"]
-fn it_does_so_in_a_hundred_runs_of_each_budget() {
+fn intervals_hold_the_truth_in_a_hundred_runs_of_each_budget() {
     holds(HUNDRED, 30.0);
     holds(HUNDRED, 10.0);
 }

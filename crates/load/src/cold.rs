@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_closes_is_lost_and_what_trickles_is_counted() {
+    fn connections_that_the_server_closes_are_lost_and_trickled_bytes_counted() {
         let sources = vec!["127.0.0.5".parse().unwrap(), "127.0.0.6".parse().unwrap()];
         let plan = ColdPlan { connections: 20, rate: 5000.0, trickle_ms: 10.0, sources, ..ColdPlan::default() };
         let part = held(plan, |mut streams| {

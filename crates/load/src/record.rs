@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_counted_with_its_time_and_what_came_before_with_its_age() {
+    fn failures_count_with_their_time_and_requests_before_the_window_with_their_age() {
         let start = |at_ns| Start { intended_ns: at_ns, sent_ns: at_ns };
         let request = |at_ns| InFlightRequest { start: start(at_ns), ..InFlightRequest::default() };
         let mut r = Record::new(0, RecordOptions::default());

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_wakes_late_or_stops_within_a_pass_was_held_up_and_who_works_was_not() {
+    fn threads_that_wake_late_or_stop_in_a_pass_stalled_and_working_ones_did_not() {
         let mut held = ThreadStalls::new();
         let mut counts = Counts::default();
         let mut pass = |now_us: u64, until_us: u64, completed: u64| {

@@ -24,7 +24,7 @@ fn threads_and_drivers() -> (usize, usize) {
 }
 
 #[test]
-fn who_says_ready_is_warm_and_waits_for_the_begin() {
+fn a_ready_load_is_warm_and_waits_for_the_start() {
     let server = Server::start(Behaviour::Proper);
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_brought_is_read_instead_of_a_file_of_this_host() {
+    fn received_files_are_read_instead_of_files_of_this_host() {
         let path = "/no/such/file/but/sent";
         assert!(crate::client::read("the body", path).is_err());
         add_received_file(path.into(), b"sent".to_vec());

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_never_larger_than_allowed() {
+    fn a_store_is_never_larger_than_allowed() {
         let store = Store::default();
         let value = vec![0; 1 << 20];
         let kept = (0..200).filter(|n: &i32| store.set(&n.to_le_bytes(), &value)).count();

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_named_with_the_nearest() {
+    fn unknown_placeholders_are_named_with_the_nearest() {
         let source = source(DataOrder::Cycle);
         for (text, says) in [
             ("{{usre}}", "did you mean {{user}}?"),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_written_out() {
+    fn invisible_characters_are_written_as_escapes() {
         assert_eq!(visible("nginx\u{202e}gpj.exe\u{200b}"), r"nginx\u{202e}gpj.exe\u{200b}");
         assert_eq!(visible("a\u{1b}[31m\r\nb\u{9b}"), "a [31m  b ");
         assert_eq!(visible("\u{e0041}"), r"\u{e0041}");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_says_how_to_write_one() {
+    fn errors_on_rates_say_how_to_write_one() {
         for (text, says) in [
             ("fast", "100..5000/60s"),
             ("100..5000", "needs a duration"),

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_says_how_to_write_one() {
+    fn errors_on_values_say_how_to_write_one() {
         assert!(seconds("20").unwrap_err().contains("write 20ms or 20s"));
         assert!(change("20").unwrap_err().contains("+20%") && change("-0.1").is_err() && change("-100%").is_err());
         for text in ["", "-1s", "30s1m", "1m30", "1s1s", "1m-30s", "m30s", "3 parsecs", "1e400", "ms", "NaN"] {

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_holds_that_is_said() {
+    fn a_capacity_that_no_rate_reached_is_marked() {
         let c = capacity(&PlantedRun::new(20_000.0, 200.0).change(|t, _| t.measured.tally.unanswered = 1000));
         assert!(!c.held, "{c:?}");
     }

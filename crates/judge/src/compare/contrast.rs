@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_under_one_condition_of_many_is_not_trimmed_away() {
+    fn a_difference_under_one_condition_of_many_counts() {
         let case = Simulated { conditions: 8, windows: [1, 1], runs: [1, 1], run_sd: [0.0; 2], window_sd: [0.001; 2] };
         let mut cells = case.cells(0.0, &mut fastrand::Rng::with_seed(3));
         cells[7][1].iter_mut().for_each(|observation| observation.ln += 0.3);

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_sides_share_cancels_and_without_it_windows_stay_single() {
+    fn noise_that_both_sides_share_cancels_in_pairs() {
         let mut random = fastrand::Rng::with_seed(3);
         let mut paired = 0;
         for _ in 0..200 {

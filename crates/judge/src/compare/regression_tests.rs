@@ -286,7 +286,7 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
 
 /// One process per side is one observation of its memory. More windows add nothing, but more runs do.
 #[test]
-fn what_more_of_would_decide_is_said() {
+fn an_open_comparison_says_what_more_to_measure() {
     let mut random = Rng::with_seed(6);
     let mut side = |us: f64, bytes: f64| {
         let mut run = windows(&mut random, 20, us);

@@ -174,7 +174,7 @@ fn planted_five_and_two_percent_are_found() {
 }
 
 #[test]
-fn what_cannot_be_compared_gets_a_sentence() {
+fn runs_that_cannot_be_compared_get_a_sentence() {
     let good = crate::planted::PlantedRun::new(1000.0, 4000.0).run();
     let none = Run::default();
     let mut other = good.clone();
@@ -247,7 +247,7 @@ fn a_run_that_was_ended_early_and_another_machine_are_told() {
 }
 
 #[test]
-fn what_tls_takes_of_a_request_is_told_whichever_of_both_speaks_it() {
+fn the_cost_of_tls_is_reported_whichever_side_uses_tls() {
     let mut random = Rng::with_seed(7);
     let (mut plain, tls) = (windows(&mut random, 20, 300.0), windows(&mut random, 20, 400.0));
     let both = |a: &Run, b: &Run| {
@@ -282,7 +282,7 @@ fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
 
 /// A change of a figure that is not about speed is reported, but is no regression.
 #[test]
-fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
+fn figures_that_are_not_about_speed_are_listed_and_decide_nothing() {
     let mut random = Rng::with_seed(4);
     let [mut a, mut b] = [400.0, 400.0].map(|us| windows(&mut random, 20, us));
     for (run, more) in [(&mut a, 1.0), (&mut b, 1.2)] {

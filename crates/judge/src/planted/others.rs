@@ -313,7 +313,7 @@ fn binds(planted: &PlantedRun, rule: &Rule) -> (bool, String) {
 }
 
 #[test]
-fn what_another_program_does_to_a_shared_counter_binds_nothing_without_a_symptom_of_this_load() {
+fn a_shared_counter_gives_no_verdict_without_a_symptom_of_this_load() {
     for shared in SHARED {
         let rule = RULES.iter().find(|rule| rule.id == shared.rule).unwrap();
         let (theirs, ours) = ((shared.theirs)(), (shared.ours)((shared.theirs)()));

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remains_is_supported_by_an_observation_and_by_a_larger_load() {
+    fn a_verdict_by_exclusion_is_supported_by_an_observation_and_a_larger_load() {
         let rest = of(Own::NoLever);
         assert_eq!(decide(&rest), Conclusion::Remains);
         assert_eq!(decide(&Test { more_load: MoreLoad::NotTested, ..rest }), Conclusion::Remains);

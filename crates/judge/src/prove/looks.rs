@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_clear_is_known_early_and_right() {
+    fn clear_experiments_end_early_with_the_right_answer() {
         for truth in [0.0, 1.0] {
             let all: Vec<_> = (0..400).map(|seed| experiment(truth, 0.12, MAX_LOOKS, seed)).collect();
             let right = all.iter().filter(|(_, decided)| *decided == Some(truth > MOST)).count();

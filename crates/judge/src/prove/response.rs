@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_said() {
+    fn trials_without_an_estimate_say_why() {
         let network = OpenNetwork { demands: vec![0.7], delay_s: 0.0, dose: 0.1 };
         let trial = network.trial(1);
         let refused = |trial: ProofTrial, of| estimate(&trial, of).unwrap_err();

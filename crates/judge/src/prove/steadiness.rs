@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_back_is_told_and_proves_nothing() {
+    fn throughput_that_does_not_return_is_reported_and_proves_nothing() {
         let stays = |t: usize| if t >= SLOTS - AFTER { 0.7 } else { 1.0 };
         assert!(doubted(0.05, stays) as f64 > 0.95 * SEEDS as f64);
         let said = doubt(&steadiness(&trial(1, 0.02, stays)).unwrap(), None).unwrap();

@@ -221,7 +221,7 @@ mod tests {
     /// Figures of `python3 -m http.server`: the client believes that connections exist that the full queue dropped, and
     /// sends their requests again.
     #[test]
-    fn what_a_full_accept_queue_dropped_is_not_lost_in_the_network() {
+    fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
         let full = || {
             PlantedRun::new(3000.0, 2000.0)
                 .shared()
@@ -278,7 +278,7 @@ mod tests {
 
     /// Connects that our own listener dropped before the window began: their requests were sent again inside it.
     #[test]
-    fn what_the_own_listener_dropped_before_the_window_is_no_loss() {
+    fn drops_of_the_own_listener_before_the_window_are_no_loss() {
         let planted = PlantedRun::new(3000.0, 2000.0)
             .per_s(Who::Server, "tcp.retrans_segs", "", |_| 11.0)
             .per_s(Who::Server, "tcp.out_segs", "", |_| 300.0)

@@ -184,7 +184,7 @@ mod tests {
 
     /// Runs that look like a window limit but are none, each with one change.
     #[test]
-    fn what_only_looks_like_it_is_not_named() {
+    fn runs_that_only_look_like_a_window_limit_are_not_named() {
         type Change = fn(PlantedRun) -> PlantedRun;
         let cases: &[(&str, Change)] = &[
             ("a server that computes most of the time", |s| {

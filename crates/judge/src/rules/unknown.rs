@@ -145,7 +145,7 @@ mod tests {
 
     /// A first answer that was good and 503 from then on: neither a capacity of 0 nor a full CPU.
     #[test]
-    fn where_no_answer_was_good_nothing_is_named_but_that() {
+    fn if_no_answer_was_good_the_verdict_says_only_that() {
         let refused = |t: &mut run::Trial, _: &crate::planted::Point| {
             let tally = &mut t.measured.tally;
             tally.unexpected_status = tally.completed;

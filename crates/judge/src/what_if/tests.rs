@@ -31,7 +31,7 @@ fn few_users_who_think_long_leave_room() {
 }
 
 #[test]
-fn what_the_run_does_not_know_is_said() {
+fn what_if_names_the_figures_that_the_run_lacks() {
     let mut run = planted();
     for t in &mut run.trials {
         t.server = None;
@@ -183,7 +183,7 @@ fn full() -> Run {
 /// The resources that "To double this" lists double the capacity when what-if is asked about them, and each step
 /// reaches the predicted rate.
 #[test]
-fn what_is_needed_to_double_doubles_it_by_what_if() {
+fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     let threads = |busy: u32| {
         let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
         let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
@@ -264,7 +264,7 @@ fn a_delay_takes_from_the_times_of_the_objective() {
 /// A run without a quota could use all its CPUs. If the run did not show its threads, the effect of sixty threads is
 /// unknown.
 #[test]
-fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
+fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     let said = |run: &Run, change| what_if(run, &change).unwrap().assumptions;
     let far = said(&full(), Change { quota_cpus: Some(0.1), ..Change::default() });
     assert!(far.iter().any(|a| a.contains("CPUs of quota") && a.contains("extrapolation")), "{far:?}");
@@ -329,7 +329,7 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
 /// One thread is 88 % busy at the plateau. The thread counts as full, so no number of users exceeds the measured
 /// maximum.
 #[test]
-fn what_was_full_at_the_highest_rate_is_full_at_that_rate() {
+fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;
     let planted = PlantedRun::new(3000.0, 315.0).none(Who::Server, "thread.cpu").per_s(
         Who::Server,

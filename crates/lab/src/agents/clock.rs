@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_says_nothing_until_what_is_known_is_as_old_and_what_cannot_be_is_believed() {
+    fn slow_answers_change_the_clock_only_if_the_known_offset_is_old_or_impossible() {
         let mut clock = Clock::default();
         let mut answer = |at_ns: u64, offset_ns: u64, took_ns: u64| {
             let n = clock.ask(at_ns);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stranger_answers_unasked_is_no_answer() {
+    fn unrequested_clock_answers_are_ignored() {
         let mut clock = Clock::default();
         let asked: Vec<u32> = (0..1_000).map(|now| clock.ask(now)).collect();
         assert_eq!((clock.open(), asked.last()), (MAX_OPEN_QUESTIONS, Some(&1_000)));

@@ -89,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shell_says_first_is_skipped_even_without_an_end_of_its_line() {
+    fn output_of_a_shell_before_the_greeting_is_skipped_even_without_a_newline() {
         let said = all(&[b"Welcome to a!\nprompt> {\"is\":\"hel", b"lo\",\"wire\":2}\n{\"is\":\"heart", b"beat\"}\n"]);
         assert_eq!(said.unwrap(), [r#"{"is":"hello","wire":2}"#, r#"{"is":"heartbeat"}"#]);
     }
 
     #[test]
-    fn who_asks_for_the_program_has_not_greeted() {
+    fn a_request_for_the_program_is_no_greeting() {
         let (mut lines, mut heard) = (Lines::default(), 0);
         let mut greeted = |text: &[u8]| {
             lines.feed(text, &mut |_| heard += 1).unwrap();

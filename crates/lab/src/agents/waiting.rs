@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn who_died_while_it_waited_is_replaced() {
+    fn a_waiting_agent_that_died_is_replaced() {
         let mut group = AgentGroup::default();
         let first = hand_out(&mut group, &[("a", 0)])[0];
         testkit::signal(first, "KILL");

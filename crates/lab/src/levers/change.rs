@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_control_group_is_never_written() {
+    fn files_outside_of_control_groups_are_never_written() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "after").unwrap();
         let detour = Path::new("/sys/fs/cgroup/../../..").join(file.path().strip_prefix("/").unwrap());

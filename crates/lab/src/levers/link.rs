@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_there_is_no_testbed_that_is_said() {
+    fn the_link_lever_says_if_there_is_no_testbed() {
         let why = plan(&LeverTargets::default()).unwrap_err();
         assert!(why.contains("not on two hosts of a testbed"), "{why}");
         let gone = LeverTargets { keeper: Some("/nowhere/x.sock".into()), ..LeverTargets::default() };

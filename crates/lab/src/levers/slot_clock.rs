@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_switched_where_a_slot_differs_from_the_one_before() {
+    fn the_lever_switches_only_if_a_slot_differs_from_the_one_before() {
         let (_sender, commands) = std::sync::mpsc::channel();
         let mut said = Vec::new();
         let part = SlotClock::new(&plan()).switch(&commands, 0.5, |on| {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nobody_is_left_to_say_stop_it_stops() {
+    fn the_lever_stops_if_its_commands_can_no_longer_arrive() {
         let (sender, commands) = std::sync::mpsc::channel();
         drop(sender);
         let error = SlotClock::new(&plan()).switch(&commands, 0.5, |_| Ok(())).unwrap_err();

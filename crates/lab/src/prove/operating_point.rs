@@ -196,7 +196,7 @@ mod tests {
     /// Three of ten searches of a near tie kept 8 connections, since 66 exceeded the largest factor, and got parts of
     /// 1.6.
     #[test]
-    fn where_eight_times_as_many_are_too_few_they_are_taken_all_the_same() {
+    fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
         run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 60.0);
         run.plan.search.max_connections = 1000;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn where_four_connections_fill_a_server_more_are_taken_if_they_were_tried() {
+    fn if_four_connections_fill_a_server_more_are_used_if_the_sweep_tried_them() {
         let run = sweep(&[(1, 500), (2, 900), (4, 1000), (8, 980), (16, 700)]);
         assert_eq!(OperatingPoint::busy(&run, 4).connections, 8);
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16);

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_budget_leaves_open_is_told() {
+    fn notes_say_what_a_short_budget_left_open() {
         assert_eq!(notes_on_windows(12, 0.6, 0.001, false), Vec::<String>::new());
         let few = notes_on_windows(3, 0.6, 0.001, false);
         assert!(few.len() == 1 && few[0].contains("the budget ended after 3 pairs"), "{few:?}");

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_at_the_most_and_where_even_one_is_too_many() {
+    fn the_search_ends_at_the_maximum_or_if_one_user_is_too_many() {
         let (seen, _) = search(1000, 50, 0.0);
         assert_eq!((seen.held(), seen.failed()), (Some(50), None));
         let (seen, _) = search(0, 50, 0.0);

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_drawn_follows_the_weights_and_nothing_of_weight_0_comes() {
+    fn draws_follow_the_weights_and_weight_0_is_never_drawn() {
         let mut rng = Rng::with_seed(1);
         let mixed: Vec<f64> = (0..300).map(|i| f64::from(i % 7) * 1e-3).collect();
         let skewed: Vec<f64> = (0..50).map(|i| 2_f64.powi(-i)).collect();

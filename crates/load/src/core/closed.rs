@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn without_thinking_each_asks_once_the_last_is_due() {
+    fn without_think_time_all_connections_ask_once_the_last_is_due() {
         let (part, _) = simulate(&LoadPlan { duration_s: 2.05, ..plan(0.0, 0.0) }, &SimServer::default()).unwrap();
         assert!(part.total.sent >= 200, "{}", part.total.sent);
     }

@@ -270,7 +270,7 @@ fn a_handshake_that_fails_is_a_failed_connect_and_is_tried_again() {
 }
 
 #[test]
-fn why_a_connection_ends_is_said_although_a_request_is_on_its_way() {
+fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
     for acked in [false, true] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -360,7 +360,7 @@ fn left(drains: bool) -> Fixture {
 }
 
 #[test]
-fn what_a_server_left_is_made_again_and_counts_once() {
+fn requests_left_by_a_server_are_sent_again_and_count_once() {
     let mut fixture = left(false);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()], "two again, and a new one");
     fixture.at_ms(30);

@@ -355,7 +355,7 @@ fn the_first_connects_of_several_processes_interleave() {
 
 /// A generator that is far behind has all its descriptors due at once.
 #[test]
-fn what_is_due_at_once_is_taken_in_turns() {
+fn descriptors_due_at_once_take_turns() {
     use crate::driver::{Batch, Driver as _};
     let plan = crate::share::prepared(&plan(sclients(1000, 500.0), 1.0)).unwrap();
     let client = proto::echo::ClientPlan::new(1);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_to_the_letter_is_a_fault() {
+    fn chunks_that_break_the_standard_are_faults() {
         let lines = ["x\r\n", "\r\n", "5\r\nhelloX", "11111111111111111\r\n", "-5\r\n", "0x5\r\n", " 5\r\n", "5 \r\n"];
         let ends = ["5\n", "5;a\n", "5;a\rb", "5\rX", "5\r\nhello\n", "5\r\nhello\rX", "5 x\r\n", "5;\0\r\n"];
         let trailers =

@@ -54,7 +54,7 @@ fn end_with(cases: Vec<(&str, Vec<u8>, u32)>) {
 }
 
 #[test]
-fn what_a_section_of_frames_forbids_ends_the_connection_with_its_code() {
+fn frames_that_the_rfc_forbids_end_the_connection_with_its_error_code() {
     let ok = || f(HEADERS, END_HEADERS, 1, &[OK]);
     let over = || f(HEADERS, END_HEADERS | END_STREAM, 1, &[OK]);
     let cases: Vec<(&str, Vec<u8>, u32)> = vec![
@@ -114,7 +114,7 @@ fn what_a_section_of_frames_forbids_ends_the_connection_with_its_code() {
 }
 
 #[test]
-fn what_a_section_of_messages_forbids_does_too() {
+fn messages_that_the_rfc_forbids_reset_the_stream_or_end_the_connection() {
     let ok = || f(HEADERS, END_HEADERS, 1, &[OK]);
     let over = || f(HEADERS, END_HEADERS | END_STREAM, 1, &[OK]);
     let block = |more: &[(&str, &str)]| fields(END_STREAM, &[&[(":status", "200")], more].concat());
@@ -149,7 +149,7 @@ fn what_a_section_of_messages_forbids_does_too() {
 }
 
 #[test]
-fn what_a_section_allows_is_read_over() {
+fn input_that_the_rfc_tolerates_is_skipped() {
     let right = || f(HEADERS, END_HEADERS | END_STREAM, 1, &[OK]);
     let padded = [&[3][..], &[0; 5], &[OK], &[0; 3]].concat();
     let sized = |body: &[u8]| [fields(0, &[(":status", "200"), ("content-length", "2")]), f(DATA, 1, 1, body)].concat();

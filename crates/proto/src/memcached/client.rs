@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn wrong_answers_have_a_message() {
         for (bytes, words) in [
             (vec![b'x'; 5000], "2 KiB"),
             (b"HTTP/1.1 400 Bad Request\r\n".to_vec(), "not memcached's"),

@@ -54,7 +54,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_too_much_is_refused() {
+fn too_large_requests_are_refused() {
     for (asked, answer) in [
         ("x".repeat(9000), "CLIENT_ERROR line too long\r\n"),
         ("set k 0 0 1\r\nlong\r\n".into(), "CLIENT_ERROR bad data chunk\r\n"),

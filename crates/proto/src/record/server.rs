@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_said() {
+    fn failed_operations_have_a_status() {
         let read = |offset, length| Head::request(Operation::Read, offset, length);
         assert_eq!(status_of(read(0, 5000), memory(5000, 1)), Status::Done);
         assert_eq!(status_of(read(0, 5000), memory(5000, 0)), Status::NoBuffer);

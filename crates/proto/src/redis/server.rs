@@ -262,7 +262,7 @@ mod tests {
 
     /// Requests many values of a mebibyte in one piece of input: the waiting output is bounded, whatever is requested.
     #[test]
-    fn who_asks_and_never_reads_is_refused() {
+    fn a_client_that_never_reads_is_refused() {
         let mut session = ServerSession::new(Arc::default());
         let value = vec![b'x'; 1 << 20];
         session
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_refused() {
+    fn too_large_or_malformed_requests_are_refused() {
         for asked in
             ["*2000\r\n", "*1\r\n$99999999999\r\n", "*1\r\n$1\r\nabc", "*1\r\n*1\r\n", "*-5\r\n", &"x".repeat(70_000)]
         {

@@ -152,7 +152,7 @@ fn an_expired_certificate_is_named_even_if_its_authority_is_trusted() {
 }
 
 #[test]
-fn what_is_spoken_within_is_agreed_on() {
+fn the_protocol_inside_tls_is_negotiated() {
     assert_eq!(complaint(TlsPlan::default(), ("http/1.1", &["h2", "http/1.1"]), None), None);
     assert_eq!(complaint(TlsPlan::default(), ("h2", &["h2"]), None), None);
     assert!(complaint(TlsPlan::default(), ("h2", &[]), None).unwrap().contains("does not choose h2"));
@@ -183,7 +183,7 @@ fn a_handshake_cut_at_every_byte_ends_and_is_none() {
 }
 
 #[test]
-fn what_never_ends_is_bounded() {
+fn endless_handshake_messages_are_bounded() {
     let (client, _) = ends(TlsPlan::default(), ("", &[]));
     let mut ours = client.session();
     ours.transmit(&mut [0; 5000]);

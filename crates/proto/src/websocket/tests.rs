@@ -328,7 +328,7 @@ fn the_server_sends_back_what_it_received_and_refuses_what_is_wrong() {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_said() {
+fn protocol_errors_have_a_message() {
     let head = |bytes: &[u8]| bytes.to_vec();
     for (bytes, words) in [
         (framed(FIN, b""), "continues no message"),

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn written_requests_are_read_back_unchanged() {
         let mut twice = RequestPlan { path: "/c".into(), body_base64: "/w==".into(), ..RequestPlan::default() };
         twice.headers = [("A", "1"), ("A", "2")].map(|(n, v)| (n.to_owned(), v.to_owned())).into();
         twice.method = "POST".into();

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_shell_knows_is_refused() {
+    fn expansions_that_need_a_shell_are_refused() {
         for text in ["curl \"$TOKEN\"", "curl ${A}", "curl \"a `id`\"", "curl $(id)", "curl a$1"] {
             assert_eq!(commands(text).unwrap_err().1, VARIABLE, "{text}");
         }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_named_with_its_column() {
+    fn lines_that_are_no_request_are_named_with_a_column() {
         for (line, column, says) in [
             ("rubbish", 1, "no \"request\""),
             (r#"h - - [x] "\x16\x03" 400 1"#, 12, "is not a request"),

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_named() {
+    fn files_that_are_no_log_are_refused() {
         let error = of(b"what is this\n", &[]).unwrap_err().to_string();
         assert!(
             error.contains("line 1, column 1: no line is a request to make") && error.contains("what is this"),

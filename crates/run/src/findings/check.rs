@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_passes_nothing() {
+    fn nan_passes_no_check() {
         for relation in [Relation::AtLeast, Relation::AtMost, Relation::Equals] {
             assert!(!Check::new("x", f64::NAN, relation, 1.0).pass && Check::new("x", 1.0, relation, 1.0).pass);
         }

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_without_its_password() {
+    fn errors_on_database_urls_hide_the_password() {
         let bad = [
             "oracle://app:hunter2@h/db",
             "rediss://:hunter2@h",

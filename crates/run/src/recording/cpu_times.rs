@@ -76,7 +76,7 @@ mod tests {
     use crate::{Column, CounterId};
 
     #[test]
-    fn what_the_hypervisor_took_is_busy_and_a_wait_for_a_disk_is_idle() {
+    fn stolen_time_is_busy_and_waits_for_a_disk_are_idle() {
         let column = |id: &'static str, us: f64| Column {
             counter: CounterId::new(id),
             instance: "total".into(),

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_strings_is_no_weight() {
+    fn text_in_strings_does_not_count_as_json_values() {
         assert_eq!(weight(r#"{"a":[1,2,{"b{,":"\\\",{"}],"c":"\\"}"#), (2, 3));
     }
 

@@ -300,7 +300,7 @@ mod tests {
 
     /// A reset after 0.1 ms is no fast answer.
     #[test]
-    fn what_fails_early_is_above_every_answer() {
+    fn early_failures_count_as_slower_than_every_answer() {
         let times = CensoredTimes::default().answered(ms(&[(5, 700), (9, 100)])).unanswered([(100_000, 200)]);
         assert_eq!(times.percentile(0.7), TimeFigure::Exact(5000.0));
         assert_eq!(times.percentile(0.75), TimeFigure::Exact(9000.0));

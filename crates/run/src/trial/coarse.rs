@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_answered_is_above_every_bucket() {
+    fn unanswered_requests_count_above_every_bucket() {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = 80;
         let hist = CoarseHist::of(counts.clone());

@@ -12,7 +12,7 @@ fn outcome((proof, verdict): &(Proof, Bottleneck)) -> (ProofOutcome, &str) {
 }
 
 #[test]
-fn what_was_predicted_is_proven() {
+fn a_verdict_whose_prediction_came_true_is_proven() {
     let found = in_slots("server-cpu", 0.95, 0.02);
     assert_eq!(outcome(&found), (ProofOutcome::Proven, "server-cpu"), "{}", found.0.why);
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
@@ -63,7 +63,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
 
 /// An earlier version concluded wrongly if no slowed resource mattered.
 #[test]
-fn what_remains_is_never_proven() {
+fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
     assert_eq!(outcome(&unseen), (ProofOutcome::NotTested, "server-concurrency"), "{}", unseen.0.why);
     assert_eq!(unseen.1.confidence, 0.8, "nothing raises it");
@@ -167,7 +167,7 @@ fn a_generator_that_its_quota_holds_is_not_excluded() {
 }
 
 #[test]
-fn what_the_server_waits_for_is_proven_by_its_own_lever() {
+fn an_upstream_that_the_server_waits_for_is_proven_by_its_own_lever() {
     for (limit, what) in [(None, "the upstream's CPU"), (Some(run::UpstreamLimit::Quota), "the upstream's CPU quota")] {
         let found = upstream(limit, 0.97);
         assert_eq!(outcome(&found), (ProofOutcome::Proven, "server-concurrency"), "{}", found.0.why);
@@ -210,7 +210,7 @@ fn a_wrong_argument_is_refuted_and_both_are_told() {
 
 /// A generator that is full at 1.1 times the rate completes 0.825 of the rate with three quarters of its CPU.
 #[test]
-fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
+fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });
     let mut run = Run::default();
     run.trials.push(run::Trial::default());
@@ -232,7 +232,7 @@ fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
 /// An earlier version concluded wrongly here. A disturbed experiment must not weaken the verdict of a quota that ran
 /// out in every period.
 #[test]
-fn where_throughput_does_not_come_back_nothing_is_proven() {
+fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
         let (proof, verdict) = slower_from("server-cpu", confidence, 152);
         assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::Inconclusive, after), "{}", proof.why);
@@ -264,7 +264,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
 /// The lever should have taken half of the window, but could not. An earlier text then named the prediction for a CPU
 /// thief.
 #[test]
-fn what_was_predicted_of_a_lever_that_was_not_used_is_not_said_of_another() {
+fn a_prediction_of_an_unused_lever_is_not_applied_to_another_lever() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTested, "tcp-window"), "{}", proof.why);
     assert!(proof.why.starts_with("the suspected resource could not be slowed"), "{}", proof.why);
@@ -272,7 +272,7 @@ fn what_was_predicted_of_a_lever_that_was_not_used_is_not_said_of_another() {
 }
 
 #[test]
-fn what_its_own_lever_refutes_is_not_the_verdict() {
+fn a_bottleneck_that_its_own_lever_refutes_is_not_the_verdict() {
     let (proof, verdict) = in_turns("client-ports", 1.0);
     assert_eq!(proof.outcome, ProofOutcome::Refuted, "{}", proof.why);
     assert!(
@@ -305,7 +305,7 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 }
 
 #[test]
-fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
+fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
     // The lever for the verdict itself always comes first.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();

@@ -27,7 +27,7 @@ fn intervals_cover_the_exact_elasticities_of_networks() {
 }
 
 #[test]
-fn what_its_victim_hardly_wants_carries_at_most_what_it_wants() {
+fn the_elasticity_of_a_resource_is_at_most_its_utilization() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let idle = LeverSlots { taken: Some(0.97), ..slots(on(7), |on| if on { 0.995 } else { 1.0 }) };
     let busy = slots(on(11), |on| if on { 0.75 } else { 1.0 });
@@ -64,7 +64,7 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
 /// Seen with a single-threaded application that moved between two CPUs: it used half of both CPUs, and the server
 /// waited only for it.
 #[test]
-fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quarter() {
+fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
     let of = |wanted| {
         let lever = LeverSlots { taken: Some(0.25), wanted, ..slots(on.clone(), |_| 1.0) };
@@ -76,7 +76,7 @@ fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quart
 
 /// Seen with a quota of 0.2 CPU: a generator that wants only 5 % of its CPU, and is hardly slowed by its thief.
 #[test]
-fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest() {
+fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let felt = |on: bool| if on { 0.95 } else { 1.0 };
     let client = LeverSlots { taken: Some(0.5), wanted: Some(0.2), ..slots(on(7), felt) };
@@ -117,7 +117,7 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 /// thieves slow the application, too. Without this in the equations, its loss would be attributed to the thief that was
 /// on more often together with the application's own lever.
 #[test]
-fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
+fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
     let mut covered = 0;
     for _ in 0..200 {
@@ -161,7 +161,7 @@ fn slots(on: Vec<bool>, speed: impl Fn(bool) -> f64) -> LeverSlots {
 }
 
 #[test]
-fn what_cannot_be_told_is_said() {
+fn trials_without_an_estimate_say_why() {
     let on: Vec<bool> = (0..64).map(|t| (t * 7 + t / 5) % 3 == 0).collect();
     let of = |levers: Vec<LeverSlots>| {
         let completed_rate = vec![1000.0; 64];

@@ -103,7 +103,7 @@ fn last_words_leave_behind_what_is_pending() {
 
 /// With 12,000 connections and too few buffers the generator used twice the CPU time per request.
 #[test]
-fn who_has_no_buffer_for_what_comes_gets_more_of_them() {
+fn buffers_that_run_out_are_added() {
     const CONNECTIONS: u32 = 1000;
     if (SPEC.usable)().is_err() {
         return testkit::skip("buffers on io_uring", "io_uring cannot be had here");

@@ -191,7 +191,7 @@ fn a_body_waits_for_the_windows() {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_said() {
+fn protocol_errors_have_a_message() {
     let framed = |kind, flags, stream, payload: &[u8]| {
         let mut bytes = Vec::new();
         frame::write(&mut bytes, kind, flags, stream, payload);

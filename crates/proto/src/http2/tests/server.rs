@@ -93,7 +93,7 @@ fn asked(stream: u32, flags: u8, more: &[(&str, &str)]) -> Vec<u8> {
 }
 
 #[test]
-fn what_breaks_the_protocol_ends_the_connection() {
+fn protocol_errors_end_the_connection_with_their_code() {
     let ends = frame::END_STREAM;
     let head = framed(frame::HEADERS, 0, 1, &[0x82]);
     for (bytes, code) in [
@@ -124,7 +124,7 @@ fn what_breaks_the_protocol_ends_the_connection() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_resets_its_stream_alone() {
+fn errors_in_a_request_reset_only_its_stream() {
     let ends = frame::END_STREAM;
     for (bytes, code) in [
         (asked(1, ends, &[("Upper", "x")]), 1),

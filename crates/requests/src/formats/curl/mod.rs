@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_is_named_with_its_place() {
+    fn arguments_of_curl_that_are_not_supported_are_named_with_their_column() {
         for (line, says) in [
             ("curl --haeder x h", "column 6: --haeder is not known here; did you mean --header?"),
             ("curl h -H", "column 8: -H needs a value"),

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_har_file_is_named_with_its_place() {
+    fn errors_in_har_files_are_named_with_their_place() {
         let error = read("{\"log\": {\n \"entries\": 3}}").unwrap_err().to_string();
         assert!(error.starts_with("x.har: line 2, column ") && error.contains("sequence"), "{error}");
         let error =
