@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_takes_from_what_is_left_over() {
+    fn a_guess_gets_a_share_of_the_remaining_probability() {
         let (id, chance) = won(&[("server-concurrency", 0.9), ("server-single-thread", 0.3)]);
         assert!(id == "server-concurrency" && (chance - 0.63).abs() < 1e-9, "{id} {chance}");
         assert_eq!(won(&[("server-single-thread", 0.3), ("unknown", 0.0)]).0, "unknown", "a hint is no verdict");

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_only_timed_calls_did_what_was_asked_when_its_checks_held() {
+    fn a_run_of_timed_calls_succeeds_if_its_checks_pass() {
         let failure = |run: &mut Run| {
             crate::judge(run);
             run.findings.failure

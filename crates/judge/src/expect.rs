@@ -382,7 +382,7 @@ mod tests {
 
     /// A lower bound below the limit decides nothing, and one above it decides both ways.
     #[test]
-    fn a_capacity_that_no_load_reached_meets_what_lies_below_it_and_leaves_the_rest_open() {
+    fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
         let mut run = crate::planted::PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.08, 0.15]).run();
         run.plan.expect = ["capacity>=100", "capacity>=500", "capacity<=500", "capacity<=100"].map(expect).into();
         crate::judge(&mut run);

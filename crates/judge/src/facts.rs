@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_past_the_top_is_not_the_full_one() {
+    fn a_step_beyond_the_highest_rate_is_not_the_full_step() {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
         let last = run.trials.last_mut().unwrap();
         last.rates.completed_rate *= 0.9;

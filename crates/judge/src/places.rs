@@ -267,7 +267,7 @@ mod tests {
 
     /// Forty milliseconds away: a request on its way holds no worker, so the product says nothing about places.
     #[test]
-    fn a_long_way_is_no_number_of_places() {
+    fn a_long_round_trip_gives_no_number_of_workers() {
         let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(
             Who::Server,
             "connection.rtt",

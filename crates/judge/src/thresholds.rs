@@ -98,7 +98,7 @@ thresholds! {
         STARVED_WIDTH: f64 = 0.1, "share", "waits of which one is e times as likely starvation as the other",
             Chosen, "waits of neighbouring windows differ by a tenth", "a_generator_that_waits_longer_than_it_runs_is_starved";
         SEVERAL_CPUS: f64 = 1.5, "CPUs", "a server with one CPU from one with several",
-            Chosen, "halfway between one and two; CPU affinities that change within a window are averaged", "a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are", also [
+            Chosen, "halfway between one and two; CPU affinities that change within a window are averaged", "a_thread_with_a_whole_cpu_does_not_lack_cpus_though_all_are_full", also [
             SEVERAL_TRIPS, "an upstream that is asked several times per request from one that is asked once",
             ONE_AT_A_TIME, "a server that handles one request at a time from one that handles several"];
         THROTTLED: f64 = 0.25, "share of the periods", "a control group whose quota is the limit from one that is throttled now and then",
@@ -164,7 +164,7 @@ thresholds! {
             LOADED, "a trial that shows a loaded server from one whose batches are smaller",
             LEAST_PLACES, "one worker from none: a smaller product Xmax R1 gives no number of workers"];
         BEYOND_BOUND: f64 = 1.1, "times N / R1", "a step that shows R1 to be too high from noise",
-            Chosen, "the means of two steps differ by some percent", "a_rate_above_what_bounds_it_is_said";
+            Chosen, "the means of two steps differ by some percent", "a_warning_names_a_rate_above_its_bound";
         ONE_PLACE: f64 = 1.3, "workers, or CPUs", "one request at a time from two",
             Measured, "work outside of the lock and counters from two loads raised the estimate from 1 to at most 1.2", "one_cpu_in_turns_of_eight_threads_is_a_lock";
         SERIAL_CPU: f64 = 0.75, "CPUs", "requests that use the CPU one after another from requests that sleep one after another",
@@ -240,7 +240,7 @@ thresholds! {
         AGAIN_PER_OVERFLOW: f64 = 2.0, "segments for each overflow", "retransmissions that a full accept queue explains from losses in the network",
             Measured, "the client thinks that the connection is established, so its request meets the full queue once more", "drops_of_a_full_accept_queue_are_no_loss_in_the_network";
         RETRANSMISSION_US: f64 = 200_000.0, "µs", "an answer that waited for a segment to be sent again from an answer that did not",
-            Given, "Linux: TCP_RTO_MIN, the shortest timer; a lost answer of one segment waits for it", "answers_that_waited_for_no_timer_lost_nothing";
+            Given, "Linux: TCP_RTO_MIN, the shortest timer; a lost answer of one segment waits for it", "answers_faster_than_the_retransmission_timer_lost_no_segment";
         STALLS_SEEN: f64 = 0.15, "share of the sending time", "a window that limits the sender from one that does not",
             Measured, "transfers limited by their window alone showed at least 0.24", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
         WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
@@ -305,9 +305,9 @@ thresholds! {
         FURTHER_SIGN: f64 = 0.05, "probability", "a cause with one more sign from one without",
             Chosen, "the step between two grades", "every_rule_wins_its_own_run";
         HINT: f64 = 0.1, "probability", "a cause that lowers the confidence of others from one that is ruled out",
-            Chosen, "nine to one against it", "a_guess_takes_from_what_is_left_over";
+            Chosen, "nine to one against it", "a_guess_gets_a_share_of_the_remaining_probability";
         GUESS: f64 = 0.33, "probability", "a cause that is named, if no other cause is found, from one that is not named",
-            Chosen, "one of three", "a_guess_takes_from_what_is_left_over";
+            Chosen, "one of three", "a_guess_gets_a_share_of_the_remaining_probability";
         LIKELY: f64 = 0.5, "probability", "a cause that counts as found from a guess",
             Given, "more likely than not", "a_higher_tier_wins_whatever_the_probabilities_are", also [
             LIKELY_HELD, "a window that says a rate cannot be held from one that leaves it open"];

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_waits_long_and_has_time_left_is_not_it_beside_a_full_server() {
+    fn a_waiting_generator_with_idle_time_is_no_limit_beside_a_full_server() {
         let b = verdict([0.27, 0.37, 800.0], [0.96, 0.04, 1800.0]);
         assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
         let b = verdict([0.27, 0.37, 800.0], [0.3, 0.04, 1800.0]);

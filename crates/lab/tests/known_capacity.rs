@@ -253,7 +253,7 @@ fn a_limit_on_the_mean_forgives_pauses_of_the_machine() {
 }
 
 #[test]
-fn a_limit_that_a_window_is_too_short_for_bends_nothing() {
+fn a_limit_that_windows_are_too_short_for_causes_no_bias() {
     own_objective().holds(SEEDS, undisturbed);
 }
 

@@ -51,7 +51,7 @@ fn kept(bytes_a_request: f64) -> Run {
 }
 
 #[test]
-fn a_server_that_keeps_a_little_of_each_request_is_named() {
+fn a_server_that_leaks_a_little_per_request_is_named() {
     let run = kept(250.0);
     let completed = run.trials[0].measured.tally.completed as f64;
     assert!((completed / (RATE * LENGTH_S) - 1.0).abs() < 0.05, "{completed} requests in ten minutes");
@@ -63,6 +63,6 @@ fn a_server_that_keeps_a_little_of_each_request_is_named() {
 }
 
 #[test]
-fn a_server_that_keeps_nothing_is_not() {
+fn a_server_without_a_leak_is_not_named() {
     assert_eq!(kept(0.0).findings.drifts, []);
 }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_held_in_silence() {
+    fn cold_connections_stay_open_and_silent() {
         let plan = ColdPlan { connections: 50, rate: 5000.0, ..ColdPlan::default() };
         let part = held(plan, |streams| {
             for stream in &streams {

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_is_where_it_was_ordered_but_for_what_was_counted_since() {
+    fn an_edge_is_at_its_ordered_time_or_after_the_last_counted_event() {
         let mut r = Record::new(0, RecordOptions::default());
         r.advance(1_000, 1);
         assert_eq!(r.edge_ns(1_500, 9_000), 1_500, "heard late: nothing happened");

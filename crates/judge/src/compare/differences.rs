@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_the_plan_a_host_of_one_role_and_one_of_several_runs_are_told() {
+    fn differences_in_plans_hosts_and_single_runs_are_reported() {
         assert_eq!(told(|_| ()), Vec::<String>::new());
         assert_eq!(told(|r| r.plan.target.url = "http://127.0.0.1:2/".into()), Vec::<String>::new());
         let one = |change: fn(&mut Run), words: &str| {

@@ -24,7 +24,7 @@ fn cost(trial: &mut Trial, id: &str, us: f64) {
 
 /// 300 us of user and 100 us of system time become 250 and 130 us. The cost of a request is their sum, 5 % less.
 #[test]
-fn a_part_that_became_dearer_does_not_outweigh_a_whole_that_became_cheaper() {
+fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     let mut random = Rng::with_seed(1);
     let mut side = |user: f64, system: f64| {
         let mut run = windows(&mut random, 20, user + system);
@@ -131,7 +131,7 @@ fn searched(capacity: f64, holds: bool) -> Run {
 }
 
 #[test]
-fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
+fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     let (held, gone) = (searched(200.0, true), searched(200.0, false));
     let kept = |a: &[Run], b: &[Run]| compare(("a", a), ("b", b), 0.03, Kept).unwrap();
     let c = kept(std::slice::from_ref(&held), std::slice::from_ref(&gone));
@@ -230,7 +230,7 @@ fn a_server_that_times_out_has_no_better_tail() {
 
 /// Two conditions have the same number of clients, and the curve contains both.
 #[test]
-fn a_curve_is_of_all_conditions_of_as_many_clients() {
+fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     let sweep = |rates: [f64; 4]| {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 1, 8, 8]).rates(&[]).run();
         for (at, (trial, rate)) in run.trials.iter_mut().zip(rates).enumerate() {

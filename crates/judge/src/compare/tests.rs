@@ -221,7 +221,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
 
 /// A required figure that may be worse leaves a comparison undecided, although another figure is the same.
 #[test]
-fn a_figure_that_may_be_worse_leaves_it_open() {
+fn a_figure_that_may_be_worse_leaves_the_comparison_open() {
     let mut random = Rng::with_seed(12);
     let mut side = || {
         let mut run = windows(&mut random, 20, 400.0);

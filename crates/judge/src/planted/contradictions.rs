@@ -125,7 +125,7 @@ fn slow_down(t: &mut Trial, times: f64) {
 }
 
 #[test]
-fn a_rate_above_what_bounds_it_is_said() {
+fn a_warning_names_a_rate_above_its_bound() {
     for (warning, planted_run) in PAST_A_BOUND {
         let f = judged(planted_run().run()).findings;
         let says = |words: &str| f.trust.warnings.iter().any(|w| w.contains(words));

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_drifts_is_followed_and_what_is_new_in_a_slot_does_not_depend_on_where_it_began() {
+    fn a_drifting_level_is_followed_and_innovations_do_not_depend_on_its_start() {
         let drift: Vec<f64> = (0..40).map(f64::from).collect();
         let of = |moves, from: f64| {
             Level::moving(&(0..40).collect::<Vec<_>>(), moves)

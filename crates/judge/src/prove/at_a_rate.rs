@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn another_part_than_was_said_refutes_and_the_shares_are_told() {
+    fn a_larger_part_than_the_predicted_one_refutes_and_shares_are_reported() {
         let (proof, _) = tried([0.7, 0.1], 0.0, Some(("client-cpu", 0.8)));
         assert_eq!(proof.outcome, ProofOutcome::Refuted, "{}", proof.why);
         assert!(

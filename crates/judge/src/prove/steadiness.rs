@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_grows_or_gives_way_meanwhile_is_told() {
+    fn a_server_that_drifts_during_an_experiment_is_reported() {
         let grows = |t: usize| 1.0 + 1.5 * t as f64 / SLOTS as f64;
         assert!(doubted(0.05, grows) as f64 > 0.95 * SEEDS as f64);
         let said = doubt(&steadiness(&trial(1, 0.02, grows)).unwrap(), None).unwrap();

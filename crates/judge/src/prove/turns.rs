@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_is_held_refuted_or_left_open() {
+    fn a_prediction_is_confirmed_refuted_or_left_open() {
         let of = |ratio, scatter| check(&effect(&trial(ratio, scatter, 6, 1)).unwrap(), 2.0);
         assert_eq!(
             (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),

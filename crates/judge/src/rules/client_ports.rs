@@ -34,7 +34,7 @@ mod tests {
     use crate::planted::PlantedRun;
 
     #[test]
-    fn connects_that_nobody_counted_rule_nothing_out() {
+    fn uncounted_connects_do_not_rule_out_client_ports() {
         let ruled_out = |attempted: u64| {
             let mut run = PlantedRun::new(2000.0, 500.0).change(move |t, _| t.tally.attempted = attempted).run();
             crate::judge(&mut run);

@@ -266,7 +266,7 @@ mod tests {
 
     /// Answers of 3 ms at no load, beside a backup on the same host that loses packets, where no connection was sampled.
     #[test]
-    fn answers_that_waited_for_no_timer_lost_nothing() {
+    fn answers_faster_than_the_retransmission_timer_lost_no_segment() {
         let longest = |us: f64| {
             PlantedRun::new(3000.0, 2000.0)
                 .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.3)

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_delays_is_told_from_one_place() {
+    fn a_limiter_that_delays_is_distinguished_from_a_single_worker() {
         let answered_in = |us: f64| {
             let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
                 if t.kind == run::TrialKind::Search && p.offered < 190.0 {

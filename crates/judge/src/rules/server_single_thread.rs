@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are() {
+    fn a_thread_with_a_whole_cpu_does_not_lack_cpus_though_all_are_full() {
         let (all, some) = (beside_others(47.0), beside_others(30.0));
         assert_eq!(all.id, "server-single-thread", "{all:#?}");
         assert_eq!(some.id, "server-cpu", "{some:#?}");

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_be_seen_is_not_cleared() {
+    fn an_unobserved_server_leaves_the_window_limit_open() {
         let b = verdict(&held_by_a_window().no_server());
         assert!(b.id != "tcp-window" && b.missing.iter().any(|m| m.contains("tcp-window")), "{b:#?}");
     }

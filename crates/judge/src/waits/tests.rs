@@ -298,7 +298,7 @@ fn pool_of_threads() -> WaitProfile {
 }
 
 #[test]
-fn as_many_requests_as_threads_of_a_pool_are_a_used_up_pool_while_others_queue() {
+fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
     let mut profile = pool_of_threads();
     profile.clients = Some(clients(7.6, 40.0));
     let found = waits(&profile, &[]);

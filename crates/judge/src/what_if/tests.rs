@@ -86,7 +86,7 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
 /// A request waits for those that arrived before it (M/M/1). Above the rate of the first full resource, the wait is
 /// infinite.
 #[test]
-fn arrivals_wait_and_more_than_is_served_has_no_end() {
+fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     let model = |rate| Model { arrivals: Some(rate), ..capped(f64::INFINITY, 1, 0.0) };
     let (rate, response_s) = solve(&model(1250.0));
     assert!((rate - 1250.0).abs() < 1e-9 && (response_s - (800e-6 + 50e-6)).abs() < 1e-9, "{rate}/s, {response_s} s");
@@ -243,7 +243,7 @@ fn users_of_the_run_go_on_thinking() {
 
 /// Every answer takes 20 ms more than before: none is within 5 ms, and 180 ms of a 200 ms limit are left.
 #[test]
-fn a_delay_takes_from_the_times_of_the_objective() {
+fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     let with = |p99_us: Option<f64>, delay_s: f64| {
         let mut run = PlantedRun::new(2500.0, 4000.0).rates(&[0.3, 0.5, 0.7, 0.9, 0.95, 1.15]).run();
         run.plan.objective.p99_us = p99_us;

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_reads_nothing_holds_nobody_up() {
+    fn an_agent_that_never_reads_does_not_block_the_conductor() {
         let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;
         let (mut group, _) = group(&format!("{ready}; exec sleep 60")).unwrap();
         let note = "x".repeat(1000);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_for_the_task_of_its_time_alone() {
+    fn a_command_reaches_only_the_task_that_runs_when_it_arrives() {
         let heartbeat = Heartbeat::new();
         heartbeat.pass_on(AgentCommand::Stop);
         let first = heartbeat.begin_task();

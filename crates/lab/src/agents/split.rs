@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conductor_knows_what_it_needs_before_it_starts() {
+    fn a_conductor_checks_its_descriptors_before_it_starts() {
         assert_eq!(check_descriptors(1, 1024).unwrap(), None);
         assert!(check_descriptors(4, 90).unwrap().is_some_and(|note| note.contains("would need 92")));
         let error = check_descriptors(50, 70).unwrap_err().to_string();

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_own_server_gets_an_own_processor_where_there_are_two() {
+    fn an_embedded_server_gets_its_own_cpu_if_there_are_two() {
         let cpus = CpuSplit::for_own_server(&[0, 1], &[]);
         assert_eq!((cpus.client.as_slice(), cpus.server.as_slice(), cpus.shared()), (&[0][..], &[1][..], false));
         assert!(CpuSplit::for_own_server(&[0], &[]).shared());

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_change_of_somebody_else_stays() {
+    fn a_later_change_by_another_program_is_not_undone() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id();
         let before = probe::descriptor_limits(pid).unwrap();

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lever_begins_when_it_is_told_and_acts_on_the_processes_it_is_told() {
+    fn a_lever_starts_on_command_and_acts_on_the_given_processes() {
         let plan = LeverPlan { pids: vec![1], ..LeverPlan::default() };
         let (say, commands) = std::sync::mpsc::channel();
         let origin_ns = sys::clock::monotonic_ns() + 3_000_000_000;

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_answer_is_taken() {
+    fn a_good_answer_passes_the_check_before_the_run() {
         let first = against(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, PATIENT).unwrap();
         assert_eq!((first.status_line.as_deref(), first.unexpected), (Some("HTTP/1.1 200 OK"), false));
         let empty = against(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false, PATIENT).unwrap();

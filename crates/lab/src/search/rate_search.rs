@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn climbs_while_all_holds_and_goes_down_while_nothing_does() {
+    fn the_search_climbs_while_rates_hold_and_descends_while_none_does() {
         let mut search = RateSearch::new(1000.0, 0.03, false);
         assert_eq!(search.next(), Some(800.0));
         search.record(true, None);

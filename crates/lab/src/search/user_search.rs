@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_lies_is_outvoted() {
+    fn a_wrong_window_is_outvoted() {
         let (seen, windows) = search(431, 1_000_000, 0.1);
         let (held, failed) = (seen.held().unwrap(), seen.failed().unwrap());
         assert!(

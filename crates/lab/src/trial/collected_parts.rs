@@ -147,7 +147,7 @@ mod tests {
 
     /// A wrong time from one agent would distort all rates.
     #[test]
-    fn a_window_that_cannot_be_is_lost() {
+    fn an_impossible_window_counts_as_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {
             let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());
             parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_once_and_stands_in_the_trial() {
+    fn a_manual_rate_is_sent_once_and_recorded_in_the_trial() {
         let mut by_hand = ManualRate::default();
         assert_eq!(by_hand.command(&plan(), 1.0, 1.0), None);
         assert_eq!(by_hand.command(&plan(), 1.5, 2.0), Some(AgentCommand::Rate { factor: 1.5 }));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_and_a_closed_loop_are_left_alone() {
+    fn a_planned_course_and_a_closed_loop_ignore_manual_rates() {
         let stages = vec![run::Stage { seconds: 1.0, from: 1.0, to: 2.0 }];
         for plan in [LoadPlan::default(), LoadPlan { stages, ..plan() }] {
             assert_eq!(ManualRate::default().command(&plan, 2.0, 1.0), None);

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standstill_is_one_while_answers_are_due_and_missing() {
+    fn a_standstill_needs_answers_that_are_due_and_missing() {
         let mut progress = Progress::new(1);
         let mut push = |i: u64, completed: u64, in_flight: u64| {
             progress.push(0, Tick { in_flight, ..tick(i as f64 * 0.1, completed) }, 9.0);

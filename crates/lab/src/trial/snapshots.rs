@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_what_happened_between_two_moments() {
+    fn a_stretch_contains_the_events_between_two_moments() {
         let mut stretches = Snapshots::begin(5.0, 10.0, known(100, 0));
         assert!(!stretches.due(5.9) && stretches.due(6.0));
         stretches.push(6.0, known(300, 0));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_has_as_many_as_some_minutes_and_none_began_has_none() {
+    fn a_day_has_as_many_stretches_as_some_minutes() {
         let mut day = Snapshots::begin(0.0, 86_400.0, known(0, 0));
         for second in 1..200_000 {
             let now_s = f64::from(second);

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unix_socket_is_a_path_and_what_is_asked_for_there() {
+    fn a_unix_target_is_a_socket_path_and_a_request_path() {
         let r = of("unix:///run/app.sock:/a?b=1").unwrap();
         assert_eq!(r.addr, Address::Unix("/run/app.sock".into()));
         let Protocol::Http1(http) = r.protocol else { panic!() };

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_always_has_the_same_order_and_others_have_others() {
+    fn a_seed_fixes_the_order_and_other_seeds_give_other_orders() {
         let all: std::collections::BTreeSet<Vec<usize>> = (0..100).map(|seed| drawn(seed, 40)).collect();
         assert_eq!((0..100).map(|seed| drawn(seed, 40)).collect::<std::collections::BTreeSet<_>>(), all);
         assert!(all.len() >= 95, "{} orders of 100 seeds", all.len());
@@ -69,7 +69,7 @@ mod tests {
 
     /// The windows of two equal sides show the clock of a machine that slows down.
     #[test]
-    fn a_steady_drift_is_the_same_for_both() {
+    fn a_steady_drift_affects_both_sides_equally() {
         for seed in 0..50 {
             let mut sums = [0, 0];
             for (pair, first) in drawn(seed, 20).into_iter().enumerate() {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_that_takes_everything_leaves_the_rest_silent() {
+    fn a_peak_with_all_arrivals_leaves_none_outside() {
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 10.0, 0.1, 1.0);
         let mut at = 0.0;

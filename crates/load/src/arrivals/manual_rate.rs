@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_behind_has_the_times_that_the_one_ahead_gave() {
+    fn a_lagging_copy_gives_the_times_of_the_leading_one() {
         let (mut ahead, mut behind) = (arrivals(&Arrival::Poisson), arrivals(&Arrival::Poisson));
         let mut given: Vec<u64> = (0..300).map(|_| ahead.next_ns()).collect();
         let now_ns = given[298] + 1;

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_has_at_each_time_the_rate_it_should_have() {
+    fn a_ramp_has_the_planned_rate_at_each_time() {
         let ramp = [Stage { seconds: 10.0, from: 100.0, to: 1100.0 }];
         let times = due(&ramp, &Arrival::Constant, 12.0);
         for second in 0..10 {

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_sends_one_and_x_messages_once() {
+    fn a_connection_sends_its_first_message_and_x_further_ones() {
         let blocks = Blocks { block: 10, sends_per_connection: 4, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 3, blocks, 10.0), &server()).unwrap();
         assert_eq!((part.total.attempted, part.total.connected, part.total.completed), (20, 20, 100));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_is_of_its_connection_and_a_shuffle_has_each_once_a_round() {
+    fn each_connection_has_its_own_sequence_and_a_shuffle_draws_each_once_per_round() {
         let mut rng = Rng::with_seed(1);
         let mut sequence = mix_of(&[1.0; 3], &[0, 1, 0], RequestOrder::Sequence);
         assert_eq!([0, 1, 2, 3, 7].map(|made| sequence.next(&mut rng, made)), [0, 1, 2, 0, 1]);

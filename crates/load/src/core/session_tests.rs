@@ -231,7 +231,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_handshake_comes_before_the_first_request_and_is_none() {
+fn a_handshake_precedes_the_first_request_and_does_not_count_as_one() {
     let mut fixture = Fixture::new(1, 0.0, &[1.0]);
     assert_eq!((fixture.sent(), fixture.core.in_flight), (vec![b"H".to_vec()], 0));
     fixture.at_ms(7);
@@ -385,7 +385,7 @@ fn the_drain_makes_again_what_was_left_and_nothing_else() {
 
 /// A thread without a CPU misses the edge: its pending events belong to the next phase.
 #[test]
-fn an_edge_that_was_taken_stays_where_it_is_when_the_phase_is_entered() {
+fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
     fixture.at_ms(10);
     let now = fixture.wire.now();
@@ -399,7 +399,7 @@ fn an_edge_that_was_taken_stays_where_it_is_when_the_phase_is_entered() {
 }
 
 #[test]
-fn control_bytes_leave_also_when_nothing_else_does() {
+fn control_bytes_are_sent_even_without_requests() {
     let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
     fixture.sent();
     fixture.hear(b"P");

@@ -91,7 +91,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 }
 
 #[test]
-fn a_stall_that_the_window_ends_in_is_written_down_with_its_age() {
+fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
     // Closed clients send nothing while they wait, so a window that ends 0.9 s after the start of a stall has no long
     // answer.
     let server = SimServer {

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_holds_from_its_moment_on() {
+    fn an_order_takes_effect_at_its_time() {
         let message = PartnerMessage { phase: Phase::Measure, at_ns: 1_000, gone: false };
         let early = order_of(message, message.at_ns - 1, Phase::WarmUp);
         assert_eq!((early.phase, early.next_ns), (Phase::WarmUp, message.at_ns));

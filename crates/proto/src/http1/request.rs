@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_put_together() {
+    fn a_request_contains_its_line_host_and_headers() {
         let r = http("GET", "/a?b", &[("X-A", "b"), ("User-Agent", "me")]).unwrap();
         assert_eq!(&*r.bytes, b"GET /a?b HTTP/1.1\r\nHost: h:1\r\nX-A: b\r\nUser-Agent: me\r\n\r\n");
     }

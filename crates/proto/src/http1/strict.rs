@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_ends_where_it_ends_and_blank_lines_before_it_are_counted() {
+    fn a_head_ends_at_its_blank_line_and_leading_blank_lines_are_counted() {
         let head = b"GET / HTTP/1.1\r\nHost: h\r\n\r\nrest";
         assert_eq!(request(head).unwrap().unwrap().length, head.len() - 4);
         assert!((0..head.len() - 4).all(|cut| request(&head[..cut]).unwrap().is_none()));

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_begins_with_what_was_asked_for() {
+    fn a_connection_begins_with_its_setup_commands() {
         let mut session = plan("PING", 3).session();
         assert!(!session.ready());
         assert!(sent(&mut session).contains("SELECT\r\n$1\r\n3"));

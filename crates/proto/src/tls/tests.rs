@@ -121,7 +121,7 @@ fn stranger() -> ServerConfig {
 }
 
 #[test]
-fn a_certificate_that_does_not_verify_is_explained_and_insecure_takes_it() {
+fn an_unverified_certificate_is_explained_and_accepted_if_insecure() {
     let named = |name: &str| TlsPlan { server_name: name.into(), ..TlsPlan::default() };
     for (plan, other, words) in [
         (TlsPlan::default(), Some(stranger()), "not signed by an authority that is trusted here"),
@@ -168,7 +168,7 @@ fn a_plain_server_is_recognised() {
 }
 
 #[test]
-fn a_handshake_cut_at_every_byte_ends_and_is_none() {
+fn a_handshake_cut_at_any_byte_fails() {
     let (client, config) = ends(TlsPlan::default(), ("", &[]));
     let (mut ours, mut theirs, mut buffer) = (client.session(), server(&config), [0; 8000]);
     let n = ours.transmit(&mut buffer);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_agrees_or_it_is_said_why_not() {
+    fn a_handshake_answer_is_accepted_or_refused_with_a_reason() {
         let right = accept_response(key());
         assert_eq!(check_accepted(right.as_bytes()), Ok(()));
         for (from, to, words) in [

@@ -271,7 +271,7 @@ fn the_answer_is_known_by_its_position() {
 }
 
 #[test]
-fn a_rule_that_cannot_hold_is_refused_with_advice() {
+fn an_impossible_answer_rule_is_refused_with_advice() {
     crate::received_files::add_received_file("no-id-of-websocket.json".into(), br#"{"id": null, "list": []}"#.to_vec());
     fn body(rule: &mut AnswerSettings, pointer: &str) {
         (rule.body_file, rule.id_pointer) = (Some("no-id-of-websocket.json".into()), Some(pointer.into()));

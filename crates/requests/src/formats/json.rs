@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_has_its_place_and_what_stands_there() {
+    fn other_json_errors_name_the_place_and_the_text_there() {
         let said = error("{\"inner\":\n 3}").unwrap();
         assert!(said.starts_with("f: line 2, column 2: ") && said.contains("read at \" 3}\""), "{said}");
         let said = error("{\"inner\": [x]}").unwrap();

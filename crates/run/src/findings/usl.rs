@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fit_of_the_law_gives_its_rates_back() {
+    fn a_usl_fit_returns_its_coefficients_and_rates() {
         let coefficients = Fit::usl_names().into_iter().zip([1000.0, 0.1, 0.01]).collect();
         let fit = Fit { coefficients, ..Fit::default() };
         let law = fit.usl().unwrap();

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_becomes_digits_that_nobody_can_try_words_against() {
+    fn a_redacted_value_becomes_a_salted_hash() {
         let mut secrets = Secrets::default();
         let placeholder = secrets.redact("abc");
         assert_eq!(unify_placeholders(&format!("a {placeholder} b {placeholder}")), "a <redacted> b <redacted>");

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_s_buckets_are_no_more_than_there_are() {
+    fn unknown_buckets_of_a_foreign_histogram_are_dropped() {
         let mut hist: CoarseHist = serde_json::from_str("[[7,18446744073709551615],[9,5],[60000,3]]").unwrap();
         hist.merge(&hist.clone());
         assert_eq!((hist.0.len(), hist.len()), (2, u64::MAX));

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_meet_long_durations_for_as_long_as_they_last() {
+    fn arrivals_meet_a_duration_in_proportion_to_its_length() {
         let mut even = Hist::new();
         (0..1000).for_each(|_| even.record_ns(100_000));
         // Arrivals spread evenly over durations of 100 us: 1 % wait longer than 99 us.
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_beyond_an_hour_is_counted_and_said() {
+    fn durations_above_an_hour_are_counted_as_saturated() {
         let mut hist = Hist::new();
         hist.record_ns(u64::MAX);
         assert_eq!((hist.len(), hist.saturated()), (1, 1));

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_belongs_to_the_measured_part_of_one_slot() {
+    fn a_moment_belongs_to_a_slot_only_after_the_slot_settled() {
         let plan = SlotPlan { first_s: 1.0, slot_s: 0.5, settle_s: 0.1, count: 2 };
         let at = |s: f64| plan.slot_at((s * 1e9) as u64);
         assert_eq!(

@@ -157,7 +157,7 @@ fn a_lever_that_did_not_act_refutes_nothing() {
 /// An earlier version concluded wrongly if a quota of its control group limited the generator, whatever its CPU's
 /// speed.
 #[test]
-fn a_generator_that_its_quota_holds_is_not_excluded() {
+fn a_generator_at_its_quota_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)
         .per_s(crate::planted::Who::Client, "cgroup.cpu_periods", "/gen", |_| 10.0)
         .per_s(crate::planted::Who::Client, "cgroup.cpu_throttled_periods", "/gen", |_| 8.0)
@@ -199,7 +199,7 @@ fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
 }
 
 #[test]
-fn a_wrong_argument_is_refuted_and_both_are_told() {
+fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     let (proof, verdict) = tried_on(full(), verdict("client-cpu", 0.95), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.9, 0.05));
     });
@@ -388,7 +388,7 @@ fn a_bottleneck_is_never_excluded() {
 /// Seen with a quota of 0.945 CPU on an event loop: at three quarters of the speed, the loop is the limit instead of
 /// the quota.
 #[test]
-fn a_dose_that_jumps_over_a_near_second_limit_takes_nothing_from_sure_counters() {
+fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();
     let of = |confidence| {
         tried_on(quota(), verdict("server-cpu-quota", confidence), |proof, _| {

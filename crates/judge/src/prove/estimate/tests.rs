@@ -141,7 +141,7 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
 /// Seen with a quota of 0.2 CPU: threads that waited for the quota counted as waiting for a CPU, so the CPU's bound
 /// reduced the quota's part.
 #[test]
-fn a_lower_quota_takes_nothing_from_the_cpu() {
+fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
     let mut server = LeverSlots { taken: Some(0.25), wanted: Some(0.5), ..slots(on(7), |_| 1.0) };
@@ -196,7 +196,7 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
 
 /// A quota's lever has no thief: the speed that it measured is its dose.
 #[test]
-fn a_lever_without_a_thief_is_held_to_its_order_by_what_it_measured() {
+fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
     let of = |left: f64| {
         let lever = LeverSlots { ordered: Some(0.25), ..slots(on.clone(), |on| if on { left } else { 1.0 }) };

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_is_none_is_said_with_those_that_are() {
+    fn an_unknown_engine_is_an_error_that_lists_the_known_ones() {
         let error = engine("shh").unwrap_err().to_string();
         assert!(error.contains("ssh, slurm, kubectl") && error.contains("{host}"), "{error}");
         assert!(engine("ssh 'x {host}").unwrap_err().to_string().contains("not closed"));

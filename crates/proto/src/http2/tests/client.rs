@@ -97,7 +97,7 @@ fn pings_are_answered_and_a_flood_is_refused() {
 }
 
 #[test]
-fn a_server_that_leaves_finishes_what_it_took() {
+fn requests_accepted_before_a_goaway_are_completed() {
     let mut session = settled(&[]);
     assert_eq!(begin(&mut session, 3), [1, 3, 5]);
     let goaway = |last: u8| {
@@ -142,7 +142,7 @@ fn one_stream_may_be_reset_alone() {
 }
 
 #[test]
-fn a_server_that_leaves_is_heard() {
+fn the_reason_of_a_goaway_is_reported() {
     for (code, text, words) in [
         (11_u32, &b"too_many_pings"[..], "ENHANCE_YOUR_CALM (11) and the words \"too_many_pings\""),
         (0, b"maintenance", "NO_ERROR (0) and the words \"maintenance\""),
