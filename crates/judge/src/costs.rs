@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_at_rest_is_taken_off_where_the_name_says_so() {
+    fn net_costs_subtract_the_rate_at_rest() {
         let rest = side("system.interrupts", "", &[0.0, 10.0]);
         let costs = judged(side("system.interrupts", "", &[100.0, 140.0, 180.0]), Some(rest));
         assert_eq!(costs["interrupts"].per_request, Reading::Value(4.0));

@@ -320,7 +320,7 @@ mod tests {
 
     /// The best of several repeats must not hide the others.
     #[test]
-    fn of_repeats_the_mean_is_held_against_what_is_expected() {
+    fn an_expectation_applies_to_the_mean_of_repeats() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
         let template = run.trials.pop().unwrap();
         let expect = |text: &str| Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap();
@@ -488,7 +488,7 @@ mod tests {
 
     /// Times in a queue follow each other: of an M/M/1 at 0.9 the median is 6.93 services and the mean 10.
     #[test]
-    fn intervals_of_a_queue_near_its_limit_cover_what_it_does() {
+    fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
         let mut random = fastrand::Rng::with_seed(5);
         let (mut median, mut mean) = (0, 0);
         for _ in 0..60 {

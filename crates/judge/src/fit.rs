@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quality_is_worded() {
+    fn a_fit_describes_its_quality_in_words() {
         let flat = line_fit(&[(0.0, 1.0), (1.0, 2.0), (2.0, 1.0), (3.0, 2.0)], "clients", "us").unwrap();
         assert!(flat.quality.contains("zero"));
     }

@@ -214,7 +214,7 @@ mod tests {
 
     /// Of ten handshakes that should be resumed one is a full one, as at the start of a load.
     #[test]
-    fn resumed_ones_are_told_apart_from_full_ones() {
+    fn resumed_handshakes_are_separated_from_full_ones() {
         let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);
         let cost = all.findings.tls_handshake_cpu_us.clone().unwrap();
         let us = |told: Option<CpuEstimate>| told.unwrap().us;

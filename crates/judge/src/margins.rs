@@ -35,7 +35,7 @@ mod tests {
     use crate::signals::Signal;
 
     #[test]
-    fn only_a_signal_on_the_side_of_the_verdict_carries_it() {
+    fn only_a_signal_that_agrees_with_the_verdict_carries_it() {
         let full = |share| Signal::new("busy share", share, (0.87, 0.02));
         assert!(full(1.0).carries() && !full(0.253).carries());
         assert!(full(0.05).beyond("server-single-thread").carries());

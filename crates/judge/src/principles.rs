@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_ten_and_each_says_what_is_done() {
+    fn ten_principles_each_say_what_is_done() {
         assert_eq!(PRINCIPLES.len(), 10);
         for (i, p) in PRINCIPLES.iter().enumerate() {
             assert_eq!(p.id, format!("rule-{}", i + 1));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_nothing_and_bursts_are_not_steady() {
+    fn too_few_counts_zeros_and_bursts_are_not_steady() {
         assert!(!steady(&[]).steady);
         assert!(!steady(&[5.0; 5]).steady);
         assert!(!steady(&[0.0; 50]).steady);

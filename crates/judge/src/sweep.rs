@@ -175,7 +175,7 @@ mod tests {
 
     /// One client filled an application of one thread to 94 %, and eight the rest: 6.5 % were called growth.
     #[test]
-    fn of_one_client_and_eight_three_doublings_brought_the_growth() {
+    fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
         run.trials[1].kind = TrialKind::Fixed;
         for (eight, flat) in [(229.0, true), (260.0, false)] {

@@ -135,9 +135,9 @@ thresholds! {
     }
     "Queues" {
         QUEUE_IN_FLIGHT: f64 = 8.0, "requests in flight", "a load that can queue from one too small to see a queue",
-            Chosen, "with fewer requests, no queue lasts long enough to be sampled", "messages_wait_before_who_is_slower";
+            Chosen, "with fewer requests, no queue lasts long enough to be sampled", "messages_wait_before_the_slower_side";
         QUEUE_RATIO: f64 = 3.0, "times", "the side with the queue from two sides with queues",
-            Chosen, "queues of two equally fast sides differ by less", "messages_wait_before_who_is_slower", also [
+            Chosen, "queues of two equally fast sides differ by less", "messages_wait_before_the_slower_side", also [
             TRIP_GREW, "a round trip with a queue from one without"];
         FEW_DROPS: f64 = 3.0, "drops", "repeated drops from a single accident",
             Chosen, "two may be chance", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
@@ -242,7 +242,7 @@ thresholds! {
         RETRANSMISSION_US: f64 = 200_000.0, "µs", "an answer that waited for a segment to be sent again from an answer that did not",
             Given, "Linux: TCP_RTO_MIN, the shortest timer; a lost answer of one segment waits for it", "answers_faster_than_the_retransmission_timer_lost_no_segment";
         STALLS_SEEN: f64 = 0.15, "share of the sending time", "a window that limits the sender from one that does not",
-            Measured, "transfers limited by their window alone showed at least 0.24", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
+            Measured, "transfers limited by their window alone showed at least 0.24", "the_kernel_undercounts_window_limited_time_under_paced_congestion_control";
         WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
             Chosen, "the last packets of a window are still in the network", "runs_that_only_look_like_a_window_limit_are_not_named";
         FRAMING: f64 = 24.0, "bytes", "bytes of a packet on the wire from those that counters include",
@@ -360,7 +360,7 @@ thresholds! {
         SKEWED: f64 = 1.12, "factor", "the scatter of blocks at a fixed rate, widened",
             Simulated, "without this factor, only 91 of 100 intervals held the truth", "intervals_cover_the_exact_shares_of_open_networks";
         BUSIEST: f64 = 0.95, "utilization", "a queue whose response time shows its utilization from one too close to saturation",
-            Chosen, "near saturation, the response time is not known exactly enough for a higher utilization", "how_busy_a_rate_keeps_a_server_shows_in_its_response_time";
+            Chosen, "near saturation, the response time is not known exactly enough for a higher utilization", "the_response_time_shows_the_utilization_at_a_rate";
         MOST: f64 = 0.5, "share of the whole", "a resource that limits the server from one that only takes part",
             Given, "the parts add up to 1, so no other part is larger", "a_verdict_whose_prediction_came_true_is_proven", also [
             MOST_FAIL, "a trial with mostly failures from one with mostly good answers",
@@ -385,7 +385,7 @@ thresholds! {
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",
             Simulated, "in networks of one to four stations whose largest demand is 1.25 times the next, its elasticity is at least 0.5", "a_bottleneck_is_never_excluded";
         EXCESS: f64 = 0.25, "share of the whole", "parts whose sum exceeds 1 by the cost of a lever from parts that are not independent",
-            Measured, "a quota of a fifth of a CPU gave 1.11 (1.01 to 1.21): the fixed work in each period makes the remaining work more expensive", "one_part_of_a_little_more_than_one_is_a_proof";
+            Measured, "a quota of a fifth of a CPU gave 1.11 (1.01 to 1.21): the fixed work in each period makes the remaining work more expensive", "a_single_part_slightly_above_one_is_a_proof";
         ASTRAY: f64 = 0.1, "share of the throughput", "a throughput that the model predicts from one that it does not",
             Chosen, "the error of the prediction at a dose of a quarter, with half of CURVATURE", "shares_do_not_prove_what_throughput_contradicts";
         ONE_THREAD: f64 = 0.8, "share of the server's CPU time", "a thread that does nearly all the work from work that moves between threads",

@@ -122,7 +122,7 @@ fn loose(dir: &Path) -> usize {
 }
 
 #[test]
-fn numbers_outside_of_the_table_become_fewer() {
+fn the_count_of_numbers_outside_of_the_table_never_grows() {
     let found = loose(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(
         found <= LOOSE,

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_is_followed_to_where_it_is_full() {
+    fn the_chain_of_upstreams_is_followed_to_the_full_one() {
         let verdict = proxy(0.2, 0.99).findings.bottleneck;
         assert!(verdict.sentence.contains("waits for 127.0.0.1:5432 (postgres:900)"), "{}", verdict.sentence);
         assert!(verdict.evidence.iter().any(|e| e.text.starts_with("the upstream at 127.0.0.1:8001 holds")));

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn most_windows_decide_and_the_bracket_is_around_what_held() {
+    fn the_majority_of_windows_decides_and_the_bracket_encloses_the_limit() {
         let found =
             found(&[(10, 2e3), (40, 3e3), (40, 30e3), (40, 4e3), (60, 20e3), (60, 9e3), (60, 21e3), (160, 1e6)]);
         assert_eq!((found.held, found.failed, found.windows), (Some(40), Some(60), 6));

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_wait_before_who_is_slower() {
+    fn messages_wait_before_the_slower_side() {
         let sides = |client, server| unread(client, server).map(|w| (w.at_client(), w.at_server()));
         assert_eq!(sides(3900.0, 40.0), Some((true, false)));
         assert_eq!(sides(0.0, 3800.0), Some((false, true)));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_without_the_size_of_a_message() {
+    fn queues_are_unknown_without_the_size_of_a_message() {
         let mut run = PlantedRun::new(1000.0, 4000.0).run();
         crate::judge(&mut run);
         assert_eq!(Waiting::of(&Facts::of(&run)), None);

@@ -242,7 +242,7 @@ fn a_mean_is_found() {
 }
 
 #[test]
-fn of_two_limits_the_one_that_gives_way_first_is_found() {
+fn the_limit_that_breaks_first_of_two_is_found() {
     assert!(together().exact() < 10_000.0 - 1e6 / 400.0, "the mean gives way first");
     together().holds(SEEDS, undisturbed);
 }

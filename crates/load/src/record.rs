@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_and_not_everything() {
+    fn without_a_measured_window_the_measured_counts_are_zero() {
         let mut r = Record::new(0, RecordOptions { service: true, ..RecordOptions::default() });
         r.counts.sent = 5;
         let part = r.part(1_000_000_000, Offered::Rate(10.0));

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_begins_before_the_moment_and_nobody_waits_for_one_that_never_comes() {
+    fn no_thread_starts_before_the_moment_or_waits_for_a_cancelled_one() {
         let begin = StartMoment::default();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| begin.wait().map(|origin| (origin, clock::monotonic_ns())));

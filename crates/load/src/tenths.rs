@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tenth_has_its_own_and_what_is_beyond_the_window_is_not_counted() {
+    fn each_tenth_counts_its_own_requests_and_none_after_the_window() {
         let mut counter = TenthCounter::new(&[1000.0, 5000.0], 1.0);
         for (since_ms, took_us) in [(0, 500), (99, 2000), (100, 6000), (1050, 1000), (3_600_000, 9000)] {
             counter.count(since_ms * 1_000_000, took_us * 1000);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_pass_was_not_late_for_anything() {
+    fn the_first_pass_is_never_late() {
         let mut held = ThreadStalls::new();
         held.pass(1 << 50, &Counts::default());
         assert!(held.windows(0).is_empty());

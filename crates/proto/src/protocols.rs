@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_whole() {
+    fn every_row_of_protocols_is_complete() {
         let mut names = std::collections::BTreeSet::new();
         for row in PROTOCOLS {
             let plan = (row.defaults)();

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_told_from_their_content() {
+    fn formats_are_recognised_by_content() {
         for (text, name) in [
             ("# mix\n[[request]]\npath = \"/\"\n", "toml"),
             ("order = \"shuffle\"\n[[request]]\npath = \"/?a=b\"\n", "toml"),

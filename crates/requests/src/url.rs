@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_told_apart_and_mistakes_are_named() {
+    fn origin_and_path_are_separated_and_mistakes_named() {
         let of = |url: &str| split(url).map(|url| (url.origin, url.path)).unwrap();
         assert_eq!(of("HTTP://H:1/a?b=c#d"), (Some("http://h:1".into()), "/a?b=c".into()));
         assert_eq!(of("https://h?x"), (Some("https://h".into()), "/?x".into()));

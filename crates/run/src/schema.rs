@@ -62,7 +62,7 @@ mod tests {
 
     /// `make docs` sets LOADLINE_WRITE_SCHEMA, which writes the file before the comparison.
     #[test]
-    fn the_file_says_what_the_types_say() {
+    fn the_schema_file_matches_the_types() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/run.schema.json");
         let made = format!("{:#}\n", schema_for!(Run).to_value());
         if std::env::var_os("LOADLINE_WRITE_SCHEMA").is_some() {

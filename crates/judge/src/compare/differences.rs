@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_keys_ten_are_told() {
+    fn of_many_different_keys_ten_are_listed() {
         let many = told(|r| {
             r.plan.lab = (0..30).map(|i| (format!("key{i}"), "x".repeat(500).into())).collect();
         });

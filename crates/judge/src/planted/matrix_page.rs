@@ -187,7 +187,7 @@ fn list(ids: &[&str], pairs: &[(usize, usize, &Cell)]) -> String {
 }
 
 #[test]
-fn every_reason_is_of_a_relation() {
+fn every_reason_belongs_to_a_relation() {
     for (causes, symptom, _) in REASONS {
         assert!(causes.iter().all(|cause| relations().any(|one| one == (*cause, *symptom))), "{causes:?} {symptom}");
     }

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_was_said_to_have_the_largest_share_is_proven() {
+    fn the_predicted_largest_part_of_the_response_time_is_proven() {
         let (proof, verdict) = tried([0.7, 0.1], 0.0, Some(("server-cpu", 0.9)));
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "not-saturated"), "{}", proof.why);
         assert!(proof.why.contains("of the server's CPU raised mean response time by"), "{}", proof.why);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn how_busy_a_rate_keeps_a_server_shows_in_its_response_time() {
+    fn the_response_time_shows_the_utilization_at_a_rate() {
         let one = Intensity::default();
         let open = Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10, pipeline: 1 };
         let alone = trial(one, TrialKind::Proof, 1000.0, 900.0);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_full_has_no_use_for_more_load_and_only_parallel_work_needs_the_cpus() {
+    fn full_servers_gain_nothing_from_load_and_serial_work_nothing_from_cpus() {
         let of = |id: &str, lever, dose| {
             let mut run = Run::default();
             run.findings.bottleneck.id = id.into();

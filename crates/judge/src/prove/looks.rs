@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_together_err_no_more_often_than_one() {
+    fn several_looks_are_wrong_no_more_often_than_one() {
         for (noise, looks) in [(0.15, 4), (0.3, 4), (0.3, 2), (0.5, 3)] {
             let all: Vec<_> = (0..400).map(|seed| experiment(MOST, noise, looks, seed)).collect();
             let wrong = all.iter().filter(|(_, decided)| decided.is_some()).count();

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_load_their_own_way_or_the_one_wire_that_there_is() {
+    fn request_bytes_count_on_their_own_direction_or_on_a_shared_wire() {
         // Two packets a request, of 24 B of framing each.
         assert_eq!(bytes(way(9000.0, 300.0, None)), 9048.0);
         assert_eq!(way(300.0, 9000.0, None), RequestWay::OfAnswers);

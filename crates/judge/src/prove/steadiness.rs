@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_comes_back_the_interval_says_so_and_nothing_is_doubted() {
+    fn throughput_that_returns_raises_no_doubt() {
         let holds = |seed: &u64| {
             let said = steadiness(&trial(*seed, 0.1, |_| 1.0)).unwrap();
             let back = said.back.unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_few_slots_nothing_is_said() {
+    fn too_few_slots_give_no_steadiness() {
         let mut few = trial(1, 0.02, |_| 1.0);
         few.completed_rate.truncate(30);
         few.levers.iter_mut().for_each(|l| (l.on.truncate(30), l.speed.truncate(30)).0);

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_predicted_of_what_was_not_measured() {
+    fn unmeasured_resources_get_no_prediction() {
         assert_eq!((without_the_timer(&Run::default(), 1.0), without_connects(&Run::default(), 1.0)), (1.0, 1.0));
         assert_eq!((times(44.0, 4.0), times(44.0, 22.0), times(44.0, 44.0)), (MAX_PREDICTED_FACTOR, 2.0, 1.0));
         assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_pairs_are_said() {
+    fn too_few_pairs_are_an_error() {
         assert!(effect(&trial(1.0, 0.1, 2, 1)).unwrap_err().contains("2 of 2 pairs"));
         assert!(effect(&SwitchTrial { off: vec![0.0; 5], on: vec![1.0; 5], ..SwitchTrial::default() }).is_err());
     }

@@ -214,7 +214,7 @@ mod tests {
 
     /// Accepted in batches: a client whose SYN was dropped is away for a second, so few of the connects are dropped, and many clients wait.
     #[test]
-    fn few_drops_that_take_much_of_the_clients_time_count() {
+    fn few_drops_count_if_clients_wait_long_for_them() {
         let batches = |t: &mut run::Trial, _: &crate::planted::Point| {
             t.measured.tally.attempted = t.measured.tally.completed;
             t.tally.connected = t.tally.completed;

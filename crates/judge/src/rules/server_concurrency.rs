@@ -290,7 +290,7 @@ mod tests {
 
     /// Behind a limit of SYNs: answers take 5 ms, connects seconds, and "0.05 requests at a time" was said.
     #[test]
-    fn less_than_one_place_is_none() {
+    fn less_than_one_worker_is_no_number_of_workers() {
         let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {
             (t.rates.completed_rate, t.rates.goodput) = (10.0, 10.0);
             t.measured.tally.completed = 20;

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces() {
+    fn the_kernel_undercounts_window_limited_time_under_paced_congestion_control() {
         let b = verdict(&held_by_a_window().level(Who::Server, "connection.rwnd_limited", "", 0.2));
         assert!(b.id == "tcp-window" && b.confidence >= 0.8, "{b:#?}");
         assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");

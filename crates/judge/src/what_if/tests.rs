@@ -362,7 +362,7 @@ fn sleeps(connections: u32) -> Run {
 
 /// An earlier model left out the sleep, and predicted 23,500/s although more CPUs change nothing.
 #[test]
-fn the_time_that_no_counter_explains_is_part_of_the_model() {
+fn the_model_contains_time_that_no_counter_explains() {
     for connections in [1, 4, 8] {
         let (run, rate) = (sleeps(connections), f64::from(connections) / 20.6e-3);
         let more = what_if(&run, &Change { server_cpus: Some(8.0), ..Change::default() }).unwrap();

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_load_are_read_here() {
+    fn files_of_a_load_are_read_on_this_host() {
         assert!(read_all(&LoadPlan::default()).unwrap().is_empty());
         let dir = tempfile::tempdir().unwrap();
         let (body, key) = (dir.path().join("body"), dir.path().join("key.pem"));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_split_is_told_with_its_sizes() {
+    fn a_note_names_the_sizes_of_the_split() {
         let intensity = Intensity::SClients {
             descriptors: 501,
             connect_timeout_ms: 100.0,

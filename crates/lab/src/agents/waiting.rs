@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_task_goes_to_who_waits_at_its_place() {
+    fn the_next_task_goes_to_an_agent_that_waits_at_its_place() {
         let mut group = AgentGroup::default();
         let first = hand_out(&mut group, &[("a", 0), ("b", 0)]);
         let second = hand_out(&mut group, &[("b", 0), ("a", 0), ("a", 0)]);

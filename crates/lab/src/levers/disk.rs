@@ -245,7 +245,7 @@ mod tests {
         DiskCounters { busy_ms: 0.0, queued_ms: 0.0, requests: 0.0, bytes: 0.0, flushes: 0.0 };
 
     #[test]
-    fn half_as_many_write_as_others_have_in_the_queue_in_pieces_like_theirs() {
+    fn the_lever_writes_with_half_of_the_queue_and_with_pieces_of_equal_size() {
         let dose = WriteDose::first();
         let dosed = |queued_ms, requests, bytes| {
             dose.learn(DiskCounters { queued_ms, requests, bytes, ..NOTHING }, 100.0);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_are_as_many_as_those_of_others_for_as_many_requests() {
+    fn the_lever_flushes_as_often_per_request_as_others() {
         let after = |flushes| {
             let dose = WriteDose::first();
             dose.learn(DiskCounters { requests: 8000.0, bytes: 8e9, flushes, ..NOTHING }, 100.0);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_speed_is_what_others_move_while_the_disk_is_busy() {
+    fn the_speed_is_the_bytes_of_others_per_busy_time() {
         let on = [false, true, false, true];
         assert_eq!(speeds(&on, &[90.0, 75.0, 110.0, 50.0]), [0.9, 0.75, 1.1, 0.5]);
         assert_eq!(speeds(&on, &[1.0, 0.0, 1.0, 0.0])[1], MIN_SPEED);

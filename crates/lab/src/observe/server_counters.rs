@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silence_says_why() {
+    fn counters_of_a_silent_server_are_absent_with_a_reason() {
         let silent = ServerCounters { group: Weak::new(), object: "Records" }.ask();
         assert!(silent.columns.is_empty());
         assert!(silent.absent.iter().any(|a| a.counter.as_str() == "record.cache_hits" && a.reason.contains("answer")));

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_trial_with_fewer_cpus_has_time_where_the_other_slots_have_theirs() {
+    fn the_trial_with_fewer_cpus_uses_only_time_that_the_other_slots_leave() {
         let count_seconds_of = |left_s| count_seconds(left_s, 0.5);
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
     }

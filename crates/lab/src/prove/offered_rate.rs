@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_outlast_the_queue_of_the_one_before_or_there_are_none() {
+    fn slots_are_long_enough_to_drain_the_previous_queue_or_there_are_none() {
         let found = slots(&at(1500.0, 0.6, 0.0004), 0.13, ProofMetric::P99, 3, 0.06, 40.0).unwrap();
         assert!(
             found.end_s() <= 40.0 + 1e-9 && found.count as usize % block(3) == RECOVERY_SLOTS % block(3),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_steps_where_its_slots_are() {
+    fn the_rate_steps_in_its_slots() {
         let intensity =
             Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10, pipeline: 1 };
         let slots = SlotPlan { first_s: 0.4, slot_s: 0.2, settle_s: 0.0, count: 3 };

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_asked_for_otherwise_has_turns_and_there_is_time_for() {
+    fn class_turns_need_two_weighted_classes_and_enough_budget() {
         let load =
             |weights: &[(&str, f64)], order| LoadPlan { requests: Some(set(weights, order)), ..LoadPlan::default() };
         let two = load(&[("a", 1.0), ("b", 3.0)], RequestOrder::Weighted);

@@ -64,7 +64,7 @@ mod tests {
     use crate::trial::turn_order::{ROUNDS, back_and_forth};
 
     #[test]
-    fn turns_are_of_tls_alone_and_take_little() {
+    fn handshake_turns_need_tls_and_take_little_of_the_budget() {
         let tls = LoadPlan { tls: Some(run::TlsPlan::default()), ..LoadPlan::default() };
         assert!((seconds(&tls, 30.0) - 3.6).abs() < 1e-9);
         assert_eq!(seconds(&tls, 3.0), 0.0);

@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn four_workers_that_sleep_are_seen_through() {
+    fn the_sweep_goes_beyond_four_sleeping_workers() {
         let (tried, done) = sweep(0.020, 200.0, 1024);
         assert_eq!((tried, done.best()), (vec![1, 2, 4, 8, 16], 200.0));
     }
 
     #[test]
-    fn few_steps_reach_the_most_while_throughput_grows_with_the_clients() {
+    fn few_steps_reach_the_maximum_while_throughput_grows_with_the_clients() {
         let tried = |x_max: f64| {
             let (mut sweep, mut tried) = (Sweep::new(64), Vec::new());
             while let Some(n) = sweep.next().filter(|_| tried.len() < 5) {

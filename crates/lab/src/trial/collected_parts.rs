@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_as_they_come_and_those_of_a_host_together() {
+    fn parts_add_up_in_any_order_and_by_host() {
         let mut parts = CollectedParts::new([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
         parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
         parts.take(1, of(1.0005, 4.2, 30), 9.0, |s| s);

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_the_second_number() {
+    fn the_time_waited_is_the_second_number_of_schedstat() {
         assert_eq!(waited_of("19000000 27800000000 351\n"), Some(27.8));
         assert_eq!((waited_of(""), waited_of("1 x 3")), (None, None));
     }

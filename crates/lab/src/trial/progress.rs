@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_load_settles_is_told_in_the_shortest_steps_that_hold_enough() {
+    fn settling_is_reported_in_the_shortest_steps_with_enough_requests() {
         let told = |every_ms: u64, per_s: u64, until_ms: u64| {
             let mut progress = Progress::new(1);
             (every_ms..=until_ms)
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_no_rate() {
+    fn without_reports_rates_are_first_empty_and_then_zero() {
         assert!(Progress::new(1).rates(0.0, 0.05).is_empty());
         assert_eq!(Progress::new(1).rates(0.0, 0.2), [0.0, 0.0]);
     }

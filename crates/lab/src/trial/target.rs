@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_ground_is_loaded_without_leave() {
+    fn only_private_addresses_are_loaded_without_permission() {
         for own in [
             "127.0.0.9",
             "10.1.2.3",

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn each_alternative_is_early_and_late_alike() {
+    fn alternatives_take_turns_back_and_forth() {
         assert_eq!((0..6).map(|turn| back_and_forth(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
     }
 

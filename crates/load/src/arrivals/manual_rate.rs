@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_another_one_from_that_moment_on() {
+    fn a_changed_rate_applies_from_its_moment_on() {
         let mut due = arrivals(&Arrival::Constant);
         let mut times = vec![due.next_ns()];
         for (until_ns, factor) in [(1_000_000_000, 3.0), (2_000_000_000, 0.5), (6_000_000_000, 1.0)] {

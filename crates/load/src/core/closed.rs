@@ -192,7 +192,7 @@ mod tests {
 
     /// Connecting takes a second here, so the last connection is up after 3 s.
     #[test]
-    fn until_the_last_is_up_they_are_silent_before_the_window_alone() {
+    fn connections_stay_silent_until_the_last_is_up_but_not_in_the_window() {
         let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };
         let sent = |warmup_s: f64, duration_s: f64| {
             let (part, _) = simulate(&LoadPlan { warmup_s, ..plan(500.0, duration_s) }, &far).unwrap();

@@ -374,7 +374,7 @@ fn requests_left_by_a_server_are_sent_again_and_count_once() {
 }
 
 #[test]
-fn the_drain_makes_again_what_was_left_and_nothing_else() {
+fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     let mut fixture = left(true);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0".to_vec()]);
     fixture.hear(b"A\0A\x01");

@@ -106,7 +106,7 @@ fn bodies_are_read_over_before_the_answer() {
 }
 
 #[test]
-fn head_and_body_leave_apart_when_asked() {
+fn head_and_body_are_sent_separately_if_asked() {
     let mut s = session(true);
     s.receive([GET, GET].concat().as_bytes()).unwrap();
     let mut out = [0; 500];

@@ -248,7 +248,7 @@ fn each_message_has_its_id_and_only_its_answer_ends_it() {
 }
 
 #[test]
-fn the_answer_is_known_by_its_position() {
+fn the_answer_is_found_by_its_position() {
     let after = |messages: &[&str]| {
         let plan = plan(5, 0, |rule| (rule.answer_message, rule.exchange_messages) = (Some(2), Some(3)));
         let mut session = accepted(plan.unwrap().session());

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_method_is_what_the_line_says() {
+    fn the_method_comes_from_the_line() {
         for (line, method) in [
             (r#"{"uri":"/a","method":"DELETE"}"#, "DELETE"),
             (r#"{"request":{"uri":"/a","method":"PUT"},"status":200}"#, "PUT"),

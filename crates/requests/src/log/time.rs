@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_the_bracket_or_word_that_holds_one() {
+    fn the_time_is_read_from_a_bracket_or_a_word() {
         for (text, at) in [
             ("[2001:db8::2] - - [10/Oct/2000:13:55:36 -0700]", 971_211_336.0),
             ("Oct 10 13:55:36 h nginx[812]: 1.2.3.4 - - [10/Oct/2000:13:55:36.250 -0700]", 971_211_336.25),

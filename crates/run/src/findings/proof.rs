@@ -377,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_trial_of_whole_cpus_is_not_that_of_speeds() {
+    fn the_trial_with_fewer_cpus_is_not_the_trial_of_speeds() {
         let trial = |label: &str, levers: &[&str]| {
             let lever = |id: &&str| LeverSlots { lever: (*id).into(), ..LeverSlots::default() };
             ProofTrial { label: label.into(), levers: levers.iter().map(lever).collect(), ..ProofTrial::default() }

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_leads_back_to_the_database() {
+    fn the_printed_url_parses_to_the_same_database() {
         for text in [
             "postgres://app@[::1]:5432/shop",
             "postgres://localhost",

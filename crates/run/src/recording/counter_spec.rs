@@ -145,7 +145,7 @@ mod tests {
     use crate::COUNTERS;
 
     #[test]
-    fn every_object_is_somebodys_and_none_is_told_in_vain() {
+    fn every_object_has_counters_and_every_counter_an_object() {
         for row in COUNTERS {
             assert!(OBJECTS.iter().any(|(object, _)| *object == row.object), "{}: {}", row.id, row.object);
         }

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sources_own_arithmetic() {
+    fn the_pause_follows_the_arithmetic_of_the_source() {
         // -c 1000 -b 4096 -r 200000: 20 ms, which is 204,800 B/s. The exact pause is 20.48 ms.
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);

@@ -64,7 +64,7 @@ fn a_quota_is_used_up_and_not_exceeded() {
 /// No world completes more than its tightest part allows, except by the machine's speed in its fastest trial. A sweep
 /// that ends flat has reached this rate.
 #[test]
-fn worlds_reach_the_limit_of_their_tightest_part_and_no_more() {
+fn simulated_worlds_reach_and_do_not_exceed_their_lowest_limit() {
     for seed in 0..60 {
         let world = draw(seed, None);
         let recorded = record(&world, seed);

@@ -321,7 +321,7 @@ fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
 }
 
 #[test]
-fn parts_of_more_than_one_are_no_proof() {
+fn parts_that_together_exceed_one_are_no_proof() {
     let (proof, _) = in_slots("server-cpu", 1.2, 0.5);
     assert_eq!(proof.outcome, ProofOutcome::Inconclusive, "{}", proof.why);
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
@@ -330,7 +330,7 @@ fn parts_of_more_than_one_are_no_proof() {
 /// An earlier version did not accept an elasticity of 1.11 (1.01 to 1.21) for a quota of 0.2 CPU as a proof, since all
 /// parts together exceeded 1.
 #[test]
-fn one_part_of_a_little_more_than_one_is_a_proof() {
+fn a_single_part_slightly_above_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);
     assert!(found.0.remainder.unwrap().high < 0.0, "{found:#?}");
     assert_eq!(outcome(&found), (ProofOutcome::Proven, "server-cpu"), "{}", found.0.why);
@@ -346,7 +346,7 @@ fn unknown_says_what_an_experiment_that_could_not_tell_lacks() {
 }
 
 #[test]
-fn unknown_is_tried_before_it_is_said() {
+fn an_unknown_verdict_is_tested_by_experiment_first() {
     let found = in_slots("unknown", 0.9, 0.03);
     assert_eq!(outcome(&found), (ProofOutcome::Supported, "server-cpu"), "{}", found.0.why);
     assert_eq!(found.1.confidence, SUPPORTED);

@@ -73,7 +73,7 @@ fn word(said: &[u8]) -> impl FnOnce(&mut [u8]) -> usize {
 
 /// The reason for a close is sent even if the driver does not know yet that earlier bytes have left.
 #[test]
-fn last_words_leave_behind_what_is_pending() {
+fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     if (SPEC.usable)().is_err() {
         return testkit::skip("last words on io_uring", "io_uring cannot be had here");
     }

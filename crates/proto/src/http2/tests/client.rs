@@ -56,7 +56,7 @@ proptest! {
 }
 
 #[test]
-fn later_requests_are_named_by_the_table_and_mean_the_same() {
+fn later_requests_use_the_table_and_decode_to_the_same_fields() {
     let mut session = settled(&[]);
     session.begin(Request::default());
     session.begin(Request { id: 1, item: 0 });

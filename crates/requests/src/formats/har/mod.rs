@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_need_not_be_the_first_key() {
+    fn a_har_file_is_recognised_although_log_is_not_the_first_key() {
         assert!((FORMAT.matches)(r#"{"comment":"x","log":{"version":"1.2","entries":[]}}"#));
         assert!(!(FORMAT.matches)(r#"{"log_level":"x","method":"GET","url":"/"}"#));
         assert!(!(FORMAT.matches)("{\"a\":{\"log\":1}}"));
