@@ -108,7 +108,7 @@ pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()
 }
 
-/// Does this check outside of tests: returns an error if the output shows that this machine cannot create a testbed.
+/// Returns an error if the output shows that this machine cannot create a testbed.
 pub(crate) fn testbed(said: &str) -> Result<(), SetupError> {
     let lacks = ["cannot make a network namespace", "install iproute2"].iter().any(|words| said.contains(words));
     if lacks { Err(SetupError::Missing(said.into())) } else { Ok(()) }

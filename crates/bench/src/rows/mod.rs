@@ -52,7 +52,7 @@ pub(crate) struct Row {
     pub(crate) goal: Goal,
     /// Desired result.
     pub(crate) aim: Option<Goal>,
-    /// Measures the row in the given number of rounds.
+    /// Measures the figure of this row in the given number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,
 }
 

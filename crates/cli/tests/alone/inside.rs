@@ -1,5 +1,6 @@
-//! Programs that nobody here wrote, each with one planted cause of waiting or of CPU time. The first sentence of `find` must name the cause.
-//! The sources are in `inside/`; packages come from public registries and are kept in `target/applications`.
+//! Programs that are no part of this project, each with one planted cause of waiting or of CPU time. The first sentence
+//! of `find` must name the cause. The sources are in `inside/`; packages come from public registries and are kept in
+//! `target/applications`.
 
 use std::process::Command;
 

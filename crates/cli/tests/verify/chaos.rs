@@ -153,7 +153,7 @@ impl LeverAgent {
         agent
     }
 
-    /// Writes a line. A refused lever has ended already.
+    /// Writes a line. Ignores errors, since a refused lever has already ended.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.0.stdin.as_mut().unwrap(), "{line}");
     }

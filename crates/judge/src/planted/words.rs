@@ -18,7 +18,7 @@ pub fn sentences() -> Vec<Sentence> {
     all
 }
 
-/// The kinds in the order in which a report has them.
+/// Kinds of sentences, in the order of a report.
 const KINDS: [&str; 11] = [
     "verdict",
     "evidence",

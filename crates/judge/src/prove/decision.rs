@@ -39,7 +39,7 @@ pub(super) enum Kind {
 /// Another resource that surely explains most of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
-    /// There is none.
+    /// No other resource.
     None,
     /// The other resource describes the verdict's bottleneck more closely.
     Refines,

@@ -11,7 +11,7 @@ use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;
 use crate::{Host, Lab, LabError, Point, TargetSetup};
 
-/// Maximum time for a change.
+/// Maximum wait for the agents to start or to switch a lever.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Warm-up of a turn, seconds, until connections are up.
 const WARM_UP_S: f64 = 0.15;

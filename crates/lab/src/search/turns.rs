@@ -281,7 +281,7 @@ mod tests {
     fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
         assert!((length_s(60.0, 0.001) - PREFERRED_WINDOW_S).abs() < 1e-9, "of a quick server as ever");
         assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
-        // At most what leaves room for seven pairs, and at least the minimum.
+        // Windows are short enough for seven pairs, and not shorter than the minimum.
         let longest = length_s(60.0, 5.0);
         assert!((14.0 * (longest + WINDOW_OVERHEAD_S) - 60.0).abs() < 1e-6, "{longest}");
         assert!((length_s(1.0, 5.0) - MIN_WINDOW_S).abs() < 1e-9);

@@ -194,7 +194,7 @@ fn html(text: &str, words: impl Fn(&str) -> String) -> String {
     code_spans(text).into_iter().map(piece).collect()
 }
 
-/// Returns a text without the marks of its commands, for places without markup.
+/// Returns a text without the marks of its commands, for output without markup.
 pub(super) fn unmarked(text: &str) -> String {
     let bare = |piece| match piece {
         Piece::Words(text) | Piece::Code(text) => text,

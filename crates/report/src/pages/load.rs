@@ -1,4 +1,5 @@
-//! The result of `load`: the main figures of a load that was asked for. It has no capacity, since no other load was tried.
+//! The result of `load`: the main figures of a load that the user chose. It has no capacity, since no other load was
+//! tried.
 
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 

@@ -28,7 +28,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("repeats", "Repeats", Weight::Full, vec![Block::Table(table)])]
 }
 
-/// Returns the repeats of a load that was asked for, which has no capacity.
+/// Returns the repeats of a load that the user chose, which has no capacity.
 fn of_load(run: &Run) -> Table {
     let columns = vec![
         Col::figures("repeat", 0),

@@ -22,7 +22,7 @@ fn as_nobody(program: &Path) -> Command {
     command
 }
 
-/// Creates a folder that nobody may write to.
+/// Creates a folder without write permission.
 fn open_folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     assert!(Command::new("chmod").arg("777").arg(dir.path()).status().unwrap().success());
