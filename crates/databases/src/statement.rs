@@ -160,7 +160,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reads a text between two equal marks such as `$$` or `$tag$`, or a lone dollar.
+    /// Reads a text between two equal marks such as `$$` or `$tag$`. Reads only the dollar if no such mark follows.
     fn dollar_text(&mut self) {
         let after = &self.rest[1..];
         let tag = after.find('$').filter(|end| after[..*end].chars().all(|c| is_name(c) && c != '$'));

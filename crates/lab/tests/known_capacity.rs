@@ -316,10 +316,10 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// A third of the usual time gives the same answer with a wider interval. An earlier version had time for only one
-/// window in ten seconds for M/M/1 of 8 ms with the default median, and so no interval. There are only some six hundred
-/// requests, in windows that each begin with an empty queue. The estimate is 8 % too high on average, and its interval
-/// covers this.
+/// A third of the usual time gives the same answer with a wider interval. In ten seconds, an earlier version had time
+/// for only one window and gave no interval (M/M/1 of 8 ms, default limit on the median). The search sends only about
+/// six hundred requests, in windows that each begin with an empty queue. The estimate is 8 % too high on average, and
+/// its interval covers this.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {

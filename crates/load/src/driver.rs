@@ -134,7 +134,7 @@ pub trait Ops {
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 
-/// A way to move bytes.
+/// A mechanism that moves bytes between the generator and its sockets.
 pub trait Driver {
     /// Operations of this driver.
     type Ops: Ops;

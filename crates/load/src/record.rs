@@ -47,8 +47,8 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     }
 }
 
-/// Maximum difference between idle times after which a server closes connections, as a share. Timers of servers are exact
-/// to some milliseconds, and a request leaves up to a round trip before the end arrives.
+/// Maximum difference between idle times after which a server closes connections, as a share. Timers of servers are
+/// exact to some milliseconds, and a request may leave up to a round trip before the server's close arrives.
 const IDLE_MARGIN: f64 = 0.1;
 
 /// Record of one shard.

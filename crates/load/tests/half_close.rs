@@ -38,7 +38,7 @@ fn echo(mut stream: TcpStream, seen: &HalfCloseCounts, compat: bool) {
     while let Ok(n) = stream.read(&mut bytes) {
         if n == 0 {
             let peer = stream.peer_addr().unwrap();
-            // A close first tells the peer, then gives up the socket.
+            // A close tells the peer before the kernel removes the socket, so this waits.
             if !compat {
                 testkit::eventually(|| (!held(peer)).then_some(()));
             }

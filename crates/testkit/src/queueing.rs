@@ -74,9 +74,10 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
 }
 
-/// Returns the rate of equal gaps at which the `share` quantile of the response time of D/M/1 is `limit_s`. The response
-/// time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) / lambda)` (Kleinrock, Queueing
-/// Systems I, 1975, section 6.4). So `mu (1 - sigma)` follows from the quantile, and the rate from `sigma`.
+/// Returns the rate of evenly spaced arrivals at which the `share` quantile of the response time of D/M/1 is `limit_s`.
+/// The response time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) / lambda)`
+/// (Kleinrock, Queueing Systems I, 1975, section 6.4). So `mu (1 - sigma)` follows from the quantile, and the rate from
+/// `sigma`.
 pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     let decay = -(1.0 - share).ln() / limit_s;
     decay / -(1.0 - decay / mu).ln()

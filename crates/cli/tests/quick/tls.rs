@@ -164,7 +164,7 @@ fn a_client_certificate_is_sent_if_the_server_requests_it() {
         |server: &Certificates| format!("ssl_client_certificate {}; ssl_verify_client on;", server.file("ca.pem"));
     let Some(certificates) = Certificates::make("client certificate") else { return };
     assert!(Command::new("chmod").arg("-R").arg("a+rX").arg(certificates.dir.path()).status().unwrap().success());
-    // The client's authority differs from that of the server, as is common.
+    // Different authorities sign the certificates of client and server, as is common.
     let Some(server) = Tls::start("client certificate", "server", &directives(&certificates)) else { return };
     let (cert, key) = (certificates.file("client.pem"), certificates.file("client.key"));
     let run = server.load(&["--cert", &cert, "--key", &key]);

@@ -26,8 +26,8 @@ const MAX_SAMPLES: usize = 50;
 /// Maximum difference in bytes between the last samples for which the memory counts as settled.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
-/// One part of the memory: names of its growth and noise, counter, bytes per unit, and true if only the servers' share
-/// counts.
+/// One part of the memory: names of its growth and noise, its counter, and bytes per unit of the counter. `mine` is
+/// true if only the servers' share counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,

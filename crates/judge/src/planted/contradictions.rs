@@ -19,7 +19,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
         t.service_us.mean *= 1.9;
         t.latency_us.p99 = 1.9e6;
     });
-    // As in an earlier run, whose page printed "43,100/s at most" above a row of 56,800/s.
+    // An earlier run was like this: its page printed "43,100/s at most" above a row of 56,800/s.
     let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
         if t.kind == TrialKind::Search && p.offered > 4000.0 {
             t.rates.completed_rate = 5200.0;

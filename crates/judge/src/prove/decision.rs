@@ -140,7 +140,7 @@ pub(super) enum Conclusion {
     Astray,
     /// The own lever's part is too close to another part, or to zero.
     Close,
-    /// Another resource explains most of the throughput, against counters that are sure.
+    /// Another resource explains most of the throughput, although the counters are sure of the verdict.
     AgainstCounters,
     /// The own lever did not act.
     Slack,

@@ -96,7 +96,7 @@ fn scheme(plan: &LoadPlan, tls: bool) -> &'static str {
     found.map_or(if tls { "https" } else { "http" }, |scheme| scheme.name)
 }
 
-/// Returns the name of the plan's protocol that a user knows from the target.
+/// Returns the name of the plan's protocol as users write it in a target.
 fn spoken(plan: &LoadPlan) -> &'static str {
     if proto::spec(&plan.protocol).alpn == "h2" { plan.protocol.name() } else { scheme(plan, false) }
 }

@@ -76,8 +76,8 @@ pub(super) fn status(text: &[u8]) -> Status {
     out
 }
 
-/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52, so
-/// that a reading represents it exactly.
+/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52 (larger
+/// values are not exact as a reading).
 fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
     let (mut count, mut low) = (0, Some(0_u64));
     for group in word.split(|b| *b == b',') {

@@ -17,7 +17,7 @@ const DIGITS: usize = 10;
 pub(super) struct MessageIds {
     in_message: Range<usize>,
     in_answer: JsonPointer,
-    /// Pointer of answers as given.
+    /// JSON pointer to the ID in answers, as the user gave it.
     pub(super) pointer: String,
     /// The next ID, unique over all connections, because a server may also send one connection's answers to the others.
     next: AtomicU32,

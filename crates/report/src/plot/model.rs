@@ -219,7 +219,8 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns how the n-th measured line is drawn. Together with [`Hue::nth`], twelve lines differ.
+    /// Returns how the n-th measured line is drawn. With the colours of [`Hue::nth`], the first twelve lines all look
+    /// different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }

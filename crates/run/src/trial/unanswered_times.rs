@@ -72,7 +72,7 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report of an agent, whose kind is one of its fields: keys of JSON objects are texts inside.
+    /// A report of an agent. Its field `kind` names the variant, so serde first reads all keys as texts.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

@@ -28,8 +28,8 @@ pub(crate) struct UringOps {
     pub(super) now_ns: u64,
     /// True if a receive found no buffer since the last ones were added.
     pub(super) lacks_buffers: bool,
-    // Cancelled operations that have not ended yet. The kernel ends only as many per wait as are waited for (or
-    // twenty). Until then their sockets stay open and retransmit their SYN.
+    // Cancelled operations that have not ended yet. In one wait, the kernel ends at most as many of them as the wait
+    // requests, or twenty. Until then their sockets stay open and retransmit their SYN.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
