@@ -81,7 +81,8 @@ impl CommandQueue {
     }
 }
 
-/// Copies the bytes of `from` after the first `sent`. Adds the number of copied bytes to `sent`, and returns it.
+/// Copies the bytes of `from` after the first `sent` to `out`. Adds the number of copied bytes to `sent`, and returns
+/// this number.
 #[inline]
 pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize {
     let rest = &from[*sent..];

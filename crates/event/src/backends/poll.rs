@@ -90,8 +90,8 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // The descriptor was closed without notice. One closed entry is dropped per call. The other entries of closed
-        // descriptors keep a wait from sleeping until it is their turn.
+        // The descriptor was closed without notice. Each call drops one such entry. Until all are dropped, waits return
+        // at once.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

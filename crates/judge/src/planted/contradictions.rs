@@ -95,7 +95,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // A request costs less CPU under load, so the rate passes one over the demand that one client shows: 1 / D.
+    // A request costs less CPU under load, so the rate exceeds 1 / D, where one client shows the demand D.
     (Some("cost per request changes with the load"), || {
         let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
         let planted_run = PlantedRun::new(500.0, 20_000.0)

@@ -28,7 +28,7 @@ pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
 }
 
 /// Returns the lever that adds source addresses, if a limit per address also explains the verdict and further addresses
-/// exist. Once throughput has stopped growing, more addresses tell more than more load, which the sweep has already
+/// exist. Once throughput has stopped growing, more addresses show more than a larger load, which the sweep has already
 /// tried.
 pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
     let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();

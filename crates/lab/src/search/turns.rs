@@ -65,7 +65,7 @@ pub fn take_turns(
     Ok(turns.end(stop()))
 }
 
-/// Both sides and what is left to do.
+/// Both sides and the remaining work.
 struct Turns<'c> {
     sides: [&'c mut dyn Conductor; 2],
     windows: Windows,
@@ -74,7 +74,7 @@ struct Turns<'c> {
     room_s: f64,
 }
 
-/// Windows of the load.
+/// Windows of the requested load: their order, number and time.
 struct Windows {
     order: RecordedOrder,
     pairs: u64,

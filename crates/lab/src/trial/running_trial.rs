@@ -160,7 +160,8 @@ impl<'w> RunningTrial<'w> {
         ended
     }
 
-    /// Waits for the parts. If any is missing, ends all agents; otherwise they wait for their next task.
+    /// Waits for the results of all agents. If any is missing, ends all agents; otherwise they wait for their next
+    /// task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
         if !self.over() {

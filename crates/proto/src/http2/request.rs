@@ -90,7 +90,7 @@ impl Prepared {
         Ok(Self { blocks, body, filled, is_head, is_idempotent, expect_status, expect_text, grpc, capture })
     }
 
-    /// Assembles the call of a plan.
+    /// Assembles the bytes of a gRPC call, as planned.
     pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
             return Err(ProtoError::Unknown(plan.name()));

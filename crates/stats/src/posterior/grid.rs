@@ -149,7 +149,8 @@ fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
 /// Returns the log likelihood of a window over the capacities, by its log likelihood of one draw. Where a capacity
 /// predicts fewer late requests than the window showed, the window may also have been [`SPOILED`].
 fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
-    // The late share falls with the capacity: below the best capacity the model predicts more than the window showed.
+    // The late share falls as capacity grows: below the best capacity, the model predicts more late requests than the
+    // window showed.
     let best = of_a_draw.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i);
     let (sound, spoiled) = ((1.0 - SPOILED).ln(), draws * exact + SPOILED.ln());
     let of = |(i, l): (usize, &f64)| {
