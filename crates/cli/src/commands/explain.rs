@@ -45,7 +45,8 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
     if found.is_empty() {
         return Err(lab::LabError::name("entry", name, ids.iter().map(String::as_str)).into());
     }
-    let is_repeated = |row: &Row| row.page.is_empty() && found.iter().any(|(_, o)| o.help == row.help && !o.page.is_empty());
+    let is_repeated =
+        |row: &Row| row.page.is_empty() && found.iter().any(|(_, o)| o.help == row.help && !o.page.is_empty());
     let shown = found.iter().filter(|(_, row)| !is_repeated(row));
     let page = |(table, row): &(&str, Row)| {
         let body = if row.page.is_empty() { row.help.clone() } else { format!("{}\n\n{}", row.help, row.page) };

@@ -206,7 +206,9 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
 /// Adds the data that an undecided experiment lacks, and names the other part as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
-        verdict.missing.push("a longer experiment: run `loadline prove` with a larger --budget, on a quiet machine".into());
+        verdict
+            .missing
+            .push("a longer experiment: run `loadline prove` with a larger --budget, on a quiet machine".into());
     }
     let all = shares(proof);
     let other = all.iter().find(|(lever, _)| Some(lever.as_str()) != own && lever != REMAINDER);

@@ -48,8 +48,8 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
     let verdict = run.findings.bottleneck.id.as_str();
     let loaded = pooled::loaded(&facts, verdict);
-    let now =
-        pooled::today(&facts, trial, verdict, &loaded).ok_or("no answer of the run's decisive trial had the expected status")?;
+    let now = pooled::today(&facts, trial, verdict, &loaded)
+        .ok_or("no answer of the run's decisive trial had the expected status")?;
     let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
     let change = &change::of_arrivals(&now, change);

@@ -48,7 +48,9 @@ impl Today {
             Some((less, whole)) => Self {
                 rate: rate * (less.rate / whole.rate).min(1.0),
                 ln_sd: sd(less.low, less.high).or(before.ln_sd),
-                said: Some(format!("{longer}, so the capacity is the highest rate that holds {text} with that much less time")),
+                said: Some(format!(
+                    "{longer}, so the capacity is the highest rate that holds {text} with that much less time"
+                )),
             },
             None => Self { rate: 0.0, ln_sd: None, said: Some(format!("{longer}: no rate holds {text} any more")) },
         }

@@ -60,7 +60,12 @@ pub const FORMS: &[Form] = &[
         help: "run.json itself: every raw fact and every finding",
         make: json::make,
     },
-    Form { name: "csv", extension: "csv", help: "one row per trial, units in the names of the columns", make: csv::make },
+    Form {
+        name: "csv",
+        extension: "csv",
+        help: "one row per trial, units in the names of the columns",
+        make: csv::make,
+    },
     Form { name: "markdown", extension: "md", help: "for an issue, a wiki or a README", make: markdown::make },
     Form {
         name: "openmetrics",

@@ -19,9 +19,8 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
             count(tally.closes_left_to_client)
         )
     });
-    let unasked = (tally.unasked_messages > 0).then(|| {
-        format!("{} unrequested messages came; none counts as an answer", count(tally.unasked_messages))
-    });
+    let unasked = (tally.unasked_messages > 0)
+        .then(|| format!("{} unrequested messages came; none counts as an answer", count(tally.unasked_messages)));
     [unprocessed, races, unannounced(trial), left, unasked].into_iter().flatten().collect()
 }
 
