@@ -239,7 +239,7 @@ mod tests {
         load.trials[0].kind = TrialKind::Fixed;
         crate::judge(&mut load);
         let cost = load.findings.tls_handshake_cpu_us.clone().unwrap();
-        assert!(cost.with_request && cost.how.contains("at most"));
+        assert!(cost.with_request && cost.how.contains("upper bound"));
         assert!((cost.server.unwrap().us - 1010.0).abs() < 5.0, "{cost:?}");
         load.plan.load.tls = None;
         crate::judge(&mut load);

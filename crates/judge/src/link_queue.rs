@@ -138,7 +138,7 @@ mod tests {
     fn a_shaped_link_with_a_burst_is_no_limit_on_purpose() {
         let shaped = one_client_fills(4200.0).per_s(Who::Server, "connection.waiting", "", |p| p.n * 0.9);
         let b = judged(&shaped);
-        assert!(b.id == "network-medium" && b.sentence.contains("on the way"), "{b:#?}");
+        assert!(b.id == "network-medium" && b.sentence.contains("on the path"), "{b:#?}");
         assert_eq!(judged(&one_client_fills(120.0)).id, "server-rate-limit");
     }
 

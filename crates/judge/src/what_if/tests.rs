@@ -274,7 +274,7 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     let mut run = PlantedRun::new(2500.0, 4000.0).steps(&[1, 2]).rates(&[]).run();
     crate::judge(&mut run);
     let unknown = said(&run, Change { workers: Some(60), ..Change::default() });
-    assert!(unknown.iter().any(|a| a.contains("how far 60 are")), "{unknown:?}");
+    assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
 /// Both answers come from one network: the limits are equal, and none is below the measured rate.
