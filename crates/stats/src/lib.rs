@@ -5,6 +5,7 @@
 //! states another level.
 
 pub mod bootstrap;
+pub mod change_points;
 pub mod fieller;
 pub mod fit;
 pub mod moments;

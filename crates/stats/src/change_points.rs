@@ -1,0 +1,391 @@
+//! Changes of the mean of a series: E-divisive (D. Matteson and N. James, *Journal of the American Statistical
+//! Association* 109, 2014) with Student's t test, in windows and with a merging step, as in Hunter (M. Fleming and
+//! others, *ICPE* 2023) and Apache Otava.
+//!
+//! Hunter's t test assumes independent, normal values. Two additions drop these assumptions. An isolated value far from
+//! both neighbours is drawn towards them, and no change begins with fewer than [`MIN_SEGMENT`] values. The error of a
+//! mean allows for correlated neighbours; the correlation comes from differences, which changes hardly affect (S. Chakar
+//! and others, *Bernoulli* 23, 2017).
+
+use std::ops::Range;
+
+use crate::student::two_sided;
+
+/// Minimum number of values between two changes, and before the first or after the last one. Fewer values cannot be told
+/// from outliers.
+pub const MIN_SEGMENT: usize = 3;
+/// Level of a change's t test. Hunter's 0.001 finds as many true changes, and three times as many false ones: the place of
+/// a change is chosen where the difference is largest (simulated in `tests/change_points.rs`).
+pub const LEVEL: f64 = 0.0001;
+/// Level at which a split becomes a candidate, as in Hunter. The merging step then applies [`LEVEL`].
+const CANDIDATE_LEVEL: f64 = 0.01;
+/// Number of values in one window. A split takes time proportional to its square. Otava's 50 values hide small changes.
+const WINDOW: usize = 200;
+/// Distance of an outlier from both neighbours, in standard deviations. Few normal values are that far.
+const OUTLIER_SD: f64 = 3.0;
+/// Number of values on either side that an outlier is compared with.
+const NEIGHBOURS: usize = 3;
+/// Median of the absolute value of a standard normal variable.
+const NORMAL_MEDIAN: f64 = 0.6745;
+/// Maximum correlation of neighbours. A higher one cannot be told from a mean that changes with each value.
+const MAX_CORRELATION: f64 = 0.9;
+
+/// Difference of the means of two parts of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Mean of the later part minus the mean of the earlier part.
+    pub change: f64,
+    /// Standard error of the change.
+    pub error: f64,
+    /// Degrees of freedom of the error.
+    pub freedom: f64,
+    /// Two-sided p-value of Student's t test.
+    pub p: f64,
+}
+
+/// Change of the mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// Index of the first value after the change.
+    pub at: usize,
+    /// Difference between the parts up to the neighbouring changes.
+    pub difference: Difference,
+}
+
+/// A series of values in order of time.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Values without outliers, minus `center`.
+    values: Vec<f64>,
+    /// Median of the series.
+    center: f64,
+    /// Sums of the values and of their squares before each index.
+    sums: Vec<[f64; 2]>,
+    /// Correlation of neighbouring values.
+    correlation: f64,
+    /// Standard deviation that each value has at least.
+    resolution: f64,
+}
+
+/// Returns the changes of the mean of `values`. Values are exact to `resolution` at best. A series with a value that is
+/// not finite, or whose square is not, has no changes.
+pub fn change_points(values: &[f64], resolution: f64) -> Vec<ChangePoint> {
+    Series::new(values, resolution).change_points()
+}
+
+impl Series {
+    /// Prepares a series. Values are exact to `resolution` at best.
+    pub fn new(values: &[f64], resolution: f64) -> Self {
+        let center = middle(values);
+        let values: Vec<f64> = values.iter().map(|value| value - center).collect();
+        let finite = values.iter().map(|value| value * value).sum::<f64>().is_finite();
+        let values = if finite { values } else { Vec::new() };
+        let values = without_outliers(&values, resolution);
+        let mut sums = vec![[0.0; 2]];
+        sums.extend(values.iter().scan([0.0; 2], |[sum, squares], value| {
+            (*sum, *squares) = (*sum + value, *squares + value * value);
+            Some([*sum, *squares])
+        }));
+        Self { correlation: correlation(&values), values, center, sums, resolution }
+    }
+
+    /// Returns the changes in order.
+    pub fn change_points(&self) -> Vec<ChangePoint> {
+        let mut points = self.candidates();
+        points.sort_unstable();
+        points.dedup();
+        self.merged(&points)
+    }
+
+    /// Compares the means of two parts of the series. A part shorter than [`MIN_SEGMENT`] has the p-value 1.
+    pub fn compare(&self, before: Range<usize>, after: Range<usize>) -> Difference {
+        let [a, b] = [before, after].map(|part| self.part(&part));
+        let (n, r2) = (a.n + b.n, self.correlation.powi(2));
+        let variance = (a.squares + b.squares) / (a.n * (1.0 - a.factor) + b.n * (1.0 - b.factor));
+        let error = ((variance.max(0.0) + self.resolution.powi(2)) * (a.factor + b.factor)).sqrt();
+        let freedom = (n * (1.0 - r2) / (1.0 + r2) - 2.0).max(1.0);
+        let change = b.mean - a.mean;
+        let short = a.n.min(b.n) < MIN_SEGMENT as f64;
+        let p = if short { 1.0 } else { two_sided(change / error, freedom) };
+        Difference { change, error, freedom, p }
+    }
+
+    /// Compares both sides of a split. The p-value is 1 if fewer than [`MIN_SEGMENT`] values at an end of the series
+    /// explain the difference better.
+    fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
+        let explained = |at: usize| {
+            let [a, b] = [begin..at, at..end].map(|part| self.part(&part));
+            a.n * b.n / (a.n + b.n) * (a.mean - b.mean).powi(2)
+        };
+        let first = (1..MIN_SEGMENT).filter(|_| begin == 0);
+        let last = (1..MIN_SEGMENT).filter(|_| end == self.values.len()).map(|short| end.saturating_sub(short));
+        let outlier = first.chain(last).any(|short| explained(short) > explained(at));
+        let found = self.compare(begin..at, at..end);
+        Difference { p: if outlier { 1.0 } else { found.p }, ..found }
+    }
+
+    /// Returns the mean of a part of the series, without its outliers.
+    pub fn mean(&self, part: Range<usize>) -> f64 {
+        self.center + self.part(&part).mean
+    }
+
+    fn part(&self, part: &Range<usize>) -> Part {
+        let at = |index: usize| self.sums.get(index).copied().unwrap_or([f64::NAN; 2]);
+        let ([sum_0, squares_0], [sum_1, squares_1]) = (at(part.start), at(part.end));
+        let n = part.len() as f64;
+        let mean = (sum_1 - sum_0) / n;
+        let squares = (squares_1 - squares_0 - n * mean * mean).max(0.0);
+        Part { n, mean, squares, factor: mean_variance(n, self.correlation) }
+    }
+
+    /// Splits each window as long as the parts differ.
+    fn candidates(&self) -> Vec<usize> {
+        let (mut found, mut begin) = (Vec::new(), 0);
+        loop {
+            let end = (begin + WINDOW).min(self.values.len());
+            let known = found.len();
+            self.split(begin..end, &mut found);
+            if end == self.values.len() {
+                return found;
+            }
+            let last = found[known..].iter().copied().max().unwrap_or(0);
+            begin = last.max(begin + WINDOW / 2);
+        }
+    }
+
+    fn split(&self, part: Range<usize>, found: &mut Vec<usize>) {
+        let Some([at, end]) = best_split(&self.values[part.clone()]).map(|ends| ends.map(|end| part.start + end))
+        else {
+            return;
+        };
+        // A later change may hide this one from a test of all later values.
+        let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
+        if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
+            found.push(at);
+            self.split(part.start..at, found);
+            self.split(at..part.end, found);
+        }
+    }
+
+    /// Removes the weakest candidate until all remaining ones are significant.
+    fn merged(&self, candidates: &[usize]) -> Vec<ChangePoint> {
+        let mut bounds: Vec<usize> = candidates.to_vec();
+        bounds.insert(0, 0);
+        bounds.push(self.values.len());
+        let point = |bounds: &[usize], index: usize| ChangePoint {
+            at: bounds[index],
+            difference: self.test(bounds[index - 1], bounds[index], bounds[index + 1]),
+        };
+        let mut points: Vec<ChangePoint> = (1..bounds.len() - 1).map(|index| point(&bounds, index)).collect();
+        loop {
+            let weakest = points.iter().enumerate().max_by(|a, b| a.1.difference.p.total_cmp(&b.1.difference.p));
+            let Some((weakest, _)) = weakest.filter(|(_, point)| point.difference.p >= LEVEL) else { return points };
+            points.remove(weakest);
+            bounds.remove(weakest + 1);
+            for near in weakest.saturating_sub(1)..points.len().min(weakest + 1) {
+                points[near] = point(&bounds, near + 1);
+            }
+        }
+    }
+}
+
+/// Moments of a part of a series.
+struct Part {
+    n: f64,
+    mean: f64,
+    /// Sum of squared deviations from the mean.
+    squares: f64,
+    /// Variance of the mean divided by that of a value.
+    factor: f64,
+}
+
+/// Returns the variance of the mean of `n` values with a correlation of neighbours (AR(1)), divided by the variance of
+/// one value.
+fn mean_variance(n: f64, correlation: f64) -> f64 {
+    let rest = 1.0 - correlation;
+    ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
+}
+
+/// Returns the split of E-divisive and its end: the two indexes that maximize the weighted energy distance between the
+/// values before the split and those from there to the end. `None` if there are too few values.
+fn best_split(values: &[f64]) -> Option<[usize; 2]> {
+    let n = values.len();
+    // Row j has the sums of the distances from value j to all values before each index.
+    let distances: Vec<f64> = values.iter().flat_map(|value| distance_sums(values, *value)).collect();
+    let between =
+        |j: usize, part: Range<usize>| distances[j * (n + 1) + part.end] - distances[j * (n + 1) + part.start];
+    let (mut best, mut before) = (None, 0.0);
+    for at in 1..n {
+        before += between(at - 1, 0..at - 1);
+        let (left, mut across, mut after) = (at as f64, 0.0, 0.0);
+        for last in at..n {
+            across += between(last, 0..at);
+            after += between(last, at..last);
+            let right = (last + 1 - at) as f64;
+            if at < MIN_SEGMENT || last + 1 - at < MIN_SEGMENT {
+                continue;
+            }
+            let within = right / (left - 1.0) * before + left / (right - 1.0) * after;
+            let energy = 2.0 / (left + right) * (across - within);
+            if best.is_none_or(|(_, most)| energy > most) {
+                best = Some(([at, last + 1], energy));
+            }
+        }
+    }
+    best.map(|(ends, _)| ends)
+}
+
+fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
+    let sums = values.iter().scan(0.0, move |sum, value| {
+        *sum += (value - from).abs();
+        Some(*sum)
+    });
+    std::iter::once(0.0).chain(sums)
+}
+
+/// Draws each outlier to the nearer median of its neighbours. A value after a change is near the values that follow, so it stays.
+fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
+    let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
+    let drawn = |(index, value): (usize, &f64)| {
+        let before = &values[index.saturating_sub(NEIGHBOURS)..index];
+        let after = &values[index + 1..values.len().min(index + 1 + NEIGHBOURS)];
+        if before.is_empty() || after.is_empty() {
+            return *value;
+        }
+        let [before, after] = [middle(before), middle(after)];
+        let (low, high) = (before.min(after), before.max(after));
+        if (low - limit..=high + limit).contains(value) { *value } else { value.max(low).min(high) }
+    };
+    values.iter().enumerate().map(drawn).collect()
+}
+
+/// Returns the correlation of neighbours from the mean squares of differences at distances one and two. Differences
+/// across changes are left out.
+fn correlation(values: &[f64]) -> f64 {
+    let mean_square = |distance: usize| {
+        let limit = OUTLIER_SD * spread(values, distance);
+        let kept: Vec<f64> = differences(values, distance).filter(|d| *d <= limit).map(|d| d * d).collect();
+        crate::average(&kept)
+    };
+    let found = mean_square(2) / mean_square(1) - 1.0;
+    if found.is_finite() { found.clamp(0.0, MAX_CORRELATION) } else { 0.0 }
+}
+
+/// Returns the standard deviation of differences at a distance, from their median.
+fn spread(values: &[f64], distance: usize) -> f64 {
+    let all: Vec<f64> = differences(values, distance).collect();
+    if all.is_empty() { 0.0 } else { middle(&all) / NORMAL_MEDIAN }
+}
+
+fn differences(values: &[f64], distance: usize) -> impl Iterator<Item = f64> {
+    values.iter().zip(values.iter().skip(distance)).map(|(a, b)| (b - a).abs())
+}
+
+/// Returns the median, or the mean of the middle two values; 0 if there are no values.
+fn middle(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+    f64::midpoint(at(sorted.len().saturating_sub(1) / 2), at(sorted.len() / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn places(values: &[f64]) -> Vec<usize> {
+        change_points(values, 0.0).iter().map(|point| point.at).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_at_its_place_with_its_size() {
+        let values: Vec<f64> = (0..40).map(|i| f64::from(i % 3) + if i < 25 { 100.0 } else { 110.0 }).collect();
+        let [point] = change_points(&values, 0.0)[..] else { panic!("{:?}", change_points(&values, 0.0)) };
+        let Difference { change, error, p, .. } = point.difference;
+        assert!(point.at == 25 && (change - 10.0).abs() < 0.2 && error < 0.5 && p < 1e-9, "{point:?}");
+    }
+
+    #[test]
+    fn constant_values_few_values_and_undefined_values_have_no_change() {
+        assert_eq!(places(&[]), [0; 0]);
+        assert_eq!(places(&[5.0; 100]), [0; 0]);
+        assert_eq!(places(&[1.0, 1.0, 9.0, 9.0, 9.0]), [0; 0]);
+        assert_eq!(places(&[1.0, 1.0, 1.0, f64::NAN, 9.0, 9.0, 9.0]), [0; 0]);
+        assert_eq!(places(&[f64::MAX, f64::MIN, f64::MAX, f64::MIN, f64::MAX, f64::MIN, 0.0]), [0; 0]);
+    }
+
+    #[test]
+    fn a_change_needs_three_values_and_a_step_below_the_resolution_is_none() {
+        let mut values = vec![1.0; 20];
+        values.extend([2.0; 2]);
+        assert_eq!(places(&values), [0; 0]);
+        values.push(2.0);
+        assert_eq!(places(&values), [20]);
+        assert!(change_points(&values, 1.0).is_empty());
+    }
+
+    #[test]
+    fn single_outliers_are_no_changes_and_hide_none() {
+        let mut values: Vec<f64> = (0..60).map(|i| f64::from(7 * i % 4) + if i < 30 { 100.0 } else { 104.0 }).collect();
+        for outlier in [7, 8, 19, 40, 58] {
+            values[outlier] += 500.0;
+        }
+        assert_eq!(places(&values), [30]);
+    }
+
+    #[test]
+    fn windows_do_not_lose_changes_of_a_long_series() {
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 5) + 20.0 * f64::from(i / 90 % 2)).collect();
+        assert_eq!(places(&values), (1..12).map(|step| step * 90).collect::<Vec<_>>());
+    }
+
+    /// The energy distance of every split and end by its definition.
+    fn by_definition(values: &[f64]) -> Option<usize> {
+        let sum = |a: &[f64], b: &[f64]| a.iter().flat_map(|x| b.iter().map(move |y| (x - y).abs())).sum::<f64>();
+        let energy = |a: &[f64], b: &[f64]| {
+            let (n, m) = (a.len() as f64, b.len() as f64);
+            let mean = 2.0 * sum(a, b) / (n * m) - sum(a, a) / (n * (n - 1.0)) - sum(b, b) / (m * (m - 1.0));
+            n * m / (n + m) * mean
+        };
+        let ends = |at: usize| at + MIN_SEGMENT..=values.len();
+        let all = (MIN_SEGMENT..=values.len() - MIN_SEGMENT).flat_map(|at| ends(at).map(move |end| (at, end)));
+        let best = all.map(|(at, end)| (at, energy(&values[..at], &values[at..end])));
+        best.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_split_has_the_largest_energy_distance(values in prop::collection::vec(0.0_f64..1.0, 6..25)) {
+            prop_assert_eq!(best_split(&values).map(|[at, _]| at), by_definition(&values));
+        }
+
+        #[test]
+        fn changes_are_ordered_apart_and_significant(
+            values in prop::collection::vec(-1e3_f64..1e3, 0..80), step in 0.0_f64..1e4, at in 0_usize..80,
+        ) {
+            let values: Vec<f64> = values.iter().enumerate().map(|(i, v)| if i < at { *v } else { v + step }).collect();
+            let points = change_points(&values, 0.0);
+            let bounds: Vec<usize> =
+                std::iter::once(0).chain(points.iter().map(|point| point.at)).chain([values.len()]).collect();
+            prop_assert!(points.is_empty() || bounds.windows(2).all(|pair| pair[1] - pair[0] >= MIN_SEGMENT));
+            prop_assert!(points.iter().all(|point| point.difference.p < LEVEL && point.difference.error > 0.0));
+            prop_assert_eq!(&points, &change_points(&values, 0.0));
+        }
+
+        #[test]
+        fn a_mirrored_series_has_mirrored_changes(values in prop::collection::vec(-1.0_f64..1.0, 20..60), at in 5_usize..15) {
+            let values: Vec<f64> = values.iter().enumerate().map(|(i, v)| if i < at { *v } else { v + 9.0 }).collect();
+            let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
+            prop_assert_eq!(places(&values), places(&mirrored));
+        }
+
+        #[test]
+        fn any_values_are_accepted(values in prop::collection::vec(prop::num::f64::ANY, 0..40), resolution in prop::num::f64::ANY) {
+            change_points(&values, resolution);
+        }
+    }
+}
