@@ -126,6 +126,8 @@ pub(crate) const TERMS: &[Term] = &[
         "outcome of an experiment without a proof: levers exclude all other resources, and a counter shows the bottleneck directly",
     ),
     term("refuted", "outcome of an experiment: a lever acted, and throughput did not change as the verdict predicts"),
+    term("label", "name of a run in a history (--label), such as the git commit of the server"),
+    term("change point", "first run after a change of a figure's mean; `loadline history` finds them"),
     term("headroom", "unused share of a device when the server is at its capacity"),
     term("waiter", "thread that waits for a lock or for another thread"),
     term("holder", "thread that owns a lock while others wait for it"),

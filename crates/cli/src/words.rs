@@ -76,6 +76,7 @@ const REFUSED: &[&str] = &[
     "report /nonexistent --form pdf",
     "judge /nonexistent",
     "what-if /nonexistent",
+    "history /nonexistent",
     "import /nonexistent",
     "list nosuch",
     "explain kneee",

@@ -403,4 +403,8 @@ thresholds! {
         UNWANTED: f64 = 0.15, "share of the time", "a resource that the server hardly uses from one that it needs",
             Chosen, "an elasticity is at most the utilization", "the_elasticity_of_a_resource_is_at_most_its_utilization";
     }
+    "History" {
+        HISTORY_RESOLUTION: f64 = 0.001, "relative", "a figure that changed from one that rounding changed",
+            Given, "histograms keep three significant digits", "a_step_below_the_resolution_is_no_change";
+    }
 }

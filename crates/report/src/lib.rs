@@ -10,6 +10,7 @@ mod arena;
 mod comparison;
 mod doc;
 mod forms;
+mod history;
 mod pages;
 mod plot;
 mod style;
@@ -22,6 +23,7 @@ pub use arena::render_arena;
 pub use comparison::{brief_comparison, render_comparison};
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
+pub use history::render_history;
 pub use pages::{PAGES, Page, busiest_device, error_words, short_time};
 pub use plot::{
     Axis, Band, BarRow, Bars, Chain, Flame, Frame, Hue, IntervalRow, Intervals, Link, Look, Mark, Plot, Scale, Segment,

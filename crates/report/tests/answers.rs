@@ -1,9 +1,13 @@
-//! Answers of `compare` and `what-if`, in the forms that people read. The forms show intervals and the verdict, and
-//! hostile names stay text.
+//! Answers of `compare`, `what-if` and `history`, in the forms that people read. The forms show intervals and the
+//! verdict, and hostile names stay text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use loadline_report::{Style, brief_comparison, render_arena, render_comparison, render_what_if};
+mod common;
+
+use loadline_report::{
+    Style, brief_comparison, render_arena, render_comparison, render_history, render_what_if,
+};
 use run::{
     ArenaCapacity, ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Change, ComparedCurves,
     ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, Estimate, FigureRole, LoadPoint,
@@ -371,4 +375,37 @@ fn the_page_of_an_arena_can_be_sorted_and_leads_to_its_reports() {
     assert_eq!(json["cells"][2]["refused_kind"], "failed");
     let markdown = render_arena("markdown", &arena(), &WIDE).unwrap();
     assert!(markdown.contains("| nginx | 1 |"), "{markdown}");
+}
+
+#[test]
+fn a_history_shows_each_change_with_its_interval_and_charts_with_marks() {
+    let history = common::history::history(HOSTILE);
+    for form in ["text", "markdown", "html"] {
+        let made = render_history(form, &history, &WIDE).unwrap();
+        harmless(form, &made);
+        let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
+        all_in(&text, &["Worse: server CPU per request +4.95 % since old", "+4.95 % (+4.1 % to +5.8 %)"], form);
+        all_in(&text, &["worse, new", "+2 points (+1.5 points to +2.5 points)", "worse, new, undone"], form);
+        all_in(&text, &["Skipped 1 file", "Too few runs of one plan", "its last 10 runs"], form);
+        assert_eq!(text.contains("commit-12"), form == "html", "only a page lists all runs");
+    }
+    let page = render_history("html", &history, &WIDE).unwrap();
+    assert_eq!(charts(&page), 3);
+    let json = render_history("json", &history, &WIDE).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let change = &found["changes"][0];
+    assert!(change["at"] == 33 && change["label"] == HOSTILE && change["change"] == 0.0495 && change["p"] == 2e-9);
+}
+
+#[test]
+fn a_history_without_a_change_and_one_of_too_few_runs_say_so() {
+    let whole = common::history::history("x");
+    let quiet = run::History { changes: Vec::new(), fails: false, ..whole.clone() };
+    let text = render_history("text", &quiet, &WIDE).unwrap();
+    assert!(
+        text.starts_with("No new change for the worse") && text.contains("No change of server CPU per request"),
+        "{text}"
+    );
+    let few = run::History { series: Vec::new(), ..quiet };
+    assert!(render_history("text", &few, &WIDE).unwrap().starts_with("Too few runs for a change"));
 }

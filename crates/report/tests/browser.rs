@@ -8,7 +8,7 @@ mod common;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use loadline_report::{Style, render};
+use loadline_report::{Style, render, render_history};
 
 #[test]
 fn no_page_is_wider_than_its_window() {
@@ -16,15 +16,17 @@ fn no_page_is_wider_than_its_window() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
+    let page = |run| render("html", &run, &Style::default()).unwrap();
+    let history = common::history::history("a-label-of-twenty-characters");
     let pages = [
-        ("find", common::find()),
-        ("behind", common::behind()),
-        ("experiment", common::experiment()),
-        ("awkward", common::awkward()),
+        ("find", page(common::find())),
+        ("behind", page(common::behind())),
+        ("experiment", page(common::experiment())),
+        ("awkward", page(common::awkward())),
+        ("history", render_history("html", &history, &Style::default()).unwrap()),
     ];
     let mut frames = String::new();
-    for (name, run) in &pages {
-        let html = render("html", run, &Style::default()).unwrap();
+    for (name, html) in &pages {
         std::fs::write(dir.path().join(format!("{name}.html")), html).unwrap();
         for width in [320, 390, 768, 1280] {
             let _ = write!(

@@ -50,6 +50,9 @@ pub use findings::experiment_report::{
 pub use findings::figure_unit::FigureUnit;
 pub use findings::fit::{Cost, Fit, Interval};
 pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
+pub use findings::history::{
+    History, HistoryChange, HistoryFigure, HistoryRun, HistorySeries, HistoryValue, SkippedRun, SmallSeries,
+};
 pub use findings::hot::HotFunction;
 pub use findings::proof::{
     CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, LeverSlots, Proof, ProofMetric,
@@ -96,6 +99,7 @@ pub use rundir::read::{
     MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
     read_text,
 };
+pub use rundir::summary::{CostSummary, FindingsSummary, RunSummary, ServerSummary, TrialSummary, load_summary};
 pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
 pub use suggest::{add_suggestion, nearest, toml_message};

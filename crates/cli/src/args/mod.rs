@@ -5,6 +5,7 @@ pub(crate) mod defaults;
 pub(crate) mod foreign;
 mod headers;
 mod hosts;
+mod label;
 mod load;
 pub(crate) mod mix;
 mod names;

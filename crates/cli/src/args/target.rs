@@ -41,6 +41,9 @@ pub(crate) struct TargetArgs {
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     tls: TlsArgs,
+    /// Label of the run in `loadline history` [default: the git commit of the working directory]
+    #[arg(long, value_name = "TEXT", value_parser = super::label::checked, help_heading = "Output")]
+    label: Option<String>,
     #[command(flatten)]
     pub(crate) out: OutArgs,
 }
@@ -58,6 +61,7 @@ impl TargetArgs {
             None => Plan::default(),
         };
         plan.command = command.into();
+        plan.label = super::label::label(self.label.as_ref());
         if let Some(target) = &self.target {
             anyhow::ensure!(
                 !target.trim().is_empty(),

@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod explain;
 mod find;
+mod history;
 mod import;
 mod judge;
 mod lab;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Compare(Box<compare::Args>),
     /// Compare many servers under the same loads
     Arena(Box<arena::Args>),
+    /// Find changes between the runs of many days
+    History(history::Args),
     /// Watch the counters of a server without loading it
     Watch(Box<watch::Args>),
     /// Show what the threads of a server wait for, without loading it
@@ -86,6 +89,7 @@ impl Command {
             Self::Prove(args) => prove::run(&args),
             Self::Compare(args) => compare::run(&args),
             Self::Arena(args) => arena::run(&args),
+            Self::History(args) => history::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Waits(args) => waits::run(&args),
             Self::WhatIf(args) => what_if::run(&args),
@@ -119,6 +123,7 @@ impl Command {
         matches!(
             self,
             Self::Report(_)
+                | Self::History(_)
                 | Self::Import(_)
                 | Self::Judge(_)
                 | Self::List(_)

@@ -5,6 +5,7 @@ mod arena_files;
 mod compare_kept;
 mod first_answer;
 mod groups;
+mod history;
 mod http2;
 mod kept;
 mod old_runs;

@@ -15,7 +15,7 @@ use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
 /// Largest difference of two shares, 0 to 1, that counts as no difference, however strict the objective is.
-pub(super) const SAME: f64 = 1e-3;
+pub(crate) const SAME: f64 = 1e-3;
 
 /// Compares the failed shares; `None` if some side made no request.
 pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {

@@ -24,6 +24,8 @@ mod words;
 use run::{Comparison, Run, Trial, TrialKind};
 
 use capacities::capacity;
+pub(crate) use failures::SAME as SAME_FAILED_SHARE;
+pub(crate) use figures::{CAPACITY, FAILED, SERVER_CPU};
 use figures::{FIGURES, costs, server, timed, times, times_calls};
 use input::{ComparisonInput, Line};
 pub use observations::Pairing;

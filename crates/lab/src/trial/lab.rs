@@ -71,6 +71,7 @@ impl<'w> Lab<'w> {
             version: env!("CARGO_PKG_VERSION").into(),
             command: crate::trial::command_line::line(std::env::args_os(), &plan.load.secrets),
             started: jiff::Timestamp::now().to_string(),
+            label: plan.label.take(),
             plan,
             ..Run::default()
         };

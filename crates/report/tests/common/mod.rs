@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod any;
+pub mod history;
 
 use std::collections::BTreeMap;
 

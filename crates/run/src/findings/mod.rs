@@ -13,6 +13,7 @@ pub(crate) mod experiment_report;
 pub(crate) mod figure_unit;
 pub(crate) mod fit;
 pub(crate) mod handshake_cost;
+pub(crate) mod history;
 pub(crate) mod hot;
 pub(crate) mod proof;
 pub(crate) mod repeat;

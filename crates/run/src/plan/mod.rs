@@ -34,6 +34,9 @@ use crate::{ColdPlan, Expectation, HostPlan, LoadPlan, Objective, ObservePlan, S
 pub struct Plan {
     /// `find`, `load`, or `lab NAME`.
     pub command: String,
+    /// Label of the run. The run stores it, not its plan.
+    #[serde(skip)]
+    pub label: Option<String>,
     /// Server to load.
     pub target: Target,
     /// Load to make.

@@ -2,6 +2,7 @@
 //! so an interrupt loses nothing.
 
 pub(crate) mod read;
+pub(crate) mod summary;
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -28,6 +29,10 @@ pub struct Run {
     pub command: String,
     /// Start of the run, RFC 3339 in UTC.
     pub started: String,
+    /// Label of the run, which names it in a history: the one given by `--label`, or the git commit of the working
+    /// directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// Elapsed time so far, seconds.
     #[serde(with = "Figure")]
     pub elapsed_s: f64,

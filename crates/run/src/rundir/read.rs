@@ -159,6 +159,12 @@ fn weight(text: &str) -> (usize, usize) {
     (objects, commas)
 }
 
+/// Refuses a text with too many objects or values.
+pub(super) fn check_weight(name: &str, text: &str) -> Result<(), RunDirError> {
+    let (objects, values) = weight(text);
+    fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])
+}
+
 /// Rejects the first count that exceeds its limit. Without these limits, a file of an allowed size could take ten times
 /// its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
@@ -169,8 +175,7 @@ fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> 
 /// Parses the text of a `run.json`. `name` appears only in errors.
 pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
-    let (objects, values) = weight(text);
-    fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])?;
+    check_weight(name, text)?;
     let head: Head = serde_json::from_str(text).map_err(parse)?;
     if head.format.as_deref() != Some(FORMAT) {
         let found = head.format.unwrap_or_else(|| "none".into());

@@ -1,0 +1,134 @@
+//! History of stored runs: figures in order of time, and the changes between them. Only types: judge fills them, report
+//! prints them.
+
+use serde::Serialize;
+
+use crate::FigureUnit;
+
+/// Stored runs in order of time, with the changes of their figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct History {
+    /// Directory that holds the runs.
+    pub directory: String,
+    /// True if a change decides the exit status: `changes` has one with `fails`.
+    pub fails: bool,
+    /// Number of last runs of a series in which a change is new.
+    pub recent: usize,
+    /// Smallest relative change that decides the exit status.
+    pub threshold: f64,
+    /// Changes, by series and place.
+    pub changes: Vec<HistoryChange>,
+    /// Series of runs of one plan on equal machines, the longest first.
+    pub series: Vec<HistorySeries>,
+    /// Series with too few runs for a change.
+    pub small: Vec<SmallSeries>,
+    /// Runs and files that take no part, with their reasons.
+    pub skipped: Vec<SkippedRun>,
+    /// Remarks in sentences, such as a new version of loadline.
+    pub notes: Vec<String>,
+}
+
+/// Change of the mean of one figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HistoryChange {
+    /// Name of the figure.
+    pub figure: String,
+    /// Unit of the figure.
+    pub unit: FigureUnit,
+    /// Index in `series`.
+    pub series: usize,
+    /// Index in the `runs` of the series of the first run after the change, from 0.
+    pub at: usize,
+    /// Label of that run.
+    pub label: String,
+    /// Directory of that run.
+    pub run: String,
+    /// Start of that run.
+    pub started: String,
+    /// Mean before the change, since the previous one.
+    pub before: f64,
+    /// Mean after the change, up to the next one.
+    pub after: f64,
+    /// Relative change; of a share, the difference of the shares.
+    pub change: f64,
+    /// Lower end of the 95 % interval of the change.
+    pub low: f64,
+    /// Upper end of that interval.
+    pub high: f64,
+    /// Two-sided p-value of Student's t test.
+    pub p: f64,
+    /// True if the figure became worse.
+    pub worse: bool,
+    /// True if the series without its last `recent` runs does not show the change.
+    pub new: bool,
+    /// True if later changes took the figure back.
+    pub undone: bool,
+    /// True if the change decides the exit status: new, for the worse, not undone, and not below the threshold.
+    pub fails: bool,
+}
+
+/// Runs of one plan on equal machines, in order of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HistorySeries {
+    /// Command, target and load in words.
+    pub name: String,
+    /// Runs in order of time.
+    pub runs: Vec<HistoryRun>,
+    /// Figures of these runs.
+    pub figures: Vec<HistoryFigure>,
+}
+
+/// Stored run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HistoryRun {
+    /// Directory of the run.
+    pub run: String,
+    /// Label; empty for a run without one.
+    pub label: String,
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+}
+
+/// One figure of a series.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HistoryFigure {
+    /// Name of the figure.
+    pub figure: String,
+    /// Unit.
+    pub unit: FigureUnit,
+    /// True if a higher value is better.
+    pub more_is_better: bool,
+    /// Value of each run; `None` for a run without the figure.
+    pub values: Vec<Option<HistoryValue>>,
+}
+
+/// Value of a figure in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct HistoryValue {
+    /// The value.
+    pub value: f64,
+    /// Lower end of its 95 % interval, if the run has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of that interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// Series with too few runs for a change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SmallSeries {
+    /// Command, target and load in words.
+    pub name: String,
+    /// Number of runs.
+    pub runs: usize,
+}
+
+/// Run or file that takes no part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SkippedRun {
+    /// The file.
+    pub file: String,
+    /// Reason in one sentence.
+    pub reason: String,
+}
