@@ -284,7 +284,8 @@ thresholds! {
             Chosen, "with OLD_US", "a_silence_in_which_nothing_was_completed_is_in_the_headline", also [
             MODEL_MISSES, "a queueing model that fits from one that lacks the resource that delays the requests"];
         SURE: f64 = 0.9, "confidence", "a verdict that missing counters could no longer change from one that they could",
-            Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run";
+            Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run", also [
+            SUPPORTED, "least confidence of a verdict that an experiment supports"];
         SUREST: f64 = 0.95, "probability", "the greatest confidence by counters alone from confidence that needs an experiment",
             Chosen, "one in twenty remains for causes that no counter shows", "every_rule_wins_its_own_run";
         TWO_SIGNS: f64 = 0.85, "probability", "a cause with a direct sign and a second sign from surer and weaker causes",
@@ -392,8 +393,6 @@ thresholds! {
             Chosen, "housekeeping threads take less than a fifth", "serial_work_on_the_cpu_is_told_from_full_cpus";
         SHOWN: f64 = 0.95, "confidence", "least confidence of a verdict that an experiment proves",
             Chosen, "a proven verdict is also called \"sure\"", "a_verdict_whose_prediction_came_true_is_proven";
-        SUPPORTED: f64 = 0.9, "confidence", "least confidence of a verdict that an experiment supports",
-            Chosen, "sure, but less than proven", "a_verdict_by_exclusion_is_supported_by_an_observation_and_a_larger_load";
         CLOSE: f64 = 0.6, "confidence", "greatest confidence of a verdict that an experiment contradicts, or of a CPU limit whose kind is open",
             Chosen, "such a verdict is possible, not sure", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         ALIKE: f64 = 0.5, "share of the dose on its own resource", "a lever that slows another resource as well from one of two that slow the same CPUs",

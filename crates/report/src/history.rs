@@ -42,7 +42,7 @@ fn document(history: &History, list_runs: bool) -> Doc {
         let table = Block::Table(runs(series));
         sections.push(Section::new(&id, &format!("Runs: {}", series.name), Weight::Detail, vec![table]));
     }
-    Doc { title: title(history), subtitle: subtitle(history), sections }
+    Doc { title: title(history), subtitle: subtitle(history), sections, ..Doc::default() }
 }
 
 /// Returns the conclusion.

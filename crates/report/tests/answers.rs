@@ -5,9 +5,7 @@
 
 mod common;
 
-use loadline_report::{
-    Style, brief_comparison, render_arena, render_comparison, render_history, render_what_if,
-};
+use loadline_report::{Style, brief_comparison, render_arena, render_comparison, render_history, render_what_if};
 use run::{
     ArenaCapacity, ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Change, ComparedCurves,
     ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, Estimate, FigureRole, LoadPoint,

@@ -57,7 +57,7 @@ fn time(trial: &TrialSummary, figure: SummaryFigure) -> Option<f64> {
 
 /// Returns the capacity, unless it is only a bound or a limit of the load.
 fn capacity(run: &RunSummary) -> Option<HistoryValue> {
-    let found = run.findings.capacity.as_ref()?;
+    let found = run.findings.capacity.as_ref().filter(|_| run.plan.command == "find")?;
     let known = found.held && !found.at_least && found.own_limit.is_none();
     let value = positive(found.rate).filter(|_| known)?;
     let (low, high) = found.low.zip(found.high).unzip();

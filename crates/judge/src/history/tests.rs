@@ -71,12 +71,12 @@ fn a_new_loss_of_capacity_fails_and_names_its_run() {
 
 #[test]
 fn an_old_change_a_gain_and_a_change_that_was_taken_back_do_not_fail() {
-    for (name, factor) in [
-        ("old", (|at| if at < 20 { 1.0 } else { 0.9 }) as fn(usize) -> f64),
-        ("gain", |at| if at < 34 { 1.0 } else { 1.1 }),
-        ("undone", |at| if (31..36).contains(&at) { 0.9 } else { 1.0 }),
+    for (name, runs, factor) in [
+        ("old", 40, (|at| if at < 20 { 1.0 } else { 0.9 }) as fn(usize) -> f64),
+        ("gain", 40, |at| if at < 34 { 1.0 } else { 1.1 }),
+        ("undone", 60, |at| if (48..54).contains(&at) { 0.9 } else { 1.0 }),
     ] {
-        let history = of(noisy(2, 40, factor));
+        let history = of(noisy(2, runs, factor));
         let changes = changed(&history, "capacity");
         assert!(!history.fails && !changes.is_empty(), "{name}: {history:#?}");
         assert_eq!(changes[0].new, name != "old", "{name}");

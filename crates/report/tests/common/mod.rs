@@ -29,6 +29,7 @@ pub fn find() -> Run {
     decided(Run {
         format: FORMAT.into(),
         version: "0.1.0".into(),
+        label: None,
         command: "loadline find http://127.0.0.1:8080/index.html --p99 20ms".into(),
         started: "2026-11-21T05:39:13Z".into(),
         elapsed_s: 29.4,
