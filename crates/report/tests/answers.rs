@@ -111,7 +111,7 @@ fn shown(html: &str) -> String {
 }
 
 fn charts(html: &str) -> usize {
-    html.matches("<figure class=\"chart\">").count()
+    html.matches("<figure class=\"chart").count()
 }
 
 fn all_in(text: &str, wanted: &[&str], form: &str) {
