@@ -24,7 +24,6 @@ const RESOLUTION: f64 = 0.001;
 
 /// Noise of one kind.
 struct Noise {
-    name: &'static str,
     /// Correlation of neighbours.
     correlation: f64,
     /// Share of the values that are 5 to 15 standard deviations too large.
@@ -34,10 +33,10 @@ struct Noise {
 }
 
 const NOISES: [Noise; 4] = [
-    Noise { name: "independent", correlation: 0.0, outliers: 0.0, max_alarms: 0.04 },
-    Noise { name: "correlated", correlation: 0.4, outliers: 0.0, max_alarms: 0.10 },
-    Noise { name: "outliers", correlation: 0.0, outliers: 0.05, max_alarms: 0.05 },
-    Noise { name: "correlated, outliers", correlation: 0.4, outliers: 0.05, max_alarms: 0.08 },
+    Noise { correlation: 0.0, outliers: 0.0, max_alarms: 0.04 },
+    Noise { correlation: 0.4, outliers: 0.0, max_alarms: 0.10 },
+    Noise { correlation: 0.0, outliers: 0.05, max_alarms: 0.05 },
+    Noise { correlation: 0.4, outliers: 0.05, max_alarms: 0.08 },
 ];
 
 /// F1 of Apache Otava 0.8.0 on these series with its defaults (window 50, p below 0.001), printed by `otava_f1.py`.
