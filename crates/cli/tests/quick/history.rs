@@ -143,7 +143,8 @@ fn a_run_keeps_its_label() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
         command.args(quick).args(["--out", out]).args(flags).current_dir(root.path());
         let output = command.output().unwrap();
-        let run = fs::read_to_string(root.path().join(out).join("run.json")).expect(&text(&output));
+        let run =
+            fs::read_to_string(root.path().join(out).join("run.json")).unwrap_or_else(|_| panic!("{}", text(&output)));
         serde_json::from_str::<Value>(&run).unwrap()["label"].clone()
     };
     assert_eq!(label("named", &["--label", "release 7"]), "release 7");
