@@ -96,7 +96,7 @@ applications! {
 fn own_servers_name_their_planted_causes() {
     let (_alone, binary) = alone_with_release!("own servers");
     for (option, planted) in [
-        ("lock=5", Wait("lock", "planted_lock")),
+        ("lock=5", Wait("lock", "PLANTED_LOCK")),
         ("pool=3", Wait("worker-pool", "planted_pool")),
         ("spin=500", Function(&["planted_spin"])),
     ] {

@@ -12,9 +12,9 @@ use testkit::{
     signal,
 };
 
-/// Budget with 28 s for levers with slots. Levers with turns get 3.4 s each. This is too short for a single pair of
+/// Budget with enough time for slots of five levers. Levers with turns get 5 s each. This is too short for a pair of
 /// turns, so they are skipped.
-const BUDGET: &str = "36s";
+const BUDGET: &str = "50s";
 /// Maximum wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
@@ -135,7 +135,7 @@ fn a_quota_is_proven_on_the_server_s_host() {
 fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
     let before = stage.group.cpu_quota();
-    let flags = ["--budget", "28s", "--intrusive"];
+    let flags = ["--budget", BUDGET, "--intrusive"];
     // Kills the conductor. Its agents notice the end of their input and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
@@ -173,7 +173,7 @@ fn the_descriptor_limit_is_raised_on_the_server_s_host() {
     let (url, engine) = (format!("http://{listen}/"), hosts.engine());
     let own = binary!().to_str().unwrap();
     let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--agent-path", own];
-    args.extend(["--connections", "100", "--budget", "30s", "--intrusive", "--at-rest", "100ms"]);
+    args.extend(["--connections", "100", "--budget", "60s", "--intrusive", "--at-rest", "100ms"]);
     let (run, output) = hosts.run("conductor", &args, |_| {});
     let text = said(&output);
     let switched = run["findings"]["proof"]["switched"].as_array().cloned().unwrap_or_default();

@@ -28,7 +28,7 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     }
     // The number of workers is read on the server's host: nginx has one.
     let why = names_where(&proof["untried"], "lever", "worker", "why");
-    assert_eq!(why, "on server, the server has no two worker processes", "{proof:#}");
+    assert_eq!(why, "on server, the server has fewer than two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
