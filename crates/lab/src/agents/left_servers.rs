@@ -26,8 +26,12 @@ pub(super) fn mark(command: &mut Command) {
 
 /// Ends the processes of servers whose agents no longer exist. Returns a sentence if there were any.
 pub(super) fn end() -> Option<String> {
+    end_marked(MARK)
+}
+
+fn end_marked(mark: &str) -> Option<String> {
     // A server may start processes while it is being ended.
-    let said: Vec<String> = (0..MAX_ROUNDS).map_while(|_| end_those(left())).collect();
+    let said: Vec<String> = (0..MAX_ROUNDS).map_while(|_| end_those(left(mark))).collect();
     said.into_iter().next()
 }
 
@@ -76,19 +80,19 @@ impl Process {
 }
 
 /// Returns the processes whose mark names an agent of this PID namespace that no longer exists.
-fn left() -> Vec<Process> {
+fn left(mark: &str) -> Vec<Process> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let is_left = |pid: &u32| agent_of(*pid, &space).is_some_and(|agent| !agent.exists());
+    let is_left = |pid: &u32| agent_of(*pid, mark, &space).is_some_and(|agent| !agent.exists());
     pids.filter(is_left).filter_map(Process::of).collect()
 }
 
 /// Returns the agent that the mark of a process names.
-fn agent_of(pid: u32, space: &str) -> Option<Process> {
+fn agent_of(pid: u32, mark: &str, space: &str) -> Option<Process> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environment.split(|byte| *byte == 0).filter_map(|one| std::str::from_utf8(one).ok());
-    let mark = variables.find_map(|one| one.strip_prefix(MARK)?.strip_prefix('='))?;
-    let (pid, ticks) = mark.strip_prefix(space)?.trim_start().split_once(' ')?;
+    let agent = variables.find_map(|one| one.strip_prefix(mark)?.strip_prefix('='))?;
+    let (pid, ticks) = agent.strip_prefix(space)?.trim_start().split_once(' ')?;
     Some(Process { pid: pid.parse().ok()?, started_ticks: ticks.parse().ok()? })
 }
 
@@ -102,10 +106,18 @@ mod tests {
     use super::*;
     use std::process::Child;
 
+    /// Mark that no other command on this machine looks for.
+    const OWN_MARK: &str = "LOADLINE_TEST_SERVER_OF";
+
     /// Starts a process in the background of a shell whose mark names `agent`.
     fn marked(agent: &str) -> Child {
         let space = pid_namespace().unwrap();
-        Command::new("sleep").arg("600").env(MARK, format!("{space} {agent}")).spawn().unwrap()
+        let child = Command::new("sleep").arg("600").env(OWN_MARK, format!("{space} {agent}")).spawn().unwrap();
+        // The kernel shows the environment a moment after the start of the program.
+        while agent_of(child.id(), OWN_MARK, &space).is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child
     }
 
     #[test]
@@ -114,7 +126,7 @@ mod tests {
         let mut kept = marked(&format!("{} {}", own.pid, own.started_ticks));
         let mut ended = marked(&format!("{} {}", own.pid, own.started_ticks + 1));
         let reaper = std::thread::spawn(move || ended.wait().map(|status| status.code()));
-        let said = end();
+        let said = end_marked(OWN_MARK);
         let alive = kept.try_wait().unwrap().is_none();
         kept.kill().unwrap();
         kept.wait().unwrap();
