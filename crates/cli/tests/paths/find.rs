@@ -37,7 +37,7 @@ fn the_embedded_server_is_found_and_reported() {
     let (_alone, binary) = alone_with_release!("embedded");
     let out = tempfile::tempdir().unwrap();
     let dir = out.path().join("run");
-    let done = loadline(&binary, &["find", "--budget", "6s", "--out", dir.to_str().unwrap()]);
+    let done = loadline(&binary, &["find", "--budget", "10s", "--out", dir.to_str().unwrap()]);
     let text = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&done.stderr));
     assert!(text.contains("report.html"), "{text}");
