@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use run::{AgentCommand, AgentReport, AgentSpec};
 
+use super::ending::{END_TIMEOUT, end_all};
 use super::group::{AgentEvent, AgentGroup};
 use super::left_servers;
 use super::report_line::send_report;
@@ -20,8 +21,6 @@ use crate::{LabError, Local};
 
 /// Interval between checks of the server's processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Time that the server has to end after SIGTERM, and after SIGKILL.
-const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum time until the second agent has started the command.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum wait for the server's last output.
@@ -45,7 +44,7 @@ pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn 
     ready();
     let ended = pass_on(&mut inner, commands);
     inner.stop(2 * END_TIMEOUT);
-    end_all();
+    end_descendants();
     ended
 }
 
@@ -86,7 +85,7 @@ pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn
     }
     ready();
     let ended = await_end(child.id(), commands, &output);
-    end_all();
+    end_descendants();
     ended
 }
 
@@ -112,25 +111,12 @@ fn await_end(first: u32, commands: &Receiver<AgentCommand>, output: &Mutex<Vec<u
     }
 }
 
-/// Ends all descendants of this process, suspended ones included.
-fn end_all() {
-    for signal in [sys::signal::end, sys::signal::kill] {
-        let deadline = Instant::now() + END_TIMEOUT;
-        let mut told = Vec::new();
-        while Instant::now() < deadline {
-            sys::orphans::reap(0);
-            let pids = below();
-            if pids.is_empty() {
-                return;
-            }
-            for pid in pids.iter().filter(|pid| !told.contains(*pid)) {
-                // A process that has just ended needs no signal.
-                let _ = (signal(*pid), sys::signal::resume(*pid));
-            }
-            told = pids;
-            std::thread::sleep(INTERVAL);
-        }
-    }
+/// Ends all descendants of this process.
+fn end_descendants() {
+    end_all(|| {
+        sys::orphans::reap(0);
+        below()
+    });
 }
 
 fn below() -> Vec<u32> {

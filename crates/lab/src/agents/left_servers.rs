@@ -6,15 +6,11 @@
 
 use std::io::ErrorKind;
 use std::process::Command;
-use std::time::{Duration, Instant};
+
+use super::ending::end_all;
 
 /// Name of the mark in the environment.
 const MARK: &str = "LOADLINE_SERVER_OF";
-/// Time that a server has to end after SIGTERM, before SIGKILL.
-const END_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of looks for processes.
-const MAX_ROUNDS: usize = 10;
-const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Marks all processes that `command` starts as those of this agent.
 pub(super) fn mark(command: &mut Command) {
@@ -30,47 +26,26 @@ pub(super) fn end() -> Option<String> {
 }
 
 fn end_marked(mark: &str) -> Option<String> {
-    // A server may start processes while it is being ended.
-    let said: Vec<String> = (0..MAX_ROUNDS).map_while(|_| end_those(left(mark))).collect();
-    said.into_iter().next()
-}
-
-/// Ends some processes. Returns a sentence if there were any.
-fn end_those(left: Vec<Process>) -> Option<String> {
-    if left.is_empty() {
+    let pids = left(mark);
+    if pids.is_empty() {
         return None;
     }
-    for signal in [sys::signal::end, sys::signal::kill] {
-        for one in left.iter().filter(|one| one.exists()) {
-            // A process that has just ended needs no signal.
-            let _ = (signal(one.pid), sys::signal::resume(one.pid));
-        }
-        let deadline = Instant::now() + END_TIMEOUT;
-        while left.iter().any(Process::exists) && Instant::now() < deadline {
-            std::thread::sleep(INTERVAL);
-        }
-    }
-    let pids: Vec<String> = left.iter().map(|one| one.pid.to_string()).collect();
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
     let pids = pids.join(", ");
-    Some(if left.iter().any(Process::exists) {
-        format!("a killed loadline left a server that cannot be ended: kill {pids}")
-    } else {
-        format!("ended a server that a killed loadline left running (process {pids})")
+    Some(match end_all(|| left(mark)) {
+        true => format!("ended a server that a killed loadline left running (process {pids})"),
+        false => format!("a killed loadline left a server that cannot be ended: kill {pids}"),
     })
 }
 
-/// A process with its start time, since numbers of processes are used again.
-struct Process {
+/// The agent of a server, with its start time, since numbers of processes are used again.
+struct Agent {
     pid: u32,
     started_ticks: u64,
 }
 
-impl Process {
-    fn of(pid: u32) -> Option<Self> {
-        Some(Self { pid, started_ticks: probe::started_ticks(pid)? })
-    }
-
-    /// Returns true if the process still runs. One that ended may wait for its parent to take its status, without a
+impl Agent {
+    /// Returns true if the agent still runs. One that ended may wait for its parent to take its status, without a
     /// program.
     fn exists(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
@@ -80,20 +55,20 @@ impl Process {
 }
 
 /// Returns the processes whose mark names an agent of this PID namespace that no longer exists.
-fn left(mark: &str) -> Vec<Process> {
+fn left(mark: &str) -> Vec<u32> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_left = |pid: &u32| agent_of(*pid, mark, &space).is_some_and(|agent| !agent.exists());
-    pids.filter(is_left).filter_map(Process::of).collect()
+    pids.filter(is_left).collect()
 }
 
 /// Returns the agent that the mark of a process names.
-fn agent_of(pid: u32, mark: &str, space: &str) -> Option<Process> {
+fn agent_of(pid: u32, mark: &str, space: &str) -> Option<Agent> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environment.split(|byte| *byte == 0).filter_map(|one| std::str::from_utf8(one).ok());
     let agent = variables.find_map(|one| one.strip_prefix(mark)?.strip_prefix('='))?;
     let (pid, ticks) = agent.strip_prefix(space)?.trim_start().split_once(' ')?;
-    Some(Process { pid: pid.parse().ok()?, started_ticks: ticks.parse().ok()? })
+    Some(Agent { pid: pid.parse().ok()?, started_ticks: ticks.parse().ok()? })
 }
 
 /// Returns the name of this PID namespace: a number of a process means something only in one.
@@ -105,6 +80,7 @@ fn pid_namespace() -> Option<String> {
 mod tests {
     use super::*;
     use std::process::Child;
+    use std::time::Duration;
 
     /// Mark that no other command on this machine looks for.
     const OWN_MARK: &str = "LOADLINE_TEST_SERVER_OF";
@@ -122,7 +98,8 @@ mod tests {
 
     #[test]
     fn only_servers_without_an_agent_are_ended() {
-        let own = Process::of(std::process::id()).unwrap();
+        let pid = std::process::id();
+        let own = Agent { pid, started_ticks: probe::started_ticks(pid).unwrap() };
         let mut kept = marked(&format!("{} {}", own.pid, own.started_ticks));
         let mut ended = marked(&format!("{} {}", own.pid, own.started_ticks + 1));
         let reaper = std::thread::spawn(move || ended.wait().map(|status| status.code()));

@@ -3,6 +3,7 @@
 
 mod agent_place;
 mod clock;
+mod ending;
 pub(crate) mod files;
 mod group;
 mod heartbeat;

@@ -1,0 +1,30 @@
+//! The end of processes that a user's command started.
+
+use std::time::{Duration, Instant};
+
+/// Interval between looks at the processes.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// Time that processes have to end after SIGTERM, and after SIGKILL.
+pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Ends all processes that `running` returns, suspended ones included, and those that they start meanwhile. Returns true
+/// once none is left.
+pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
+    for signal in [sys::signal::end, sys::signal::kill] {
+        let deadline = Instant::now() + END_TIMEOUT;
+        let mut told = Vec::new();
+        while Instant::now() < deadline {
+            let pids = running();
+            if pids.is_empty() {
+                return true;
+            }
+            for pid in pids.iter().filter(|pid| !told.contains(*pid)) {
+                // A process that has just ended needs no signal.
+                let _ = (signal(*pid), sys::signal::resume(*pid));
+            }
+            told = pids;
+            std::thread::sleep(INTERVAL);
+        }
+    }
+    false
+}
