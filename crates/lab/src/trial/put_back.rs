@@ -2,12 +2,12 @@
 
 use run::AgentSpec;
 
-use crate::agents::{ask, put_back as put_back_here};
-use crate::{Host, Lab};
+use crate::agents::ask;
+use crate::{Host, Lab, levers};
 
 /// Undoes changes that killed experiments left on this host and on the server's host, and notes them.
 pub(crate) fn put_back(lab: &mut Lab<'_>, server: &dyn Host) {
-    let mut notes = put_back_here();
+    let mut notes = levers::put_back();
     if server.is_remote() {
         match ask(server, lab.program(), "undo", &AgentSpec::RestoreLevers) {
             Ok(ready) => notes.extend(ready.notes.iter().map(|note| format!("on {}, {note}", server.name()))),
