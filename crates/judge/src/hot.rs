@@ -11,12 +11,12 @@ const MAX_FUNCTIONS: usize = 10;
 
 /// Returns the hottest functions of the run.
 pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
-    run.sampled_stacks().as_ref().map(hot).unwrap_or_default()
+    run.cpu_stacks().map(hot).unwrap_or_default()
 }
 
 /// Returns the first function if it has a name and a share of the CPU time that is large beyond the sampling error.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
-    let (first, samples) = (functions.first()?, run.sampled_stacks()?.cpu_samples as f64);
+    let (first, samples) = (functions.first()?, run.cpu_stacks()?.cpu_samples as f64);
     let error = stats::NORMAL_95 * (first.share * (1.0 - first.share) / samples.max(1.0)).sqrt();
     (first.share - error >= HOT_SHARE && !is_module(&first.function)).then_some(first)
 }

@@ -16,7 +16,7 @@ impl Run {
         samples.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
     }
 
-    /// Returns the sampled threads of [`sampled_trial`]. If no trial has samples, returns the reasons why.
+    /// Returns the sampled threads of [`Run::sampled_trial`]. If no trial has samples, returns the reasons why.
     pub fn sampled_waits(&self) -> Option<&WaitProfile> {
         fn of(trial: &Trial) -> Option<&WaitProfile> {
             trial.server.as_ref()?.waits.as_deref()
@@ -34,18 +34,21 @@ impl Run {
         all.max_by_key(|(_, samples)| *samples).map(|(at, _)| at)
     }
 
-    /// Returns the stacks of running code from the trial with most samples of it, and those of waiting threads from the
-    /// trial of [`Run::sampled_waits`].
+    /// Returns the stacks of the trial with most samples of running code.
+    pub fn cpu_stacks(&self) -> Option<&StackProfile> {
+        self.trials.get(self.cpu_sampled_trial()?)?.server.as_ref()?.waits.as_ref()?.stacks.as_ref()
+    }
+
+    /// Returns the stacks of running code of [`Run::cpu_stacks`], and those of waiting threads of
+    /// [`Run::sampled_waits`].
     pub fn sampled_stacks(&self) -> Option<StackProfile> {
-        let of = |trial: &Trial| trial.server.as_ref()?.waits.as_ref()?.stacks.clone();
-        let running = self.cpu_sampled_trial().and_then(|at| of(self.trials.get(at)?));
-        let waiting = self.sampled_waits().and_then(|waits| waits.stacks.clone());
-        match (running, waiting) {
-            (Some(running), waiting) => {
-                Some(StackProfile { waiting: waiting.map(|stacks| stacks.waiting).unwrap_or_default(), ..running })
-            }
-            (None, waiting) => waiting,
-        }
+        let waiting = self.sampled_waits().and_then(|waits| waits.stacks.as_ref());
+        let Some(running) = self.cpu_stacks() else { return waiting.cloned() };
+        Some(StackProfile {
+            cpu_samples: running.cpu_samples,
+            cpu: running.cpu.clone(),
+            waiting: waiting.map(|stacks| stacks.waiting.clone()).unwrap_or_default(),
+        })
     }
 
     /// Returns the sampled databases of this trial.
