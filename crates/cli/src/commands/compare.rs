@@ -81,7 +81,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Compares and prints. The exit status shows whether the new side is worse.
+/// Compares two runs or two live servers, and prints the result. The exit status shows whether the new side is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both.iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();

@@ -9,7 +9,7 @@
 //! two clients,2,364.41,26.78,15.755,1315.5,106,734
 //! ```
 //!
-//! Columns are the inputs of the rows of [`QUANTITIES`]; an empty cell is unknown, lines that begin with `#` are
+//! A column holds an input of the rows of [`QUANTITIES`]. An empty cell is unknown. Lines that begin with `#` are
 //! comments. A column `printed.NAME` holds the value that a book or paper prints for a quantity. The report shows the
 //! recomputed value beside it, and marks the row if they differ by more than 0.5 % (rule 9).
 
