@@ -114,7 +114,7 @@ pub fn peak_kib(pid: u32) -> u64 {
 }
 
 /// A child process that ends when this value is dropped. The process first gets SIGTERM, so that it can end its own
-/// children. A process that does not end is killed.
+/// children. A process that does not end is killed, and so are children that it leaves.
 pub struct ChildProcess(pub Child);
 
 impl ChildProcess {
@@ -150,6 +150,7 @@ impl Drop for ChildProcess {
         if !self.runs() {
             return;
         }
+        let left: Vec<_> = children(self.pid()).into_iter().map(|pid| (pid, started(pid))).collect();
         let _ = Command::new("kill").arg(self.pid().to_string()).stderr(Stdio::null()).status();
         let until = Instant::now() + Duration::from_secs(3);
         while self.runs() && Instant::now() < until {
@@ -157,6 +158,11 @@ impl Drop for ChildProcess {
         }
         let _ = self.0.kill();
         let _ = self.0.wait();
+        for (pid, start) in left {
+            if start != 0 && started(pid) == start {
+                signalled(pid, "KILL");
+            }
+        }
     }
 }
 
@@ -247,10 +253,21 @@ pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] ChildProcess);
 impl Hog {
     /// Starts this many busy loops on CPU `cpu`.
     pub fn on(cpu: u32, loops: usize) -> Vec<Self> {
+        (0..loops).map(|_| Self::with(Command::new("taskset"), cpu)).collect()
+    }
+
+    /// Starts this many busy loops on CPU `cpu`, with the highest priority that a nice value gives.
+    pub fn urgent_on(cpu: u32, loops: usize) -> Vec<Self> {
         let one = || {
-            let mut command = Command::new("taskset");
-            Self(ChildProcess::start(command.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])))
+            let mut command = Command::new("nice");
+            command.args(["-n", "-20", "taskset"]);
+            Self::with(command, cpu)
         };
         (0..loops).map(|_| one()).collect()
+    }
+
+    fn with(mut taskset: Command, cpu: u32) -> Self {
+        let command = taskset.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]);
+        Self(ChildProcess::start(command))
     }
 }

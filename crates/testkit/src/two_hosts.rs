@@ -44,9 +44,14 @@ impl TwoHosts {
 
     /// Sets the maximum buffer size of connections that a host opens or accepts from now on.
     pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
-        let set = format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}");
-        let output = self.inside(host, Path::new("/bin/sh")).args(["-c", &set]).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        self.shell(host, &format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}"));
+    }
+
+    /// Runs a line of shell on a host.
+    #[track_caller]
+    pub fn shell(&self, host: &str, line: &str) {
+        let output = self.inside(host, Path::new("/bin/sh")).args(["-c", line]).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", said(&output));
     }
 
     /// Returns the current rate of each wire in bytes per second.
