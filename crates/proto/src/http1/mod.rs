@@ -5,6 +5,7 @@ mod client;
 mod date;
 mod fields;
 mod head;
+mod head_cache;
 mod page;
 mod request;
 mod server;

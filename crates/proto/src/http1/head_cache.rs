@@ -1,0 +1,71 @@
+//! Cache of parsed response heads: the fast path of the client half.
+//!
+//! A response head that equals the thread's last head for the same request byte for byte is not parsed again. Servers
+//! change their head once a second (Date), so nearly all responses take this path.
+
+use std::cell::RefCell;
+
+use super::head::{Framing, ResponseHead};
+
+/// Maximum length of a cached head.
+const CACHED_HEAD_BYTES: usize = 2048;
+
+/// Number of cached heads: requests of a mix have responses of different lengths, each with its own head.
+const CACHED_HEADS: usize = 32;
+/// Number of requests with a known head. In a larger mix some requests share an entry.
+const CACHED_ITEMS: usize = 256;
+
+/// Heads parsed most recently by this thread, and the requests that they answered. This is a pure cache: equal bytes
+/// always have the same meaning. Requests with equal heads share one entry, so that a mix of them needs as little CPU
+/// cache as a single request.
+struct HeadCache {
+    head_of_item: [u8; CACHED_ITEMS],
+    heads: [CachedHead; CACHED_HEADS],
+    next: u8,
+}
+
+struct CachedHead {
+    len: usize,
+    facts: ResponseHead,
+    bytes: [u8; CACHED_HEAD_BYTES],
+}
+
+impl CachedHead {
+    const NONE: Self = Self {
+        len: 0,
+        facts: ResponseHead { status: 0, framing: Framing::Undeclared, keep_alive: false },
+        bytes: [0; CACHED_HEAD_BYTES],
+    };
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+thread_local! {
+    static HEAD_CACHE: RefCell<HeadCache> =
+        const { RefCell::new(HeadCache { head_of_item: [0; CACHED_ITEMS], heads: [const { CachedHead::NONE }; CACHED_HEADS], next: 0 }) };
+}
+
+/// Returns the cached head for responses to this request, and its length, if `input` begins with it.
+pub(super) fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
+    HEAD_CACHE.with_borrow(|all| {
+        let last = &all.heads[usize::from(all.head_of_item[usize::from(item) % CACHED_ITEMS])];
+        (last.len > 0 && input.starts_with(last.bytes())).then_some((last.facts, last.len))
+    })
+}
+
+/// Keeps the meaning of a head for responses to this request.
+pub(super) fn remember(item: u16, head: &[u8], facts: ResponseHead) {
+    HEAD_CACHE.with_borrow_mut(|all| {
+        let known = all.heads.iter().position(|known| known.bytes() == head);
+        let at = known.unwrap_or(usize::from(all.next) % CACHED_HEADS);
+        all.head_of_item[usize::from(item) % CACHED_ITEMS] = at as u8;
+        if known.is_none() && head.len() <= CACHED_HEAD_BYTES {
+            let last = &mut all.heads[at];
+            last.bytes[..head.len()].copy_from_slice(head);
+            (last.len, last.facts) = (head.len(), facts);
+            all.next = all.next.wrapping_add(1);
+        }
+    });
+}
