@@ -1,0 +1,134 @@
+//! A running load: forwards commands to its shards, and reports their progress.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use run::{AgentCommand, AgentReport, LoadPart, Phase, Tick, TickDetail};
+use sys::clock;
+
+use super::LoadContext;
+use crate::LoadError;
+use crate::shard::{MAX_WAIT_NS, Orders};
+
+/// Interval between progress reports.
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval between progress reports while the load settles, for at most the first [`FINE_TICKS_S`].
+const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
+/// Maximum length of the part of a warm-up with fine ticks, seconds. After this time, six steps of 0.1 s are known and
+/// tell more.
+pub const FINE_TICKS_S: f64 = 0.6;
+/// Interval between ticks with details.
+const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
+/// Maximum wait for a command. Phases begin as soon as their command arrives; the wait only delays other events.
+const COMMAND_WAIT: Duration = Duration::from_millis(10);
+/// Maximum wait for a command in the drain, while results are awaited.
+const DRAIN_COMMAND_WAIT: Duration = Duration::from_millis(1);
+
+/// Results of the shards, each with the number of its shard.
+pub(super) type Parts = Receiver<(u32, Result<LoadPart, LoadError>)>;
+
+/// Forwards commands and reports progress until all shards have ended.
+pub(super) fn conduct(
+    common: &LoadContext,
+    control: &Receiver<AgentCommand>,
+    parts: &Parts,
+    report: &mut dyn FnMut(AgentReport),
+) -> Result<LoadPart, LoadError> {
+    let mut phase = Phase::WarmUp;
+    let begin = Instant::now();
+    let (mut next_tick, mut next_detail) = (begin + FINE_TICK_INTERVAL, begin + DETAIL_INTERVAL);
+    let (mut merged, mut ended) = (LoadPart::default(), 0);
+    let mut failure = None;
+    let mut listening = true;
+    while ended < common.plan.threads.max(1) as usize {
+        let left = next_tick.saturating_duration_since(Instant::now());
+        let look = if phase == Phase::Drain { DRAIN_COMMAND_WAIT } else { COMMAND_WAIT };
+        if listening {
+            // Waiting on the control channel lets a phase begin without delay.
+            match control.recv_timeout(left.min(look)) {
+                Ok(command) => phase = order(&common.orders, command, phase),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    common.orders.stop();
+                    listening = false;
+                }
+            }
+        } else if let Ok(part) = parts.recv_timeout(left) {
+            take(part, &mut merged, &mut ended, &mut failure);
+        }
+        while let Ok(part) = parts.try_recv() {
+            take(part, &mut merged, &mut ended, &mut failure);
+        }
+        if failure.is_some() {
+            common.orders.stop();
+        }
+        let now = Instant::now();
+        if now >= next_tick {
+            let tick = tick(common, phase);
+            next_tick +=
+                if phase == Phase::WarmUp && tick.t_s < FINE_TICKS_S { FINE_TICK_INTERVAL } else { TICK_INTERVAL };
+            let detail = (now >= next_detail).then(|| Box::new(detail(common)));
+            next_detail += if detail.is_some() { DETAIL_INTERVAL } else { Duration::ZERO };
+            report(AgentReport::Tick(Tick { detail, ..tick }));
+        }
+    }
+    failure.map_or(Ok(merged), Err)
+}
+
+/// Forwards a command and returns the phase in effect after it.
+fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
+    match command {
+        AgentCommand::Enter { phase: next, at_ns } => {
+            if next != phase {
+                let soonest = clock::monotonic_ns() + MAX_WAIT_NS + 500_000;
+                orders.enter(next, at_ns.map_or(soonest, |at| at.max(soonest)));
+            }
+            return next;
+        }
+        AgentCommand::Rate { factor } => orders.rate(factor),
+        AgentCommand::Stop => orders.stop(),
+        _ => {}
+    }
+    phase
+}
+
+fn take(
+    (_, part): (u32, Result<LoadPart, LoadError>),
+    merged: &mut LoadPart,
+    ended: &mut usize,
+    failure: &mut Option<LoadError>,
+) {
+    *ended += 1;
+    match part {
+        Ok(part) => merged.merge(part),
+        Err(e) => {
+            failure.get_or_insert(e);
+        }
+    }
+}
+
+fn detail(common: &LoadContext) -> TickDetail {
+    let mut sum = TickDetail::default();
+    common.shows.iter().for_each(|show| sum.merge(&show.detail()));
+    sum
+}
+
+/// Returns the progress of all shards.
+pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
+    let mut tick = Tick { phase, ..Tick::default() };
+    common.shows.iter().for_each(|show| show.add_to(&mut tick));
+    // The time is read after the counts, so a tick with a time before the load's start cannot contain later counts.
+    let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
+    tick.t_s = t_ns as f64 / 1e9;
+    tick
+}
+
+/// Waits for the slots, which may end after the load, or for the stop.
+pub(super) fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
+    while !slots.is_finished() {
+        let heard = control.recv_timeout(COMMAND_WAIT);
+        if matches!(heard, Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected)) {
+            return orders.stop();
+        }
+    }
+}
