@@ -1,18 +1,21 @@
 //! Comparison of predictions with results, and its effect on the verdict.
 
-use run::{Bottleneck, Effect, LOAD_LEVER, Proof, Run, RunnerUp, SOURCES_LEVER};
+mod own_turns;
+mod verdict_test;
 
-use super::cpu_limit::{CpuLimit, CpuSigns};
-use super::decision::{Conclusion, Kind, MoreLoad, MoreSources, Own, Rival, Subject, Test, decide};
+use run::{Bottleneck, Effect, Proof, Run, RunnerUp};
+
+use self::own_turns::{OwnTurns, more_load, more_sources, own_turns, suspect};
+use self::verdict_test::{compare, doubts, excluded, excludes_others, is_predicted, kind, names_a_cause, own, subject};
+use super::cpu_limit::CpuSigns;
+use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Subject, Test, decide};
 use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
-use super::steadiness::doubt;
-use super::suspects::{SUSPECTS, Suspect, bottleneck_of, ids_of, suspect_of};
-use super::turns::{PredictionCheck, check, effect};
+use super::suspects::{SUSPECTS, suspect_of};
+use super::turns::effect;
 use super::{replaced, words};
-use crate::rules::{RULES, Tier};
 use crate::single::good;
-use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE, WORKS};
+use crate::thresholds::SURE;
 use crate::{Facts, confidence};
 
 /// Predicts from the verdict the effect of `lever`, before the lever is tried; `None` if the verdict names no cause.
@@ -62,51 +65,6 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
     confidence::set(verdict, verdict.confidence);
 }
 
-/// Turns with and without the verdict's own lever.
-struct OwnTurns {
-    suspect: &'static Suspect,
-    effect: Effect,
-    predicted: f64,
-    check: PredictionCheck,
-}
-
-/// Compares the verdict with the turns with and without its own lever; `None` without turns.
-fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
-    let suspect = suspect(proof, verdict)?;
-    let effect = proof.effect(suspect.lever)?.clone();
-    let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
-    let check = check(&effect, predicted);
-    Some(OwnTurns { suspect, effect, predicted, check })
-}
-
-/// Returns the row of the lever that tests the verdict: the one with the prediction.
-fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
-    suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
-}
-
-/// Returns the effect of a larger load. It uses the thresholds of a flat sweep and of an excluded resource.
-fn more_load(proof: &Proof) -> MoreLoad {
-    let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
-    match () {
-        // Twice the load gives at most twice the throughput, so an interval far above that is noise.
-        () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
-        () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
-        () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
-        () => MoreLoad::Open,
-    }
-}
-
-/// Returns the effect of more source addresses, if the verdict's own lever is another one.
-fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
-    let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
-    let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };
-    match check(effect, 1.0 - effect.dose) {
-        PredictionCheck::Confirmed => MoreSources::Raised,
-        PredictionCheck::Refuted => MoreSources::Unchanged,
-        PredictionCheck::Open => MoreSources::Open,
-    }
-}
-
 /// An experiment together with the verdict that it tests.
 struct Experiment<'a> {
     facts: &'a Facts<'a>,
@@ -147,7 +105,7 @@ impl<'a> Experiment<'a> {
             subject: subject(verdict),
             own,
             kind: kind(lever.or(rival.as_deref()), signs.as_ref(), verdict),
-            is_predicted: is_predicted(proof, lever, verdict),
+            is_predicted: is_predicted(proof, lever, verdict, turns.as_ref()),
             is_disturbed: doubt.is_some() && !of_turns,
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
             excludes_others: excludes_others(proof, lever),
@@ -219,6 +177,7 @@ impl<'a> Experiment<'a> {
         match conclusion {
             Conclusion::Proven if self.test.subject == Subject::Load => words::load_sentence(proof),
             Conclusion::Proven => did,
+            Conclusion::Found if self.test.own == Own::Follows => format!("{did}: more than predicted"),
             Conclusion::Found => format!("{shares}; that was not predicted"),
             Conclusion::KindOpen => format!("{did}; whether more CPUs help is open"),
             Conclusion::Excluded if self.test.subject == Subject::Load => {
@@ -275,128 +234,6 @@ impl<'a> Experiment<'a> {
         };
         words::joined(&[first, shares.to_string(), load, sources, last])
     }
-}
-
-/// Returns true if the effect of the verdict's own lever was predicted. The effect of a larger load must also match its prediction.
-fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck) -> bool {
-    if subject(verdict) != Subject::Load {
-        return proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever);
-    }
-    let predicted = proof.predictions.iter().rfind(|predicted| predicted.lever == LOAD_LEVER);
-    let both = proof.effect(LOAD_LEVER).zip(predicted);
-    both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
-}
-
-/// Returns the subject of a verdict.
-fn subject(verdict: &Bottleneck) -> Subject {
-    match verdict.id.as_str() {
-        "unknown" => Subject::Unknown,
-        "not-saturated" => Subject::Load,
-        _ => Subject::Cause,
-    }
-}
-
-/// Returns true if the rule of a verdict finds a cause by signs of its own.
-fn names_a_cause(verdict: &Bottleneck) -> bool {
-    RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
-}
-
-/// Returns the result of the verdict's own lever.
-fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
-    let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
-    match turns.map(|turns| turns.check) {
-        Some(PredictionCheck::Confirmed) => return Own::Follows,
-        Some(PredictionCheck::Refuted) if suspect.refutes => return Own::Small,
-        Some(PredictionCheck::Refuted) => return Own::NoLever,
-        Some(PredictionCheck::Open) => return Own::Partly,
-        None => {}
-    }
-    let Some(part) = part_of(proof, suspect.lever) else { return Own::Unused };
-    let is_largest = largest(proof).as_deref() == Some(suspect.lever);
-    match part.basis {
-        run::ElasticityBasis::Open => Own::Slack,
-        _ if part.estimate.high < EXCLUDED => Own::Small,
-        _ if !is_largest => Own::Partly,
-        _ if is_as_predicted(effects, suspect.lever) => Own::Follows,
-        _ => Own::Astray,
-    }
-}
-
-/// Returns true if the measured throughput contains the prediction, within the model's own error, and excludes no effect.
-fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
-    let Some(effect) = parts::effect_of(effects, lever) else { return false };
-    let expected = 1.0 - effect.dose;
-    let nearest = expected.max(effect.low).min(effect.high);
-    (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
-}
-
-/// Compares the verdict with the kind of the CPU limit, if its own lever slows the server's CPU.
-fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
-    if lever != Some("server-cpu") {
-        return Kind::Agrees;
-    }
-    match signs.and_then(|signs| signs.limit().bottleneck()) {
-        None => Kind::Open,
-        Some((id, serial)) if id == verdict.id && serial == verdict.serial => Kind::Agrees,
-        Some(_) => Kind::Differs,
-    }
-}
-
-/// Compares the verdict with another resource that explains most of the throughput. A server limited by its number of
-/// computing workers follows the CPU's speed, too.
-fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
-    let Some(lever) = rival else { return Rival::None };
-    let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
-    let (id, serial) = match limit {
-        Some(limit) => limit.bottleneck().unwrap_or(("server-cpu", false)),
-        None => (bottleneck_of(lever), false),
-    };
-    match id {
-        _ if limit == Some(CpuLimit::Open) && verdict.id == "server-concurrency" => Rival::None,
-        id if id != verdict.id => Rival::Other,
-        _ if serial && !verdict.serial || lever == "worker" => Rival::Refines,
-        _ => Rival::None,
-    }
-}
-
-/// Returns true if the levers exclude the CPUs of both sides and all other slowed resources except the verdict's own.
-fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
-    let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
-    let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
-    ["server-cpu", "client-cpu"].iter().all(|lever| is_out(lever)) && others().all(|part| is_out(&part.lever))
-}
-
-/// Returns the bottlenecks whose resource the levers exclude.
-fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
-    let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
-    let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
-    let of_slots = small.flat_map(|part| ids_of(&part.lever));
-    let of_load = (more_load(proof) == MoreLoad::Unchanged).then_some("not-saturated");
-    of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
-}
-
-/// Returns why the slots prove nothing.
-fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
-    if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
-        return Some(words::dependent_sentence(proof));
-    }
-    if let Some(lever) = slows_more(facts, proof) {
-        let slowed = words::in_words(lever);
-        return Some(format!("slowing {slowed} also slowed an upstream on the same CPUs"));
-    }
-    proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
-}
-
-/// Returns a lever that also slowed an upstream on the machine. Such a lever surely changed throughput by more than the
-/// utilization of its resource, although an elasticity is at most the utilization.
-fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
-    let trial = run::ProofTrial::of_speeds(&proof.trials)?;
-    facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;
-    let more = |part: &&run::Elasticity| {
-        let wanted = trial.lever(&part.lever).and_then(|lever| lever.wanted);
-        part.basis.is_measured() && wanted.is_some_and(|wanted| part.estimate.low > wanted)
-    };
-    proof.parts().find(more).map(|part| part.lever.as_str())
 }
 
 #[cfg(test)]

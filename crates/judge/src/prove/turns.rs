@@ -1,6 +1,7 @@
 //! Effect of a lever from pairs of loads, one with the lever on and one with the lever off: the mean logarithm of their
 //! ratios, with Student's interval. Drift of the machine cancels within a pair.
 
+use super::suspects::MAX_PREDICTED_FACTOR;
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS};
 use run::{Effect, SwitchTrial};
 use stats::Sample;
@@ -27,8 +28,11 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 /// Comparison of an effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to no effect.
+    /// The whole interval is nearer to the prediction than to no effect, and at least a part of it is not far beyond the
+    /// prediction.
     Confirmed,
+    /// The whole interval is far beyond the prediction: the lever matters, for a reason that was not predicted.
+    Exceeded,
     /// The whole interval is close to no effect.
     Refuted,
     /// Neither.
@@ -36,7 +40,8 @@ pub(super) enum PredictionCheck {
 }
 
 /// Compares an effect with its prediction, in logarithms. To confirm, the interval must lie beyond the midpoint between
-/// the prediction and no effect. To refute, the effect must be a very small share of the prediction, because a large
+/// the prediction and no effect. The largest prediction means "at least". Beyond any other prediction, the interval may
+/// lie at most as far away as the midpoint does on the other side. To refute, the effect must be a very small share of the prediction, because a large
 /// predicted effect may be cut short by another limit.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
@@ -44,10 +49,16 @@ pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
         true => (effect.low >= halfway, effect.high < small),
         false => (effect.high <= halfway, effect.low > small),
     };
-    match (beyond, short) {
-        (true, _) => PredictionCheck::Confirmed,
-        (_, true) => PredictionCheck::Refuted,
-        _ => PredictionCheck::Open,
+    let farthest = predicted * halfway;
+    let exceeds = match predicted > 1.0 {
+        true => predicted < MAX_PREDICTED_FACTOR && effect.low > farthest,
+        false => effect.high < farthest,
+    };
+    match () {
+        () if exceeds => PredictionCheck::Exceeded,
+        () if beyond => PredictionCheck::Confirmed,
+        () if short => PredictionCheck::Refuted,
+        () => PredictionCheck::Open,
     }
 }
 
@@ -83,6 +94,10 @@ mod tests {
         assert_eq!(check(&effect(&trial(2.36, 0.01, 6, 1)).unwrap(), 8.55), PredictionCheck::Open);
         let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
         assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
+        assert_eq!(taken(0.4), PredictionCheck::Exceeded);
+        // Seen with an accept queue: 1.46 times as much was predicted, and kept connections brought 1520 times as much.
+        let kept = effect(&trial(1520.0, 0.05, 6, 1)).unwrap();
+        assert_eq!((check(&kept, 1.46), check(&kept, 10.0)), (PredictionCheck::Exceeded, PredictionCheck::Confirmed));
     }
 
     #[test]

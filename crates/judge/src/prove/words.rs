@@ -9,7 +9,7 @@ use super::observed::observation;
 use super::part_text::part;
 use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
-use super::suspects::bottleneck_of;
+use super::suspects::{MAX_PREDICTED_FACTOR, bottleneck_of};
 use crate::number::{figure, percent};
 use crate::thresholds::UNWANTED;
 
@@ -95,7 +95,9 @@ fn moved(figure: &str, ratio: f64) -> String {
 
 /// Returns a sentence on the effect of turns with and without a lever.
 pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
-    let predicted = predicted.map_or(String::new(), |ratio| format!("; predicted {}", figure(ratio)));
+    let at_least = |ratio: f64| if ratio >= MAX_PREDICTED_FACTOR { "at least " } else { "" };
+    let predicted =
+        predicted.map_or(String::new(), |ratio| format!("; predicted {}{}", at_least(ratio), figure(ratio)));
     let (ratio, low, high) = (figure(effect.ratio), figure(effect.low), figure(effect.high));
     format!("{}, throughput was {ratio} times as high ({low} to {high}{predicted})", with_lever(&effect.lever))
 }

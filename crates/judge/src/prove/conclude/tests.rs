@@ -1,11 +1,11 @@
 //! Outcomes of experiments, from their slots and turns.
 
-use run::{ElasticityBasis, NextBottleneck, ProofOutcome};
+use run::{ElasticityBasis, LOAD_LEVER, NextBottleneck, ProofOutcome};
 
 use super::*;
 use crate::planted::proofs::*;
 use crate::prove::suspects_of;
-use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, UNDECIDED};
+use crate::thresholds::{CLOSE, EXCLUDED, SHOWN, SUPPORTED, UNDECIDED};
 
 fn outcome((proof, verdict): &(Proof, Bottleneck)) -> (ProofOutcome, &str) {
     (proof.outcome, verdict.id.as_str())

@@ -1,0 +1,139 @@
+//! What the effects of an experiment say about the verdict, and about its rivals.
+
+use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
+
+use super::own_turns::{OwnTurns, more_load, suspect};
+use crate::Facts;
+use crate::prove::cpu_limit::{CpuLimit, CpuSigns};
+use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Subject};
+use crate::prove::parts::{self, largest, part_of};
+use crate::prove::steadiness::doubt;
+use crate::prove::suspects::{bottleneck_of, ids_of};
+use crate::prove::turns::{PredictionCheck, check};
+use crate::prove::words;
+use crate::rules::{RULES, Tier};
+use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
+
+/// Returns true if the effect of the verdict's own lever was predicted. An effect in turns must not be far beyond its
+/// prediction, and that of a larger load must match it.
+pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck, turns: Option<&OwnTurns>) -> bool {
+    if subject(verdict) != Subject::Load {
+        let exceeded = turns.is_some_and(|turns| turns.check == PredictionCheck::Exceeded);
+        return !exceeded && proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever);
+    }
+    let predicted = proof.predictions.iter().rfind(|predicted| predicted.lever == LOAD_LEVER);
+    let both = proof.effect(LOAD_LEVER).zip(predicted);
+    both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
+}
+
+/// Returns the subject of a verdict.
+pub(super) fn subject(verdict: &Bottleneck) -> Subject {
+    match verdict.id.as_str() {
+        "unknown" => Subject::Unknown,
+        "not-saturated" => Subject::Load,
+        _ => Subject::Cause,
+    }
+}
+
+/// Returns true if the rule of a verdict finds a cause by signs of its own.
+pub(super) fn names_a_cause(verdict: &Bottleneck) -> bool {
+    RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
+}
+
+/// Returns the result of the verdict's own lever.
+pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
+    let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
+    match turns.map(|turns| turns.check) {
+        Some(PredictionCheck::Confirmed | PredictionCheck::Exceeded) => return Own::Follows,
+        Some(PredictionCheck::Refuted) if suspect.refutes => return Own::Small,
+        Some(PredictionCheck::Refuted) => return Own::NoLever,
+        Some(PredictionCheck::Open) => return Own::Partly,
+        None => {}
+    }
+    let Some(part) = part_of(proof, suspect.lever) else { return Own::Unused };
+    let is_largest = largest(proof).as_deref() == Some(suspect.lever);
+    match part.basis {
+        run::ElasticityBasis::Open => Own::Slack,
+        _ if part.estimate.high < EXCLUDED => Own::Small,
+        _ if !is_largest => Own::Partly,
+        _ if is_as_predicted(effects, suspect.lever) => Own::Follows,
+        _ => Own::Astray,
+    }
+}
+
+/// Returns true if the measured throughput contains the prediction, within the model's own error, and excludes no effect.
+pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
+    let Some(effect) = parts::effect_of(effects, lever) else { return false };
+    let expected = 1.0 - effect.dose;
+    let nearest = expected.max(effect.low).min(effect.high);
+    (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
+}
+
+/// Compares the verdict with the kind of the CPU limit, if its own lever slows the server's CPU.
+pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
+    if lever != Some("server-cpu") {
+        return Kind::Agrees;
+    }
+    match signs.and_then(|signs| signs.limit().bottleneck()) {
+        None => Kind::Open,
+        Some((id, serial)) if id == verdict.id && serial == verdict.serial => Kind::Agrees,
+        Some(_) => Kind::Differs,
+    }
+}
+
+/// Compares the verdict with another resource that explains most of the throughput. A server limited by its number of
+/// computing workers follows the CPU's speed, too.
+pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
+    let Some(lever) = rival else { return Rival::None };
+    let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
+    let (id, serial) = match limit {
+        Some(limit) => limit.bottleneck().unwrap_or(("server-cpu", false)),
+        None => (bottleneck_of(lever), false),
+    };
+    match id {
+        _ if limit == Some(CpuLimit::Open) && verdict.id == "server-concurrency" => Rival::None,
+        id if id != verdict.id => Rival::Other,
+        _ if serial && !verdict.serial || lever == "worker" => Rival::Refines,
+        _ => Rival::None,
+    }
+}
+
+/// Returns true if the levers exclude the CPUs of both sides and all other slowed resources except the verdict's own.
+pub(super) fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
+    let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
+    let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
+    ["server-cpu", "client-cpu"].iter().all(|lever| is_out(lever)) && others().all(|part| is_out(&part.lever))
+}
+
+/// Returns the bottlenecks whose resource the levers exclude.
+pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
+    let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
+    let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
+    let of_slots = small.flat_map(|part| ids_of(&part.lever));
+    let of_load = (more_load(proof) == MoreLoad::Unchanged).then_some("not-saturated");
+    of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
+}
+
+/// Returns why the slots prove nothing.
+pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
+    if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
+        return Some(words::dependent_sentence(proof));
+    }
+    if let Some(lever) = slows_more(facts, proof) {
+        let slowed = words::in_words(lever);
+        return Some(format!("slowing {slowed} also slowed an upstream on the same CPUs"));
+    }
+    proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
+}
+
+/// Returns a lever that also slowed an upstream on the machine. Such a lever surely changed throughput by more than the
+/// utilization of its resource, although an elasticity is at most the utilization.
+pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
+    let trial = run::ProofTrial::of_speeds(&proof.trials)?;
+    facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;
+    let more = |part: &&run::Elasticity| {
+        let wanted = trial.lever(&part.lever).and_then(|lever| lever.wanted);
+        part.basis.is_measured() && wanted.is_some_and(|wanted| part.estimate.low > wanted)
+    };
+    proof.parts().find(more).map(|part| part.lever.as_str())
+}
