@@ -31,7 +31,8 @@ const AGREEMENTS: &[Agreement] = &[
         causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk],
         by_function: false,
     },
-    Agreement { bottleneck: "server-disk", causes: &[Disk], by_function: false },
+    // Threads that wait for a lock wait for the disk, if the lock's holder does.
+    Agreement { bottleneck: "server-disk", causes: &[Disk, Lock], by_function: false },
 ];
 
 /// Causes that a wait for a full upstream service agrees with.
@@ -49,6 +50,9 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
         () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause) || finding.session.is_some(),
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
         () if verdict.id == "server-single-thread" => agreement.causes.contains(cause) && holder_computes,
+        () if verdict.id == "server-disk" && *cause == Lock => {
+            finding.holder.is_none_or(|state| state == ThreadState::Disk)
+        }
         () => agreement.causes.contains(cause),
     }
 }
@@ -174,7 +178,7 @@ mod tests {
     #[test]
     fn a_cause_that_does_not_agree_changes_nothing() {
         let hot = HotFunction { process: "app".into(), function: "deflate".into(), share: 0.62 };
-        for id in ["network-loss", "client-cpu", "not-saturated", "server-disk"] {
+        for id in ["network-loss", "client-cpu", "not-saturated"] {
             let mut found = verdict(id);
             explain(&mut found, &[lock(None)], Some(&hot));
             assert_eq!(found, verdict(id));
@@ -185,6 +189,15 @@ mod tests {
             let mut found = before.clone();
             explain(&mut found, &[lock(Some(ThreadState::Sleep))], None);
             assert_eq!(found, before);
+        }
+    }
+
+    #[test]
+    fn a_lock_explains_a_busy_disk_unless_its_holder_does_something_else() {
+        for (holder, agrees) in [(None, true), (Some(ThreadState::Disk), true), (Some(ThreadState::Sleep), false)] {
+            let mut found = verdict("server-disk");
+            explain(&mut found, &[lock(holder)], None);
+            assert_eq!(found.sentence.starts_with("14.4 of 17 threads wait for one lock"), agrees, "{holder:?}");
         }
     }
 
