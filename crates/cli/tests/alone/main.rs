@@ -8,6 +8,7 @@ mod hosts;
 mod inside;
 mod live_connects;
 mod live_count;
+mod live_environment;
 mod live_levers;
 mod live_limits;
 mod live_proof;

@@ -60,13 +60,14 @@ fn messages_of_the_profile_have_the_published_sizes() {
 #[test]
 fn clients_are_added_on_every_kind_of_medium() {
     let _alone = alone();
-    for medium in ["ethernet10", "ethernet10:user", "switch:100M", "loopback"] {
-        let set = format!("medium={medium}");
-        let arguments = ["adding-clients", "--set", &set, "--set", "clients=2", "--set", "seconds=2"];
+    // Six clients fill the shared wire.
+    for (medium, most) in [("ethernet10", 6), ("ethernet10:user", 6), ("switch:100M", 2), ("loopback", 2)] {
+        let (set, clients) = (format!("medium={medium}"), format!("clients={most}"));
+        let arguments = ["adding-clients", "--set", &set, "--set", &clients, "--set", "seconds=1"];
         let Some(run) = lab("clients_are_added", &arguments) else { return };
         let trials = run["trials"].as_array().unwrap();
-        assert_eq!(trials.len(), 2);
-        for (trial, clients) in trials.iter().zip([1.0, 2.0]) {
+        assert_eq!(trials.len(), most);
+        for (trial, clients) in trials.iter().zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) {
             assert_eq!((number(&trial["attempted"]), trial["errors"].to_string().as_str()), (clients, "{}"));
             // Counters cover the packets of all clients, so the clients send as many as the server receives.
             let side = |name: &str, id: &str| number(&trial[name]["counters"][id]);

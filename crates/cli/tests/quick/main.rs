@@ -9,7 +9,6 @@ mod history;
 mod http2;
 mod kept;
 mod old_runs;
-mod package;
 mod redis;
 mod repeats;
 mod tls;

@@ -26,6 +26,7 @@ mod large_runs;
 mod live_view;
 mod memcached;
 mod mixes;
+mod package;
 mod pages;
 mod repeats;
 mod replays;

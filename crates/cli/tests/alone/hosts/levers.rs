@@ -153,7 +153,8 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    assert!(notes.contains("on server, changes left by a killed experiment were undone"), "{notes}\n{text}");
+    // The hosts share the files of one machine, so the conductor may undo the changes before the server's host does.
+    assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }
 
 /// The descriptor limit is raised on the server's host in alternating turns.

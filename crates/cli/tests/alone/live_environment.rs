@@ -1,0 +1,116 @@
+//! Limits outside the server: a link with its own rate, a firewall that drops connects, a quota of the generator. Also a
+//! server that is too slow for many measurements. `find` must not be sure that something else is the limit.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::Value;
+use testkit::{
+    ControlGroup, Hog, TwoHosts, alone_with_release, bottleneck, has, is_root, json, json_of, num, serve, skip, verdict,
+};
+
+/// Confidence from which a verdict counts as sure.
+const SURE: f64 = 0.9;
+
+/// Checks that the verdict is one of the right ones, or says that it does not know.
+#[track_caller]
+fn is_right(run: &Value, right: &[&str]) {
+    let proof = &run["findings"]["proof"];
+    assert!(
+        right.contains(&bottleneck(run)) || bottleneck(run) == "unknown",
+        "one of {right:?} is right: {}",
+        verdict(run)
+    );
+    assert!(
+        bottleneck(run) != "unknown" || proof["outcome"] != "proven",
+        "an unknown limit cannot be proven: {proof:#}"
+    );
+}
+
+/// Checks that no verdict but the right ones is sure or proven.
+#[track_caller]
+fn is_not_sure_of_another(run: &Value, right: &[&str]) {
+    let found = &run["findings"]["bottleneck"];
+    let proven = run["findings"]["proof"]["outcome"] == "proven";
+    assert!(
+        right.contains(&bottleneck(run)) || num(&found["confidence"]) < SURE && !proven,
+        "one of {right:?} is right: {}",
+        verdict(run)
+    );
+}
+
+/// The link passes 1 MB at once and then 10 Mbit/s. A link like this delays answers on purpose, and so does a server
+/// with a rate limit. Only the server's round-trip time and unacknowledged bytes distinguish them.
+#[test]
+fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
+    let test = "a shaped link with a burst";
+    let (_alone, binary) = alone_with_release!("a shaped link with a burst");
+    if !has(test, "tc") {
+        return;
+    }
+    let Some(hosts) = TwoHosts::up(test, &binary, "switch") else { return };
+    let shape = "dev=$(ip -o -4 address show to 10.77.0.0/16 | awk '{print $2; exit}') && \
+        tc qdisc replace dev \"$dev\" root tbf rate 10mbit burst 1mb latency 400ms";
+    hosts.shell("server", shape);
+    let run = hosts.run("find", &["--body-bytes", "8kB"], &["--budget", "25s"]);
+    is_right(&run, &["network-medium"]);
+}
+
+/// A firewall on the server's host passes 40 new connections a second and drops the other SYN packets without an answer.
+/// The client repeats them after one second.
+#[test]
+fn a_firewall_that_drops_connects_is_no_full_server() {
+    let test = "a firewall that drops connects";
+    let (_alone, binary) = alone_with_release!("a firewall that drops connects");
+    if !has(test, "iptables") {
+        return;
+    }
+    let Some(hosts) = TwoHosts::up(test, &binary, "switch") else { return };
+    let limit = "iptables -A INPUT -p tcp --syn -m limit --limit 40/second --limit-burst 40 -j ACCEPT && \
+        iptables -A INPUT -p tcp --syn -j DROP";
+    hosts.shell("server", limit);
+    let run = hosts.run("find", &[], &["--new-connections", "--budget", "25s"]);
+    assert!(run["trials"].as_array().unwrap().iter().any(|trial| num(&trial["completed"]) > 0.0), "{}", verdict(&run));
+    is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
+}
+
+/// All levers act through the generator's group, so a thief in it gets less than it ordered.
+#[test]
+fn a_quota_of_the_generator_is_its_own_limit() {
+    let (_alone, binary) = alone_with_release!("a quota of the generator");
+    let Some(group) = ControlGroup::fifth_of_a_processor("a quota of the generator") else { return };
+    let server = serve(&binary, 1, &[]);
+    let url = format!("http://{}/", server.addr);
+    let mut command = group.command(&binary);
+    let run = json_of(command.args(["find", &url, "--budget", "20s"]));
+    is_right(&run, &["client-cpu"]);
+}
+
+/// Three programs of the highest priority leave the generator's CPU hardly any time.
+#[test]
+fn a_generator_behind_urgent_programs_blames_no_server() {
+    let (_alone, binary) = alone_with_release!("a generator behind urgent programs");
+    if !is_root() {
+        return skip("a generator behind urgent programs", "only root may raise a priority");
+    }
+    let server = serve(&binary, 1, &[]);
+    let hogs = Hog::urgent_on(0, 3);
+    let url = format!("http://{}/", server.addr);
+    let run = json(&binary, &["find", &url, "--budget", "15s", "--cpus", "0"]);
+    drop(hogs);
+    is_not_sure_of_another(&run, &["client-cpu"]);
+}
+
+/// One worker needs 180 ms for each request, so that there are 5.5 requests a second. The default budget must contain
+/// an experiment.
+#[test]
+fn a_server_of_five_requests_a_second_gets_an_experiment() {
+    let (_alone, binary) = alone_with_release!("a slow server");
+    let options = ["--model", "workers", "--option", "workers=1", "--option", "sleep_ms=180"];
+    let server = serve(&binary, 1, &options);
+    let url = format!("http://{}/", server.addr);
+    let run = json(&binary, &["find", &url]);
+    let proof = &run["findings"]["proof"];
+    assert!(proof["trials"].as_array().is_some_and(|trials| !trials.is_empty()), "no experiment: {proof:#}");
+    assert_ne!(proof["outcome"], "not-tested", "{proof:#}");
+    is_right(&run, &["server-concurrency"]);
+}
