@@ -1,7 +1,9 @@
-//! A thread that samples at a fixed interval and, on request, exactly at the edges of phases.
+//! A thread that samples at regular intervals and, on request, exactly at the edges of phases.
 //!
-//! Times of the series are absolute (origin + k · interval), so a late sample does not delay later ones. `probe.late`
-//! counts each missed sample and each sample that starts more than half an interval late.
+//! Each sample of the series has a random moment in the first half of its interval. At fixed moments, a server that
+//! works in step with the interval would always be seen in the same state. Intervals begin at absolute times (origin + k
+//! · interval), so a late sample does not delay later ones. `probe.late` counts each missed sample and each sample that
+//! starts more than half an interval late.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -192,7 +194,8 @@ struct SamplerThread {
 
 impl SamplerThread {
     fn work(mut self) -> (Probe, ProcessWatch) {
-        let mut due = sys::clock::monotonic_ns();
+        let mut slot = sys::clock::monotonic_ns();
+        let mut due = slot;
         loop {
             let queue = Arc::clone(&self.queue);
             let mut orders = queue.lock();
@@ -213,7 +216,8 @@ impl SamplerThread {
                 self.show();
             } else if now >= due {
                 drop(orders);
-                due = self.series(due);
+                slot = self.series(slot, due);
+                due = moment_in(slot, self.interval_ns);
                 self.show();
             } else if orders.copy_wanted {
                 drop(orders);
@@ -252,16 +256,21 @@ impl SamplerThread {
         }
     }
 
-    /// Takes the due sample and returns the time of the next one.
-    fn series(&mut self, due: u64) -> u64 {
+    /// Takes the due sample of the interval that began at `slot`, and returns the begin of the next interval.
+    fn series(&mut self, slot: u64, due: u64) -> u64 {
         let now = sys::clock::monotonic_ns();
         let behind = now.saturating_sub(due);
         let missed = behind / self.interval_ns;
         let late = u64::from(behind % self.interval_ns > self.interval_ns / 2);
         self.probe.add_late(missed + late);
         self.probe.sample_series(self.origin.s_at(now));
-        due + (missed + 1) * self.interval_ns
+        slot + (missed + 1) * self.interval_ns
     }
+}
+
+/// Returns a random moment in the first half of the interval that begins at `slot`, nanoseconds.
+fn moment_in(slot: u64, interval_ns: u64) -> u64 {
+    slot + fastrand::u64(0..=interval_ns / 2)
 }
 
 #[cfg(test)]
@@ -321,7 +330,16 @@ mod tests {
         let mut thread = SamplerThread { probe, life, queue, interval_ns: 10_000_000_000, origin };
         // The sample was due 2.7 intervals ago: two samples were missed, and this one is late.
         let due = now - 27_000_000_000;
-        assert_eq!(thread.series(due), due + 30_000_000_000);
+        assert_eq!(thread.series(due, due), due + 30_000_000_000);
         assert_eq!(thread.probe.effort().late, 3);
+    }
+
+    /// A server that accepts every 50 ms was sampled every 500 ms, always in the same state.
+    #[test]
+    fn moments_are_not_in_step_with_a_periodic_server() {
+        let (interval_ns, period_ns) = (500_000_000, 50_000_000);
+        let seen = (0..1000).map(|k| moment_in(k * interval_ns, interval_ns) % period_ns);
+        let early = seen.filter(|phase| *phase < period_ns / 2).count();
+        assert!((400..=600).contains(&early), "{early} of 1000 in the first half of the period");
     }
 }
