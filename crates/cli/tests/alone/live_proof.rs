@@ -162,7 +162,7 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let before = limit();
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "30s", "--intrusive"]) else { return };
+    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "45s", "--intrusive"]) else { return };
     proven(&run, "server-fds");
     let ratio = num(&effect(&run, "descriptors")["ratio"]);
     assert!((1.7..=3.0).contains(&ratio), "twice the descriptors gave {ratio} times as much");

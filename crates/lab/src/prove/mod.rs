@@ -111,9 +111,12 @@ pub(crate) fn prove_all(
         false => OTHER_LEVER_SHARE,
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    // Only the verdict's own lever can prove it, so its turns come before those of the others.
+    let least_s = turns::least_seconds(operating_point.response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
     for row in with_turns {
-        let share = share(row);
-        in_turns(lab, setup, &operating_point, row, seconds * share)?;
+        let share_s = seconds * share(row);
+        let seconds = if Some(row.id) == suspect { share_s.max(least_s) } else { share_s };
+        in_turns(lab, setup, &operating_point, row, seconds)?;
     }
     let most = connections.unwrap_or(0);
     slots_and_count(lab, setup, (&[operating_point], own), |_| true, (most, end_s))

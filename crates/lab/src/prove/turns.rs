@@ -32,8 +32,8 @@ pub(super) fn pairs(response_s: f64, seconds: f64, overhead_s: f64) -> Option<(u
     RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds, overhead_s))
 }
 
-/// Returns the shortest time for turns.
-fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
+/// Returns the shortest time for turns, seconds.
+pub(super) fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
     let turn_s = (RESPONSES_PER_TURN[1] * response_s).clamp(MIN_TURN_S, MAX_TURN_S);
     2.0 * PAIRS.0 as f64 * (turn_s + WARM_UP_S + overhead_s.max(OVERHEAD_S))
 }
