@@ -37,7 +37,8 @@ impl Places {
         }
         let places = positive(x_max * (r1 - way) / 1e6)?;
         let view = facts.crowded_server()?;
-        let mut counted = [children(&view), threads(&view), connections(&view)].concat();
+        let (children, connections) = distinct(children(&view), connections(&view));
+        let mut counted = [children, threads(&view), connections].concat();
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
         Some(Self { places, counted })
     }
@@ -61,6 +62,11 @@ impl Places {
 const CHILDREN: &str = "children";
 const THREADS: &str = "threads";
 const CONNECTIONS: &str = "connections";
+
+/// Returns true for a count of connections.
+pub(crate) fn is_connections(counted: &Counted) -> bool {
+    counted.what == CONNECTIONS
+}
 
 /// Describes a count: `php-fpm has 5 children`.
 pub(crate) fn text(counted: &Counted) -> String {
@@ -162,8 +168,35 @@ fn filter<'a>(view: &View<'a>) -> InstanceFilter<'a> {
     InstanceFilter::new(view.side.processes.iter().chain(view.side.behind.iter().flat_map(|b| &b.processes)))
 }
 
+/// Connections to an upstream.
+struct Connections {
+    /// Distance of the upstream from the server, and the count.
+    counted: (u32, Counted),
+    /// Program that answers there.
+    program: String,
+    /// True if all of them await a reply; false if this is unknown, as for unix sockets.
+    is_busy: bool,
+}
+
+/// Keeps one of two equal counts of one upstream. A database has a child for each connection, so its children follow a pool whose
+/// connections are busy. Otherwise, the number of accepted connections follows the children.
+fn distinct(
+    children: Vec<(u32, Counted)>,
+    connections: Vec<Connections>,
+) -> (Vec<(u32, Counted)>, Vec<(u32, Counted)>) {
+    let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
+    let follows = |child: &Counted, connections: &Connections| {
+        child.of == connections.program && is_equal(&connections.counted.1, child)
+    };
+    let kept = |(_, child): &&(u32, Counted)| !connections.iter().any(|c| c.is_busy && follows(child, c));
+    let kept_children: Vec<_> = children.iter().filter(kept).cloned().collect();
+    let is_kept = |c: &Connections| c.is_busy || !children.iter().any(|(_, child)| follows(child, c));
+    let kept_connections = connections.into_iter().filter(is_kept).map(|c| c.counted).collect();
+    (kept_children, kept_connections)
+}
+
 /// Counts the connections to each upstream, where all are in use.
-fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
+fn connections(view: &View<'_>) -> Vec<Connections> {
     let side = view.side;
     let holder = |from: &str| {
         let behind = side.behind.iter().find(|b| b.address == from).and_then(|b| b.processes.first());
@@ -175,9 +208,10 @@ fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
         // A pool with unused connections delays no request.
         let busy = side.recording.reading("behind.busy", &b.address, view.window).value();
         busy.is_none_or(|busy| busy >= BUSY * count).then_some(())?;
-        let name = b.processes.first().map_or(String::new(), |name| format!("{} ", program(name)));
-        let peer = format!("{name}{}", b.address);
-        Some((b.depth, Counted { what: CONNECTIONS.into(), count, of: holder(&b.from), peer }))
+        let answers = b.processes.first().map_or("", |name| program(name));
+        let peer = format!("{answers} {}", b.address).trim_start().to_string();
+        let counted = (b.depth, Counted { what: CONNECTIONS.into(), count, of: holder(&b.from), peer });
+        Some(Connections { counted, program: answers.into(), is_busy: busy.is_some() })
     };
     side.behind.iter().filter_map(counted).collect()
 }
@@ -239,6 +273,35 @@ mod tests {
         let b = judged(&chain(162.0, 12, 3.0));
         assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
+    }
+
+    #[test]
+    fn a_pool_with_busy_connections_is_named_instead_of_the_database_s_children() {
+        // A database with a child for each of three connections.
+        let with_children = |busy: Option<f64>| {
+            let mut planted = chain(162.0, 12, 3.0).level(Who::Server, "process.parent", "postgres:300", 1.0);
+            for pid in 301..=303 {
+                let name = format!("postgres:{pid}");
+                planted = planted.per_s(Who::Server, "process.cpu", &name, |p| p.x * 10.0).level(
+                    Who::Server,
+                    "process.parent",
+                    &name,
+                    300.0,
+                );
+            }
+            if let Some(busy) = busy {
+                planted = planted.level(Who::Server, "behind.busy", "127.0.0.1:5432", busy);
+            }
+            planted.change(|t, _| {
+                let postgres = t.server.iter_mut().filter_map(|side| side.behind.last_mut());
+                postgres.for_each(|b| b.processes = (300..=303).map(|pid| format!("postgres:{pid}")).collect());
+            })
+        };
+        let b = judged(&with_children(Some(2.9)));
+        assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
+        assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
+        let b = judged(&with_children(None));
+        assert!(b.counted.len() == 1 && b.sentence.contains("postgres has 3 children"), "{b:#?}");
     }
 
     #[test]

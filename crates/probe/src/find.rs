@@ -72,7 +72,7 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     let kernel = |source| FindError::Kernel { addr: at.clone(), source };
     let addr = match at {
         Address::Inet(addr) => *addr,
-        Address::Unix(path) => return of_unix(at, &unix_inodes(path).map_err(kernel)?),
+        Address::Unix(path) => return of_unix(at, &unix_inodes(path, None).map_err(kernel)?),
     };
     match ask(addr, None).map_err(kernel)? {
         NamespaceAnswer::Listens(sockets) => holders_of(addr, &sockets, None),
@@ -82,10 +82,10 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the inodes of the unix sockets in this network namespace that listen on a file.
-fn unix_inodes(path: &Path) -> std::io::Result<Vec<u32>> {
+/// Returns the inodes of the unix sockets that listen on a file, in the network namespace of a process (`None`: the caller's).
+fn unix_inodes(path: &Path, netns_pid: Option<u32>) -> std::io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
-    diag_in(None)?.unix_listeners(path, |l| inodes.push(l.inode))?;
+    diag_in(netns_pid)?.unix_listeners(path, |l| inodes.push(l.inode))?;
     Ok(inodes)
 }
 
@@ -115,7 +115,9 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
-        Address::Unix(path) => return unix_inodes(path).map(|inodes| holders(&inodes)).unwrap_or_default(),
+        Address::Unix(path) => {
+            return unix_inodes(path, netns_pid).map(|inodes| holders(&inodes)).unwrap_or_default();
+        }
     };
     match ask(addr, netns_pid) {
         Ok(NamespaceAnswer::Listens((inodes, _))) => holders(&inodes),

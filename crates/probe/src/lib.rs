@@ -5,6 +5,7 @@
 //! [`find_server`] finds the processes of a listener. Recordings contain raw values, without division or judgement. A
 //! counter that cannot be read is absent with a reason, and never 0.
 
+mod awaits_reply;
 mod column_writer;
 mod family;
 mod find;

@@ -73,6 +73,12 @@ pub struct SocketName {
     id: [u8; 48],
 }
 
+impl Default for SocketName {
+    fn default() -> Self {
+        Self { family: 0, id: [0; 48] }
+    }
+}
+
 /// The fields of `struct tcp_info` that loadline uses. Times are in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
@@ -117,6 +123,8 @@ pub struct OtherConnection {
     pub receive_queue: u32,
     /// Data in both directions; `None` if not requested, or on kernels before 4.6.
     pub traffic: Option<Traffic>,
+    /// Identity of the socket, for [`Diag::other`].
+    pub name: SocketName,
 }
 
 /// Data of a connection in both directions, from `struct tcp_info`.
@@ -130,6 +138,10 @@ pub struct Traffic {
     pub sent_ms_ago: u32,
     /// Milliseconds since data last arrived.
     pub received_ms_ago: u32,
+    /// Segments that the peer has not acknowledged.
+    pub unacknowledged: u32,
+    /// Milliseconds since the peer last acknowledged new data.
+    pub acknowledged_ms_ago: u32,
 }
 
 /// Selects connections of a dump by port.
@@ -224,12 +236,21 @@ impl Diag {
     /// Returns the current state of one known connection, or `None` if the connection has ended. This query is much
     /// cheaper than a dump, which makes the kernel search its whole table.
     pub fn connection(&mut self, name: &SocketName) -> Result<Option<Connection>> {
-        let mut head = request(name.family == INET6, CONNECTION_EXTENSIONS, u32::MAX);
+        self.known(name, CONNECTION_EXTENSIONS, connection)
+    }
+
+    /// Returns one known connection as [`Diag::others`] describes it with its traffic.
+    pub fn other(&mut self, name: &SocketName) -> Result<Option<OtherConnection>> {
+        self.known(name, 1 << (INFO - 1), other)
+    }
+
+    fn known<T>(&mut self, name: &SocketName, extensions: u8, parse: fn(&[u8]) -> Option<T>) -> Result<Option<T>> {
+        let mut head = request(name.family == INET6, extensions, u32::MAX);
         head[8..56].copy_from_slice(&name.id);
         let mut found = None;
         let asked = self.0.ask(SOCK_DIAG_BY_FAMILY, false, &[&head], |_, payload| {
             let open = payload.get(1).is_some_and(|state| (ESTABLISHED | CLOSE_WAIT) >> state & 1 == 1);
-            found = connection(payload).filter(|_| open);
+            found = parse(payload).filter(|_| open);
             DumpControl::Continue
         });
         match asked {
@@ -344,8 +365,12 @@ fn connection(payload: &[u8]) -> Option<Connection> {
         send_queue: u32_at(payload, 60)?,
         write_full: find(SKMEMINFO).and_then(write_full),
         info: find(INFO).and_then(tcp_info),
-        name: SocketName { family: *payload.first()?, id: *payload.get(4..)?.first_chunk()? },
+        name: socket_name(payload)?,
     })
+}
+
+fn socket_name(payload: &[u8]) -> Option<SocketName> {
+    Some(SocketName { family: *payload.first()?, id: *payload.get(4..)?.first_chunk()? })
 }
 
 fn other(payload: &[u8]) -> Option<OtherConnection> {
@@ -357,6 +382,7 @@ fn other(payload: &[u8]) -> Option<OtherConnection> {
         inode: u32_at(payload, 68)?,
         receive_queue: u32_at(payload, 56)?,
         traffic: info.and_then(|(_, info)| traffic(info)),
+        name: socket_name(payload)?,
     })
 }
 
@@ -367,6 +393,8 @@ fn traffic(info: &[u8]) -> Option<Traffic> {
         received_ms_ago: u32_at(info, 52)?,
         data_in: u32_at(info, 152)?,
         data_out: u32_at(info, 156)?,
+        unacknowledged: u32_at(info, 24)?,
+        acknowledged_ms_ago: u32_at(info, 56)?,
     })
 }
 
@@ -470,6 +498,10 @@ mod tests {
         client.write_all(b"question").unwrap();
         let told = look();
         assert!(told.data_out == 4 && told.sent_ms_ago < told.received_ms_ago, "{told:?}");
+        let mut name = None;
+        let mut diag = Diag::open().unwrap();
+        diag.others(false, 0, false, |c| name = name.or((c.local == local).then_some(c.name))).unwrap();
+        assert_eq!(diag.other(&name.unwrap()).unwrap().unwrap().traffic.unwrap().data_out, 4);
     }
 
     #[test]

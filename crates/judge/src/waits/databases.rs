@@ -10,6 +10,8 @@ use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY};
 /// Beginning of a title, and end of the title of a process that waits for a lock.
 const TITLE: &str = "postgres: ";
 const WAITING: &str = " waiting";
+/// Activity of a backend without a transaction. In an open one ("idle in transaction"), a pool may not use the connection for others.
+const IDLE: &str = "idle";
 /// Host of a backend's client in its title: a unix socket, or the end of an address with its port, whose digits are `#`.
 const LOCAL: &str = "[local]";
 const PORT: &str = "(#)";
@@ -23,6 +25,15 @@ fn activity(title: &TitleGroup) -> Option<&str> {
     let is_host = |word: &str| word == LOCAL || word.ends_with(PORT);
     let (host, _) = rest.match_indices(' ').find(|(end, _)| rest[..*end].rsplit(' ').next().is_some_and(is_host))?;
     Some(rest[host..].trim_start())
+}
+
+/// Returns the mean numbers of busy and of all backends of PostgreSQL's processes with this name, from their titles.
+pub(super) fn busy_backends(profile: &WaitProfile, process: &str) -> Option<(f64, f64)> {
+    let of_process = profile.titles.iter().filter(|title| title.process == process);
+    let sums = of_process.filter_map(|title| Some((title.processes, activity(title)? == IDLE)));
+    let (idle, busy): (Vec<_>, Vec<_>) = sums.partition(|(_, is_idle)| *is_idle);
+    let sum = |rows: &[(f64, bool)]| rows.iter().map(|(processes, _)| processes).sum::<f64>();
+    (idle.len() + busy.len() > 0).then(|| (sum(&busy), sum(&busy) + sum(&idle)))
 }
 
 /// Returns the lock that PostgreSQL's backends wait for, if on average at least half a backend waits.

@@ -4,6 +4,7 @@ use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, Se
 use run::{Bottleneck, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
 
 use crate::number::percent;
+use crate::places;
 
 /// Verdict without a cause. The threads' waits follow its sentence as an observation.
 const UNKNOWN: &str = "unknown";
@@ -66,6 +67,12 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
             false => joined(&finding.sentence, &verdict.sentence),
         };
         verdict.evidence.push(evidence(&finding.sentence, &finding.process, finding.threads));
+        if finding.cause == ConnectionPool {
+            // The advice on counted connections is the same one.
+            let counted: Vec<String> =
+                verdict.counted.iter().filter(|c| places::is_connections(c)).map(places::advice).collect();
+            verdict.advice.retain(|advice| !counted.contains(advice));
+        }
         verdict.advice.insert(0, advice(finding));
         return;
     }

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use run::{PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::Activity;
+use super::databases;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
+
+/// Unit of a pool's connections.
+const CONNECTIONS: &str = "connections";
 
 /// Minimum mean number of sampled members of a pool. A single connection may carry many requests at once, and a single
 /// thread is not a pool.
@@ -36,7 +40,7 @@ pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, request
 /// Returns a used-up pool that system calls do not reveal, because idle threads of a runtime wait for futexes and those
 /// of an event loop for events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
-    worker_threads(activity, requests).or_else(|| connections(profile, activity, requests))
+    connections(profile, activity, requests).or_else(|| worker_threads(activity, requests))
 }
 
 /// Returns the threads of one name if their number equals that of the requests in progress, while further requests wait
@@ -80,26 +84,51 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
 /// Returns the connections of an event loop to one peer if all are busy while further requests wait for one.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
-    let demand = requests.demand();
-    let is_used_up = |peer: &&PeerConnections| {
-        let is_own = peer.process == process.process;
-        is_own
-            && peer.open >= MIN_MEMBERS
-            && peer.busy >= WAIT_POOL_BUSY * peer.open
-            && demand >= peer.open + WAIT_QUEUE
-    };
-    let largest = profile.peers.iter().filter(is_used_up).max_by(|a, b| a.busy.total_cmp(&b.busy));
+    let demand = demand_of(profile, process, requests)?;
+    let own = profile.peers.iter().filter(|peer| peer.process == process.process).filter_map(|p| with_busy(profile, p));
+    let is_pool = |peer: &PeerConnections| is_used_up_pool(peer, demand);
+    let largest = own.filter(is_pool).max_by(|a, b| a.busy.total_cmp(&b.busy));
     let peer = largest.filter(|_| process.epoll)?;
     Some(WaitFinding {
         cause: WaitCause::ConnectionPool,
+        name: peer.to.clone(),
         process: process.process.clone(),
         peer: peer.address.clone(),
-        counted: "requests".into(),
-        threads: demand - peer.open,
-        of: demand,
-        share: ((demand - peer.open) / demand).clamp(0.0, 1.0),
+        counted: CONNECTIONS.into(),
+        threads: peer.busy,
+        of: peer.open,
+        queued: Some(demand - peer.open),
+        share: (peer.busy / peer.open).clamp(0.0, 1.0),
         ..WaitFinding::default()
     })
+}
+
+/// Returns true if all connections are busy, their number stays the same, and more requests are present. A server that opens a
+/// connection for each request has no pool, and the number of its connections changes.
+fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
+    let is_constant = peer.max_open <= peer.open + WAIT_FEW;
+    let is_busy = peer.open >= MIN_MEMBERS && peer.busy >= WAIT_POOL_BUSY * peer.open;
+    is_constant && is_busy && demand >= peer.open + WAIT_QUEUE
+}
+
+/// Returns connections with the number of busy ones. The kernel does not tell this number for unix sockets. PostgreSQL's processes
+/// tell it by their titles, if each of them belongs to one of the connections.
+fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
+    if peer.busy.is_finite() {
+        return Some(peer.clone());
+    }
+    let (busy, all) = databases::busy_backends(profile, &peer.to)?;
+    ((all - peer.open).abs() <= WAIT_FEW).then(|| PeerConnections { busy, ..peer.clone() })
+}
+
+/// Returns a lower bound of the requests at a process. A process behind the server has those that other sampled processes sent;
+/// `None` if their connections are unknown, as for unix sockets.
+fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
+    if !process.behind {
+        return Some(requests.demand());
+    }
+    let senders = profile.peers.iter().filter(|peer| peer.to == process.process);
+    senders.map(|peer| peer.busy).reduce(|a, b| a + b)
 }
 
 /// Returns the name of a process without its id.

@@ -46,6 +46,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             format!("all {} workers of {process} are busy (they {does}), and requests queue", number(*threads))
         }
         WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
+        WaitCause::ConnectionPool if finding.queued.is_some() => connection_pool(finding),
         WaitCause::ConnectionPool if !finding.counted.is_empty() => {
             let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };
             format!("{who} wait for a free connection{to}; all are busy")
@@ -63,6 +64,16 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         }
         WaitCause::Peer => format!("{who} wait for replies of {peer}"),
     }
+}
+
+/// Returns the sentence on a pool whose connections are all busy while requests wait for one.
+fn connection_pool(finding: &WaitFinding) -> String {
+    let WaitFinding { name, process, of, peer, share, .. } = finding;
+    let to = if name.is_empty() { peer.clone() } else { format!("{name} ({peer})") };
+    let queued = finding.queued.unwrap_or_default();
+    let [requests, wait] = if queued == 1.0 { ["request", "waits"] } else { ["requests", "wait"] };
+    let [all, busy, queued] = [*of, *share, queued].map(number);
+    format!("all {all} connections of {process} to {to} are busy ({busy}), and {queued} {requests} {wait} for one")
 }
 
 /// Returns a clause with plural verb on what several threads do, such as "wait for a lock".

@@ -44,7 +44,7 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
         let runs = matches!(other.state, TaskState::Running | TaskState::Runnable);
         (of + other.tasks, running + if runs { other.tasks } else { 0.0 })
     });
-    let peers = profile.peers.iter().filter(|peer| peer.process == group.process);
+    let peers = profile.peers.iter().filter(|peer| peer.process == group.process && peer.busy.is_finite());
     let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
     // The stack of a running goroutine cannot be read, so it may be inside the function.
     let holder = match group.inside_state {

@@ -49,6 +49,17 @@ fn locked(kind: FutexKind) -> WaitProfile {
     profile
 }
 
+fn peer(process: &str, open: f64, busy: f64) -> run::PeerConnections {
+    run::PeerConnections {
+        process: process.into(),
+        address: "10.0.0.2:5432".into(),
+        open,
+        busy,
+        max_open: open,
+        ..run::PeerConnections::default()
+    }
+}
+
 fn clients(in_progress: f64, unread: f64) -> ClientConnections {
     ClientConnections { readings: 20, open: 16.0, in_progress, unread, ..ClientConnections::default() }
 }
@@ -175,8 +186,7 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     let found = waits(&waiting, &[]);
     assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "10.0.0.2:5432"));
     waiting.clients = Some(clients(8.0, 24.0));
-    waiting.peers =
-        vec![run::PeerConnections { process: "app:7".into(), address: "10.0.0.2:5432".into(), open: 8.0, busy: 7.9 }];
+    waiting.peers = vec![peer("app:7", 8.0, 7.9)];
     assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
 }
 
@@ -357,25 +367,91 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     let mut profile = process(5.0, &[(ThreadState::Events, "", 1.0), (ThreadState::Futex, "0x10", 4.0)]);
     profile.processes[0].epoll = true;
     profile.clients = Some(clients(16.0, 0.0));
-    let peer = |process: &str, open, busy| run::PeerConnections {
-        process: process.into(),
-        address: "10.0.0.2:5432".into(),
-        open,
-        busy,
-    };
-    profile.peers = vec![peer("app:7", 3.0, 2.95)];
+    profile.peers = vec![peer("app:7", 3.0, 2.85)];
     let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::ConnectionPool, "10.0.0.2:5432"));
     assert_eq!(
         found[0].sentence,
-        "13 of 16 requests of app:7 wait for a free connection to 10.0.0.2:5432; all are busy"
+        "all 3 connections of app:7 to 10.0.0.2:5432 are busy (0.95), and 13 requests wait for one"
     );
-    // A shared connection, free connections, one connection for each request, and connections of another process.
-    for other in [peer("app:7", 1.0, 1.0), peer("app:7", 3.0, 2.0), peer("app:7", 16.0, 16.0), peer("other", 3.0, 3.0)]
-    {
+    assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
+    assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
+    // A shared connection, free connections, one connection for each request, connections of another process, and a
+    // changing number of connections.
+    for other in [
+        peer("app:7", 1.0, 1.0),
+        peer("app:7", 3.0, 2.0),
+        peer("app:7", 16.0, 16.0),
+        peer("other", 3.0, 3.0),
+        run::PeerConnections { max_open: 12.0, ..peer("app:7", 9.0, 9.0) },
+    ] {
         profile.peers = vec![other.clone()];
         assert!(causes(&profile).is_empty(), "{other:?}");
     }
+    profile.peers = vec![peer("app:7", 3.0, 3.0)];
+    profile.clients = Some(clients(3.0, 0.0));
+    assert!(causes(&profile).is_empty(), "no request waits");
+}
+
+#[test]
+fn connections_over_a_unix_socket_are_busy_if_the_database_s_processes_are() {
+    let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    let unix = |open| run::PeerConnections {
+        address: "unix:/run/pg/s".into(),
+        to: "postgres".into(),
+        ..peer("app:7", open, f64::NAN)
+    };
+    profile.peers = vec![unix(3.0)];
+    assert!(causes(&profile).is_empty(), "their activity is not known");
+    let backends = |does: &str, processes| run::TitleGroup {
+        process: "postgres".into(),
+        title: format!("postgres: app db [local] {does}"),
+        processes,
+    };
+    profile.titles = vec![backends("SELECT", 2.9), backends("idle", 0.1)];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].of), (1, WaitCause::ConnectionPool, 3.0));
+    profile.titles = vec![backends("SELECT", 2.0), backends("idle", 1.0)];
+    assert!(causes(&profile).is_empty(), "a connection is free");
+    profile.titles = vec![backends("SELECT", 6.0)];
+    assert!(causes(&profile).is_empty(), "other applications have backends, too");
+}
+
+#[test]
+fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
+    let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);
+    let proxy = WaitProcess {
+        process: "bouncer:9".into(),
+        processes: 1.0,
+        threads: 1.0,
+        behind: true,
+        epoll: true,
+        ..WaitProcess::default()
+    };
+    profile.processes.push(proxy);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    let to_proxy = |open, busy| run::PeerConnections {
+        address: "127.0.0.1:6432".into(),
+        to: "bouncer:9".into(),
+        ..peer("app:7", open, busy)
+    };
+    let to_database = run::PeerConnections { to: "postgres".into(), ..peer("bouncer:9", 3.0, 3.0) };
+    profile.peers = vec![to_proxy(16.0, 16.0), to_database.clone()];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].process.as_str()), (1, WaitCause::ConnectionPool, "bouncer:9"));
+    assert_eq!(
+        found[0].sentence,
+        "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy (1), and 13 requests wait for one"
+    );
+    // The server's own pool lets only three requests through to the proxy.
+    profile.peers = vec![to_proxy(3.0, 3.0), to_database.clone()];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].process.as_str(), found[0].name.as_str()), (1, "app:7", "bouncer:9"));
+    profile.peers = vec![to_database];
+    assert!(causes(&profile).is_empty(), "requests at the proxy are not known");
 }
 
 #[test]

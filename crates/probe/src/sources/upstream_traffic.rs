@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use sys::diag::Traffic;
 
+use crate::awaits_reply::awaits_reply;
+
 /// Sums over the connections to one address.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct AddressTraffic {
@@ -46,7 +48,7 @@ impl TrafficCounts {
         let mut all = self.ended.clone();
         for (address, traffic) in self.open.values() {
             let sums = all.entry(address.clone()).or_default();
-            sums.busy += f64::from(u8::from(traffic.sent_ms_ago < traffic.received_ms_ago));
+            sums.busy += f64::from(u8::from(awaits_reply(traffic)));
             sums.data_out += f64::from(traffic.data_out);
             sums.data_in += f64::from(traffic.data_in);
         }
@@ -59,7 +61,9 @@ mod tests {
     use super::*;
 
     fn traffic(data_out: u32, sent_ms_ago: u32) -> Traffic {
-        Traffic { data_out, data_in: data_out, sent_ms_ago, received_ms_ago: 10 }
+        let (received_ms_ago, acknowledged_ms_ago) = (10, 10);
+        let base = Traffic { received_ms_ago, acknowledged_ms_ago, ..Traffic::default() };
+        Traffic { data_out, data_in: data_out, sent_ms_ago, ..base }
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl UpstreamChain {
             })?;
         }
         let listening: HashSet<u16> = found.listeners.iter().map(|l| l.local.port()).collect();
-        for OtherConnection { local, remote, inode, receive_queue, traffic } in tcp {
+        for OtherConnection { local, remote, inode, receive_queue, traffic, .. } in tcp {
             if listening.contains(&local.port()) {
                 *found.unread.entry(local).or_default() += f64::from(receive_queue);
             } else if inode != 0 {

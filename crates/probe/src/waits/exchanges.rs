@@ -38,6 +38,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
         (0, _) => Some(false),
         (_, 0) => Some(true),
         _ if traffic.received_ms_ago != traffic.sent_ms_ago => Some(traffic.received_ms_ago < traffic.sent_ms_ago),
+        // The client's next request acknowledges the response.
+        _ if traffic.unacknowledged > 0 => Some(false),
         _ => {
             let (request, response) = exchange?;
             match ahead(traffic, (request, response)) {
@@ -46,15 +48,6 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
                 _ => None,
             }
         }
-    }
-}
-
-/// Returns true if a client's connection awaits a reply: its last data was a request.
-pub(super) fn awaits_reply(traffic: &Traffic) -> bool {
-    match (traffic.data_out, traffic.data_in) {
-        (0, _) => false,
-        (_, 0) => true,
-        _ => traffic.sent_ms_ago < traffic.received_ms_ago,
     }
 }
 
@@ -84,9 +77,10 @@ mod tests {
 
     fn connection(data_in: u32, data_out: u32, ms_ago: (u32, u32), receive_queue: u32) -> OtherConnection {
         let (received_ms_ago, sent_ms_ago) = ms_ago;
-        let traffic = Traffic { data_in, data_out, received_ms_ago, sent_ms_ago };
+        let traffic = Traffic { data_in, data_out, received_ms_ago, sent_ms_ago, ..Traffic::default() };
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
-        OtherConnection { local: address, remote: address, inode: 1, receive_queue, traffic: Some(traffic) }
+        let name = sys::diag::SocketName::default();
+        OtherConnection { local: address, remote: address, inode: 1, receive_queue, traffic: Some(traffic), name }
     }
 
     #[test]
@@ -111,6 +105,14 @@ mod tests {
             connection(81, 161, (4, 4), 0),
         ];
         assert_eq!(count(&all, 0.0), [4.0, 2.0, 1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_response_that_the_client_has_not_acknowledged_ends_a_request() {
+        let mut answered = connection(101, 731, (4, 4), 0);
+        assert_eq!(count(&[answered], 0.0), [1.0, 0.0, 1.0, 0.0, 0.0]);
+        answered.traffic.iter_mut().for_each(|traffic| traffic.unacknowledged = 1);
+        assert_eq!(count(&[answered], 0.0), [1.0, 0.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use run::{ClientConnections, PeerConnections, ThreadState, TitleGroup, WaitGroup
 
 use super::futex_sums::{FutexSums, UserRounds};
 use super::names::Names;
-use super::round::{ConnectionSample, PeerId, ProcessSample, Round, ThreadSample, WaitKey};
+use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
 /// Maximum number of distinct groups during the sampling. Further ones are dropped, since a server may open any number
@@ -38,6 +38,66 @@ struct ProcessSums {
     titles: BTreeMap<Arc<str>, f64>,
 }
 
+/// Sums over the readings of the connections to a peer.
+#[derive(Debug, Default)]
+struct PeerSums {
+    readings: u64,
+    open: f64,
+    busy: f64,
+    max_open: f64,
+    to: Option<Arc<str>>,
+}
+
+impl PeerSums {
+    fn add(&mut self, peer: &PeerSample) {
+        self.open += peer.open;
+        self.busy += peer.busy;
+        self.max_open = self.max_open.max(peer.open);
+        self.to = peer.to.clone().or(self.to.take());
+    }
+}
+
+/// Readings of the connections to all peers.
+#[derive(Debug, Default)]
+struct PeerReadings {
+    /// Number of readings of all peers.
+    full: u64,
+    sums: BTreeMap<PeerId, PeerSums>,
+}
+
+impl PeerReadings {
+    /// Adds a reading of all peers, or of some. A peer that is missing among all has no open connection.
+    fn add(&mut self, peers: &[PeerSample], is_full: bool) {
+        for peer in peers {
+            let id = (peer.process.clone(), peer.address.clone());
+            if self.sums.len() < MAX_GROUPS || self.sums.contains_key(&id) {
+                let new = PeerSums { readings: self.full, ..PeerSums::default() };
+                let sums = self.sums.entry(id).or_insert(new);
+                sums.add(peer);
+                sums.readings += u64::from(!is_full);
+            }
+        }
+        if is_full {
+            self.full += 1;
+            self.sums.values_mut().for_each(|sums| sums.readings += 1);
+        }
+    }
+
+    fn rows(&self, instance: impl Fn(&Arc<str>) -> String) -> impl Iterator<Item = PeerConnections> {
+        self.sums.iter().map(move |((process, address), sums)| {
+            let mean = |sum: f64| sum / sums.readings.max(1) as f64;
+            PeerConnections {
+                process: instance(process),
+                address: address.to_string(),
+                to: sums.to.as_ref().map(&instance).unwrap_or_default(),
+                open: mean(sums.open),
+                busy: mean(sums.busy),
+                max_open: sums.max_open,
+            }
+        })
+    }
+}
+
 /// Sums over the rounds so far.
 #[derive(Debug, Default)]
 pub(super) struct ProfileSums {
@@ -48,8 +108,8 @@ pub(super) struct ProfileSums {
     futexes: FutexSums,
     users: UserRounds,
     clients: (u64, [f64; 5]),
-    peers: BTreeMap<PeerId, (f64, f64)>,
-    peer_readings: u64,
+    peers: PeerReadings,
+    unix_peers: PeerReadings,
 }
 
 impl ProfileSums {
@@ -111,14 +171,8 @@ impl ProfileSums {
             self.clients.0 += 1;
             self.clients.1.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
-        self.peer_readings += 1;
-        for peer in &now.peers {
-            let id = (peer.process.clone(), peer.address.clone());
-            if self.peers.len() < MAX_GROUPS || self.peers.contains_key(&id) {
-                let sums = self.peers.entry(id).or_default();
-                *sums = (sums.0 + peer.open, sums.1 + peer.busy);
-            }
-        }
+        self.peers.add(&now.peers, now.is_full);
+        now.unix_peers.iter().for_each(|peers| self.unix_peers.add(peers, true));
     }
 
     /// Returns the process and the address of each futex for which at least two threads waited.
@@ -204,14 +258,9 @@ impl ProfileSums {
     }
 
     fn peer_rows(&self) -> Vec<PeerConnections> {
-        let mean = |sum: f64| sum / self.peer_readings.max(1) as f64;
-        let row = |((process, address), (open, busy)): (&PeerId, &(f64, f64))| PeerConnections {
-            process: self.instance(process),
-            address: address.to_string(),
-            open: mean(*open),
-            busy: mean(*busy),
-        };
-        largest(self.peers.iter().map(row).collect(), |row| row.open)
+        let instance = |process: &Arc<str>| self.instance(process);
+        let rows = self.peers.rows(instance).chain(self.unix_peers.rows(instance));
+        largest(rows.collect(), |row| row.open)
     }
 }
 
@@ -312,6 +361,38 @@ mod tests {
             .collect();
         let found = profile(&rounds);
         assert_eq!((found.groups.len(), found.titles.len()), (MAX_WAIT_ROWS, MAX_WAIT_ROWS));
+    }
+
+    #[test]
+    fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
+        let reading = |open, busy, to: Option<&str>| {
+            let (process, address) = ("app".into(), "db:5432".into());
+            let peers = vec![PeerSample { process, address, open, busy, to: to.map(Into::into) }];
+            Round {
+                connections: Some(ConnectionSample { peers, is_full: true, ..ConnectionSample::default() }),
+                ..locked(1)
+            }
+        };
+        let part = |reading: Round| {
+            let connections = reading.connections.map(|seen| ConnectionSample { is_full: false, ..seen });
+            Round { connections, ..reading }
+        };
+        let mut rounds = vec![reading(2.0, 2.0, None), reading(4.0, 2.0, Some("db")), part(reading(3.0, 2.0, None))];
+        // Readings of other peers do not count.
+        rounds.push(Round { connections: Some(ConnectionSample::default()), ..locked(1) });
+        let peers = profile(&rounds).peers;
+        let row = PeerConnections {
+            process: "app:7".into(),
+            address: "db:5432".into(),
+            to: "db".into(),
+            open: 3.0,
+            busy: 2.0,
+            max_open: 4.0,
+        };
+        assert_eq!(peers, [row]);
+        let none = ConnectionSample { is_full: true, ..ConnectionSample::default() };
+        rounds.extend(vec![Round { connections: Some(none), ..locked(1) }; 3]);
+        assert_eq!(profile(&rounds).peers[0].open, 1.5);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::calls::{self, Arch, Blocked, Call};
 use super::futex::{self, Wait};
 use super::process::{Process, thread_folder};
 use super::refusal::refusal;
-use super::round::{ConnectionSample, FutexSample, Round, ThreadSample, WaitKey};
+use super::round::{ConnectionSample, FutexSample, PeerSample, Round, ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
 
 /// Maximum number of threads read in a round. With more threads, each round reads the next part of them.
@@ -42,6 +42,8 @@ pub(super) struct Reader {
     /// New upstream addresses, and those whose processes were searched.
     new_upstreams: Vec<Arc<str>>,
     upstreams: HashSet<Arc<str>>,
+    /// First process that answers at each upstream address.
+    answers: HashMap<Arc<str>, u32>,
     behind: Vec<u32>,
     /// Position of the next part, if there are too many threads for one round.
     next: usize,
@@ -60,6 +62,7 @@ impl Reader {
             held: HashMap::new(),
             new_upstreams: Vec::new(),
             upstreams: HashSet::new(),
+            answers: HashMap::new(),
             behind: Vec::new(),
             next: 0,
             buffer: Vec::new(),
@@ -94,7 +97,9 @@ impl Reader {
     pub(super) fn read_connections(&mut self) -> Option<ConnectionSample> {
         self.find_fresh_sockets();
         match self.sockets.read(&self.held) {
-            Ok(sample) => {
+            Ok(mut sample) => {
+                self.name_peers(&mut sample.peers);
+                sample.unix_peers.iter_mut().for_each(|peers| self.name_peers(peers));
                 sample.upstreams.iter().for_each(|address| self.note_upstream(address));
                 Some(sample)
             }
@@ -102,6 +107,21 @@ impl Reader {
                 self.miss(format!("the connections could not be read: {error}"));
                 None
             }
+        }
+    }
+
+    /// Reads the connections to peers that are known already.
+    pub(super) fn read_peers(&mut self) -> Option<ConnectionSample> {
+        let mut peers = self.sockets.read_peers()?;
+        self.name_peers(&mut peers);
+        Some(ConnectionSample { peers, ..ConnectionSample::default() })
+    }
+
+    /// Adds the names of the processes that answer.
+    fn name_peers(&self, peers: &mut [PeerSample]) {
+        for peer in peers {
+            let process = self.answers.get(&peer.address).and_then(|pid| self.processes.get(pid));
+            peer.to = process.map(|process| process.name.clone());
         }
     }
 
@@ -127,6 +147,7 @@ impl Reader {
         for address in std::mem::take(&mut self.new_upstreams) {
             let Ok(to) = address.parse::<Address>() else { continue };
             let found = who_answers(&to, self.netns_pid);
+            self.answers.extend(found.first().map(|pid| (address, *pid)));
             self.behind.extend(found.into_iter().filter(|pid| !self.processes.contains_key(pid)));
         }
     }

@@ -62,6 +62,10 @@ pub(super) struct ConnectionSample {
     /// `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
+    /// True if `peers` has all of them.
+    pub(super) is_full: bool,
+    /// Connections over unix sockets, whose `busy` is not a number; `None` if they were not read.
+    pub(super) unix_peers: Option<Vec<PeerSample>>,
     /// Addresses of all peers, with unix sockets, too. The kernel keeps no times for those.
     pub(super) upstreams: BTreeSet<Arc<str>>,
 }
@@ -76,6 +80,8 @@ pub(super) struct PeerSample {
     pub(super) address: Arc<str>,
     pub(super) open: f64,
     pub(super) busy: f64,
+    /// Name of the processes that answer at the address; `None` if unknown.
+    pub(super) to: Option<Arc<str>>,
 }
 
 /// One round.

@@ -230,7 +230,7 @@ impl Work {
         }
         let before = thread_cpu_ns();
         let mut round = self.reader.round();
-        round.connections = connections;
+        round.connections = connections.or_else(|| self.reader.read_peers());
         if !self.reader.is_empty() {
             self.sums.add(&round);
         }

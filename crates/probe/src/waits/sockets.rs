@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sys::diag::Diag;
+use sys::diag::{Diag, OtherConnection, SocketName};
 
+use crate::awaits_reply::awaits_reply;
 use crate::tree::diag_in;
 
 use super::exchanges;
@@ -14,6 +15,42 @@ use super::round::{ConnectionSample, PeerId, PeerSample};
 
 /// Maximum number of connections that are read.
 const MAX_CONNECTIONS: usize = 16_384;
+
+/// Maximum number of connections to peers that each round reads again.
+const MAX_KNOWN: usize = 32;
+/// Number of dumps for each one with unix sockets, unless a thread waits for one. A desktop has a thousand of them.
+const UNIX_DUMPS: u64 = 4;
+
+/// Sockets of the namespace.
+#[derive(Debug, Default)]
+struct Dump {
+    tcp: Vec<OtherConnection>,
+    /// Accepted unix sockets; `None` if they were not read.
+    unix: Option<Vec<UnixPair>>,
+    /// Connections that wait to be accepted.
+    queued: f64,
+}
+
+/// Accepted unix socket: its inode, the inode of the connecting end, and the path of the listener.
+type UnixPair = (u32, u32, PathBuf);
+
+/// Numbers of open and of busy connections to each peer.
+#[derive(Debug, Default)]
+struct PeerSums(BTreeMap<PeerId, (f64, f64)>);
+
+impl PeerSums {
+    fn add(&mut self, id: &PeerId, connection: &OtherConnection) {
+        // A reply that was not read yet does not keep the connection busy.
+        let is_busy = connection.receive_queue == 0 && connection.traffic.is_some_and(|t| awaits_reply(&t));
+        let sums = self.0.entry(id.clone()).or_default();
+        *sums = (sums.0 + 1.0, sums.1 + f64::from(u8::from(is_busy)));
+    }
+
+    fn rows(self) -> Vec<PeerSample> {
+        let row = |((process, address), (open, busy))| PeerSample { process, address, open, busy, to: None };
+        self.0.into_iter().map(row).collect()
+    }
+}
 
 /// End of a connection to which a socket belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +74,10 @@ pub(super) struct Sockets {
     names: HashMap<String, Arc<str>>,
     /// True if a thread waited for a socket that is no TCP connection, so that unix sockets are worth reading.
     met_unknown: Cell<bool>,
+    /// Number of dumps so far.
+    dumps: u64,
+    /// Connections to peers at the last dump.
+    known: Vec<(SocketName, PeerId)>,
 }
 
 impl Sockets {
@@ -77,34 +118,11 @@ impl Sockets {
 
     /// Reads all connections. `held` has the name of the process that holds each of the server's sockets.
     pub(super) fn read(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<ConnectionSample> {
-        let (mut tcp, mut unix, mut queued) = (Vec::new(), Vec::new(), 0.0);
-        let (front_ports, wants_unix) = (self.front_ports.clone(), self.met_unknown.get());
-        self.over(|diag| {
-            for v6 in [false, true] {
-                diag.others(v6, 0, true, |connection| {
-                    if tcp.len() < MAX_CONNECTIONS {
-                        tcp.push(*connection);
-                    }
-                })?;
-                diag.listeners(v6, None, |l| {
-                    if front_ports.contains(&l.local.port()) {
-                        queued += f64::from(l.queue);
-                    }
-                })?;
-            }
-            if !wants_unix {
-                return Ok(());
-            }
-            diag.unix_pairs(|inode, peer, name| {
-                if name != Path::new("") && unix.len() < MAX_CONNECTIONS {
-                    unix.push((inode, peer, name.to_owned()));
-                }
-            })
-        })?;
+        let dump = self.dump()?;
         self.uses.clear();
-        let mut clients = Vec::new();
-        let mut peers: BTreeMap<PeerId, (f64, f64)> = BTreeMap::new();
-        for connection in tcp.iter().filter(|c| c.inode != 0) {
+        self.known.clear();
+        let (mut clients, mut peers) = (Vec::new(), PeerSums::default());
+        for connection in dump.tcp.iter().filter(|c| c.inode != 0) {
             let local = connection.local.port();
             if self.ports.contains(&local) {
                 self.uses.insert(connection.inode, SocketUse::Client);
@@ -115,25 +133,93 @@ impl Sockets {
             }
             let name = self.name(connection.remote.to_string());
             if let Some(process) = held.get(&connection.inode) {
-                let sums = peers.entry((process.clone(), name.clone())).or_default();
-                let busy = connection.traffic.is_some_and(|traffic| exchanges::awaits_reply(&traffic));
-                *sums = (sums.0 + 1.0, sums.1 + f64::from(u8::from(busy)));
+                let id = (process.clone(), name.clone());
+                peers.add(&id, connection);
+                self.known.push((connection.name, id));
             }
             self.uses.insert(connection.inode, SocketUse::Peer(name));
         }
-        let mut upstreams: BTreeSet<Arc<str>> = peers.keys().map(|(_, address)| address.clone()).collect();
-        for (inode, peer, path) in unix {
+        let unix_peers = dump.unix.map(|pairs| self.unix_peers(pairs, held));
+        let all = peers.0.keys().chain(unix_peers.iter().flat_map(|peers| peers.0.keys()));
+        let upstreams: BTreeSet<Arc<str>> = all.map(|(_, address)| address.clone()).collect();
+        let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, dump.queued));
+        self.keep_small_pools();
+        let unix_peers = unix_peers.map(PeerSums::rows);
+        Ok(ConnectionSample { clients, peers: peers.rows(), is_full: true, unix_peers, upstreams })
+    }
+
+    /// Notes the uses of unix sockets, and counts those that lead to peers.
+    fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> PeerSums {
+        let mut peers = PeerSums::default();
+        for (inode, peer, path) in pairs {
             let name = self.name(run::visible(&format!("unix:{}", path.display())).into_owned());
             self.uses.insert(inode, SocketUse::Client);
-            if held.contains_key(&peer) {
-                upstreams.insert(name.clone());
+            if let Some(process) = held.get(&peer) {
+                // The kernel keeps no times for these.
+                peers.0.entry((process.clone(), name.clone())).or_insert((0.0, f64::NAN)).0 += 1.0;
             }
             self.uses.insert(peer, SocketUse::Peer(name));
         }
-        let peer = |((process, address), (open, busy))| PeerSample { process, address, open, busy };
-        let peers = peers.into_iter().map(peer).collect();
-        let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, queued));
-        Ok(ConnectionSample { clients, peers, upstreams })
+        peers
+    }
+
+    /// Dumps the sockets of the namespace.
+    fn dump(&mut self) -> sys::Result<Dump> {
+        let mut found = Dump::default();
+        let wants_unix = self.met_unknown.get() || self.dumps.is_multiple_of(UNIX_DUMPS);
+        self.dumps += 1;
+        let front_ports = self.front_ports.clone();
+        self.over(|diag| {
+            for v6 in [false, true] {
+                diag.others(v6, 0, true, |connection| {
+                    if found.tcp.len() < MAX_CONNECTIONS {
+                        found.tcp.push(*connection);
+                    }
+                })?;
+                diag.listeners(v6, None, |l| {
+                    if front_ports.contains(&l.local.port()) {
+                        found.queued += f64::from(l.queue);
+                    }
+                })?;
+            }
+            if !wants_unix {
+                return Ok(());
+            }
+            let pairs = found.unix.insert(Vec::new());
+            diag.unix_pairs(|inode, peer, name| {
+                if name != Path::new("") && pairs.len() < MAX_CONNECTIONS {
+                    pairs.push((inode, peer, name.to_owned()));
+                }
+            })
+        })?;
+        Ok(found)
+    }
+
+    /// Keeps the connections to the peers with fewest of them, as long as there is room.
+    fn keep_small_pools(&mut self) {
+        let mut sizes: BTreeMap<PeerId, usize> = BTreeMap::new();
+        self.known.iter().for_each(|(_, id)| *sizes.entry(id.clone()).or_default() += 1);
+        let mut small: Vec<(usize, PeerId)> = sizes.into_iter().map(|(id, size)| (size, id)).collect();
+        small.sort();
+        let mut room = MAX_KNOWN;
+        small.retain(|(size, _)| room.checked_sub(*size).map(|left| room = left).is_some());
+        self.known.retain(|(_, id)| small.iter().any(|(_, kept)| kept == id));
+    }
+
+    /// Reads the known connections to peers again. Each costs some microseconds, where a dump costs a millisecond.
+    pub(super) fn read_peers(&mut self) -> Option<Vec<PeerSample>> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let (known, mut sums) = (std::mem::take(&mut self.known), PeerSums::default());
+        let asked = self.over(|diag| {
+            for (name, id) in &known {
+                diag.other(name)?.iter().for_each(|connection| sums.add(id, connection));
+            }
+            Ok(())
+        });
+        self.known = known;
+        asked.ok().map(|()| sums.rows())
     }
 
     /// Calls the kernel over a kept socket, which is replaced after an error.
@@ -185,5 +271,39 @@ mod tests {
         assert!(seen.upstreams.contains(&*address));
         let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
+        accepted[0].write_all(b"OK").unwrap();
+        clients[0].read_exact(&mut buffer[..2]).unwrap();
+        // Tests beside this one may own connections, too.
+        let again = testkit::eventually(|| {
+            let _ = sockets.read(&mine).unwrap();
+            sockets.known.retain(|(_, (_, to))| **to == *address);
+            sockets.read_peers()?.into_iter().find(|peer| peer.busy < 2.0)
+        });
+        assert_eq!((again.open, again.busy), (3.0, 1.0));
+    }
+
+    #[test]
+    fn connections_of_small_pools_are_read_again() {
+        let connection = |to: &str| (SocketName::default(), ("app".into(), to.into()));
+        let known = [vec![connection("large"); MAX_KNOWN], vec![connection("small"); 3]].concat();
+        let mut sockets = Sockets { known, ..Sockets::new(None) };
+        sockets.keep_small_pools();
+        assert_eq!(sockets.known, vec![connection("small"); 3]);
+    }
+
+    #[test]
+    fn an_event_loop_s_upstream_behind_a_unix_socket_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let _client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        let _accepted = server.accept().unwrap();
+        let mine: HashMap<u32, Arc<str>> =
+            crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
+        let seen = Sockets::new(None).read(&mine).unwrap();
+        let address = format!("unix:{}", path.display());
+        assert!(seen.upstreams.contains(&*address), "{seen:?}");
+        let peer = seen.unix_peers.unwrap().into_iter().find(|peer| *peer.address == *address).unwrap();
+        assert!(&*peer.process == "app" && peer.open == 1.0 && peer.busy.is_nan(), "{peer:?}");
     }
 }

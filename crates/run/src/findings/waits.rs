@@ -38,20 +38,23 @@ pub enum WaitCause {
 pub struct WaitFinding {
     /// Cause.
     pub cause: WaitCause,
-    /// Lock, function, statement or file; its address if it has no name.
+    /// Lock, function, statement or file; its address if it has no name. For connections, the process at their other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Process, with its id if it is the only one with this name.
     pub process: String,
-    /// Unit of `threads` and `of`: goroutines, processes or requests; empty for threads.
+    /// Unit of `threads` and `of`: connections, goroutines or processes; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub counted: String,
-    /// Mean number of threads that wait for this cause.
+    /// Mean number of threads that wait for this cause, or of busy connections.
     #[serde(with = "Figure")]
     pub threads: f64,
-    /// Mean number of threads of the process.
+    /// Mean number of threads of the process, or of its connections to the peer.
     #[serde(with = "Figure")]
     pub of: f64,
+    /// Mean number of requests that wait for a connection; absent if the cause counts none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<f64>,
     /// Most frequent activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
@@ -76,7 +79,7 @@ pub struct WaitFinding {
     /// Address of the peer; empty if the cause has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub peer: String,
-    /// Share of the process's threads, 0 to 1.
+    /// Share of the process's threads, or of its connections to the peer, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// The finding in one sentence.

@@ -239,9 +239,15 @@ pub struct PeerConnections {
     /// Mean number of open connections.
     #[serde(with = "Figure")]
     pub open: f64,
-    /// Mean number of connections on which the last data was a request.
+    /// Mean number of connections on which the last data was a request; not a number for unix sockets, where this is unknown.
     #[serde(with = "Figure")]
     pub busy: f64,
+    /// Largest number of open connections at a reading; 0 in runs of older versions.
+    #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
+    pub max_open: f64,
+    /// Process that answers at the address, as in [`WaitGroup::process`]; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub to: String,
 }
 
 /// Threads of a server and of its upstream services, sampled over time.
@@ -303,6 +309,10 @@ impl WaitProfile {
         self.titles.iter_mut().flat_map(|t| [&mut t.process, &mut t.title]).for_each(&mut change);
         self.processes.iter_mut().map(|p| &mut p.process).for_each(&mut change);
         self.tasks.iter_mut().flat_map(|t| [&mut t.process, &mut t.function]).for_each(&mut change);
-        self.peers.iter_mut().flat_map(|p| [&mut p.process, &mut p.address]).chain(&mut self.missing).for_each(change);
+        self.peers
+            .iter_mut()
+            .flat_map(|p| [&mut p.process, &mut p.address, &mut p.to])
+            .chain(&mut self.missing)
+            .for_each(change);
     }
 }
