@@ -34,7 +34,9 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        if let Some(separate) = elf.build_id().and_then(|id| debug_file::open(root, &id)) {
+        // A container often has the program alone, and the host has its debug information.
+        let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
+        if let Some(separate) = elf.build_id().and_then(debug_file) {
             files.extend(separate.try_clone().ok());
             if let Some(elf) = Elf::parse(&ReadCache::new(separate)) {
                 elf.symbol_tables(|table, strings| symbols.add(table, strings));

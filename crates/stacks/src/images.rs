@@ -42,8 +42,10 @@ impl Images {
         }
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
-        let file = open_inside(Path::new(&root), path)?;
-        let file = if is_mapped(pid, mapping, &file) { file } else { mapped_file(pid, mapping)? };
+        // The kernel tells the path as this process sees it, also for a process that changed its root folder (chroot).
+        let roots = [Path::new(&root), Path::new("/")];
+        let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
+        let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;
         let metadata = file.metadata().ok()?;
         let key = (metadata.dev(), metadata.ino(), metadata.mtime_nsec() as u64 ^ metadata.mtime() as u64);
         self.keep(key, || Image::read(file, path, Path::new(&root)))

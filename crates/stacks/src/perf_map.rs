@@ -106,4 +106,21 @@ mod tests {
         assert_eq!(map.frame(0x2005).unwrap().label(), "(anonymous)");
         assert_eq!(map.frame(0x2010), None);
     }
+
+    #[test]
+    fn a_map_in_a_container_has_the_container_s_process_id() {
+        if let Some(why) = testkit::no_namespaces() {
+            return testkit::skip("a_map_in_a_container_has_the_container_s_process_id", why);
+        }
+        let script = "mount -t tmpfs tmpfs /tmp && echo '1000 100 handler' >/tmp/perf-$$.map && echo $$ && read line";
+        let mut command = testkit::in_namespaces();
+        command.args(["sh", "-c", script]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut unshare = testkit::ChildProcess(command.spawn().unwrap());
+        let own_id = testkit::first_line(&mut unshare.0);
+        assert_eq!(own_id, "1", "the shell is the first process of its namespace");
+        let mut map = PerfMap::default();
+        map.refresh(testkit::children(unshare.0.id())[0]);
+        assert_eq!(map.frame(0x1000).unwrap().label(), "handler");
+        drop(unshare.0.stdin.take());
+    }
 }

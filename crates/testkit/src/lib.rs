@@ -17,6 +17,7 @@ mod go;
 mod loadline;
 mod log;
 mod login;
+mod namespaces;
 mod need;
 pub mod nginx_hosts;
 mod process;
@@ -43,6 +44,7 @@ pub use loadline::{
 };
 pub use log::{logged, logged_by_nginx};
 pub use login::{assert_logged_in, completed_by_class, login_sequence};
+pub use namespaces::{in_namespaces, no_namespaces};
 pub use need::{
     SetupError, has, has_testbed, installed, is_root, or_skip, program, python_with, required, skip, two_processors,
 };

@@ -15,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A running program, which ends with this value.
 pub(crate) struct Running {
     child: Child,
+    pid: u32,
     _stdin: Option<ChildStdin>,
 }
 
@@ -26,7 +27,13 @@ impl Running {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
         let stdin = child.stdin.take();
-        Self { child, _stdin: stdin }
+        Self { pid: child.id(), child, _stdin: stdin }
+    }
+
+    /// Returns the program that a wrapper started and waits for.
+    pub(crate) fn of_child(mut self) -> Self {
+        self.pid = testkit::children(self.pid)[0];
+        self
     }
 
     /// Waits until the main thread stays in one system call. It enters this call a moment after it has printed its
@@ -45,7 +52,7 @@ impl Running {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     /// Returns the stacks of all waiting threads as labels, innermost first.
