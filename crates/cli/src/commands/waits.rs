@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Write the stacks to FILE, for flame graph tools
     #[arg(long, value_name = "FILE", conflicts_with = "no_stacks")]
     folded: Option<std::path::PathBuf>,
+    /// Write the flame graphs to FILE, as a picture
+    #[arg(long, value_name = "FILE", conflicts_with = "no_stacks")]
+    svg: Option<std::path::PathBuf>,
     /// Print the findings and the profile as JSON
     #[arg(long)]
     json: bool,
@@ -62,9 +65,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.check()?;
     output::catch_interrupts();
     let run = lab::watch_server(plan, args.port.map(Address::Inet), None, &mut Interrupt)?;
-    if let Some(path) = &args.folded {
-        let folded = report::render("folded", &run, &output::style())?;
-        std::fs::write(path, folded).with_context(|| format!("could not write {}", path.display()))?;
+    for (form, path) in [("folded", &args.folded), ("svg", &args.svg)] {
+        if let Some(path) = path {
+            let text = report::render(form, &run, &output::style())?;
+            std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
+        }
     }
     print(&run, args.json)
 }

@@ -14,6 +14,7 @@ mod json;
 mod markdown;
 mod openmetrics;
 mod paint;
+mod svg;
 mod text;
 mod text_table;
 mod wrap;
@@ -78,6 +79,12 @@ pub const FORMS: &[Form] = &[
         extension: "folded",
         help: "stacks of the server's threads, for flame graph tools",
         make: folded::make,
+    },
+    Form {
+        name: "svg",
+        extension: "svg",
+        help: "flame graphs of the server's threads as one picture",
+        make: svg::make,
     },
     Form {
         name: "hdr",

@@ -26,4 +26,5 @@ pub use intervals::{IntervalRow, Intervals};
 pub(crate) use labels::escape;
 pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
 pub(crate) use rising::rising;
+pub(crate) use svg::flame_picture;
 pub use svg::{bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg};

@@ -44,6 +44,38 @@ pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
     wrap(frame.width, height, &flame.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
+/// Styles of a picture of its own. The colours are those of the report's style sheet.
+const PICTURE_STYLE: &str = "svg{--card:#fff;--ink:#1d2127;--h1:#1d62b0;--h2:#c8560b}\
+    @media (prefers-color-scheme:dark){svg{--card:#1b1f25;--ink:#e7e9ec;--h1:#6fb1f5;--h2:#f5964f}}\
+    text{font:12px system-ui,sans-serif;fill:var(--ink)}.title{font-size:15px;font-weight:600}.card{fill:var(--card)}\
+    .fl{stroke:var(--card);stroke-width:.6}.h1{fill:var(--h1)}.h2{fill:var(--h2)}\
+    .s0{fill-opacity:.2}.s1{fill-opacity:.28}.s2{fill-opacity:.36}.s3{fill-opacity:.44}";
+/// Margin around a picture, and height of a title with its gaps.
+const PICTURE_MARGIN: f64 = 14.0;
+const PICTURE_TITLE: f64 = 30.0;
+
+/// Renders flame graphs below one another as one picture, with its own styles.
+pub(crate) fn flame_picture(flames: &[&Flame]) -> String {
+    let (frame, mut y, mut graphs) = (Frame::WIDE, 0.0, String::new());
+    for flame in flames {
+        let (height, body) = flame_drawn::body(flame, frame);
+        let _ = write!(
+            graphs,
+            "<text class=\"title\" y=\"{:.0}\">{}</text><g transform=\"translate(0 {:.0})\">{body}</g>",
+            y + PICTURE_TITLE / 2.0,
+            escape(&flame.title),
+            y + PICTURE_TITLE,
+        );
+        y += PICTURE_TITLE + height + PICTURE_MARGIN;
+    }
+    let (width, height) = (frame.width + 2.0 * PICTURE_MARGIN, y + PICTURE_MARGIN);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\
+         <style>{PICTURE_STYLE}</style><rect class=\"card\" width=\"{width}\" height=\"{height}\"/>\
+         <g transform=\"translate({PICTURE_MARGIN} {PICTURE_MARGIN})\">{graphs}</g></svg>\n"
+    )
+}
+
 fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{t}\">\
