@@ -21,6 +21,8 @@ enum Planted {
     Function(&'static [&'static str]),
     /// Verdict alone: the cause inside the process is not visible from outside.
     Verdict(&'static str),
+    /// No cause of this kind.
+    Without(&'static str),
 }
 
 /// Returns true if the beginning of the verdict's sentence is a finding with this cause.
@@ -34,6 +36,7 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
             wait["cause"] == *cause && has_name && sentence.starts_with(wait["sentence"].as_str().unwrap_or("-"))
         }),
         Planted::Verdict(id) => testkit::bottleneck(run) == *id,
+        Planted::Without(cause) => list("waits").iter().all(|wait| wait["cause"] != *cause),
         Planted::Function(parts) => list("hot").first().is_some_and(|hot| {
             let function = hot["function"].as_str().unwrap_or_default();
             parts.iter().any(|part| function.contains(part)) && sentence.contains(function)
@@ -72,18 +75,20 @@ macro_rules! applications {
     )+};
 }
 
-use Planted::{Function, Verdict, Wait};
+use Planted::{Function, Verdict, Wait, Without};
 
 applications! {
     flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "");
     fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "");
     express_with_pbkdf2: |test| servers::express(test, "hash", &[]), [], Function(&["sha512"]);
     express_with_three_connections: |test| servers::express_pool(test, 3), [], Wait("connection-pool", "127.0.0.1");
+    express_with_a_connection_for_each_request: |test| servers::express_pool(test, 90), [], Without("connection-pool");
     pgbouncer_with_three_connections: servers::pgbouncer, [], Wait("connection-pool", "127.0.0.1");
     tomcat_with_eight_threads: servers::tomcat, [], Wait("worker-pool", "http-nio");
     go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
     go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
-    php_fpm_with_five_children: servers::php_fpm, [], Wait("worker-pool", "");
+    php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Wait("worker-pool", "");
+    php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Wait("worker-pool", "");
     puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");
     nginx_with_gzip_at_level_9: servers::nginx_gzip, ["--header", "Accept-Encoding: gzip"], Function(&["deflate", "longest_match"]);
     haproxy_with_a_key_of_4096_bits: servers::haproxy, ["--new-connections", "--insecure"], Function(&["bn_", "mul", "rsa", "RSA", "mont"]);

@@ -1,5 +1,6 @@
 //! A row lock of a live PostgreSQL is named: from the titles of its processes, and from its sessions with `--behind`.
 
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,8 +8,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, python_server, skip};
 
-/// User without rights, since PostgreSQL refuses to run as root.
-const NOBODY: u32 = 65534;
+/// User without rights, since databases refuse to run as root.
+pub(crate) const NOBODY: u32 = 65534;
 
 /// A server in Python with a thread and a connection per client, in PostgreSQL's own protocol. Each request updates one row
 /// and keeps it for 20 ms.
@@ -98,9 +99,14 @@ fn postgres() -> Option<Postgres> {
     Some(Postgres { _server: ChildProcess::listening(&mut server, port), dir, port })
 }
 
-/// Loads the app over 12 connections and samples it meanwhile.
+/// Starts the app and samples it under load.
 fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Value {
     let (_app, at) = python_server(python, APP, &[host, &postgres.port.to_string()]);
+    waits_under_load(at, ("PGPASSWORD", "hunter3"), behind)
+}
+
+/// Loads a server over 12 connections and samples it meanwhile.
+pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str), behind: &[&str]) -> Value {
     let mut load = Command::new(binary!());
     load.args([
         "load",
@@ -117,7 +123,7 @@ fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Val
     let sample = |duration: &str| {
         let mut command = Command::new(binary!());
         command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
-        json_of(command.env("PGPASSWORD", "hunter3"))
+        json_of(command.env(variable, password))
     };
     // The load is on when the lock has waiters.
     eventually(|| sample("500ms")["waits"][0]["session"].is_string().then_some(()));

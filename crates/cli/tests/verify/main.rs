@@ -24,6 +24,7 @@ mod io_models;
 mod killed_levers;
 mod large_runs;
 mod live_view;
+mod mariadb;
 mod memcached;
 mod mixes;
 mod package;

@@ -104,12 +104,19 @@ pub(super) fn nginx_gzip(test: &str) -> Option<Server> {
     nginx(test, "gzip on; gzip_comp_level 9; types { text/plain html; } gzip_types text/plain;", "")
 }
 
-pub(super) fn php_fpm(test: &str) -> Option<Server> {
+/// Starts nginx before PHP-FPM with five children, over TCP or over a unix socket.
+pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     let names = ["php-fpm8.2", "php-fpm8.3", "php-fpm8.4", "php-fpm"];
     let (fpm, port, dir) = (installed(test, &names)?, free_port(), tempfile::tempdir().unwrap());
     let user = if testkit::is_root() { "user = nobody\ngroup = nogroup\n" } else { "" };
+    let socket = dir.path().join("socket");
+    let (listen, pass) = match is_unix {
+        true => (socket.display().to_string(), format!("unix:{}", socket.display())),
+        false => (format!("127.0.0.1:{port}"), format!("127.0.0.1:{port}")),
+    };
+    assert!(Command::new("chmod").arg("755").arg(dir.path()).status().unwrap().success());
     let config = format!(
-        "[global]\nerror_log = {}/log\ndaemonize = no\n[www]\n{user}listen = 127.0.0.1:{port}\npm = static\npm.max_children = 5\n",
+        "[global]\nerror_log = {}/log\ndaemonize = no\n[www]\n{user}listen = {listen}\nlisten.mode = 0666\npm = static\npm.max_children = 5\n",
         dir.path().display()
     );
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
@@ -118,12 +125,16 @@ pub(super) fn php_fpm(test: &str) -> Option<Server> {
     // Workers run as nobody, who must be able to read the script.
     let script = std::env::temp_dir().join("loadline-sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
-    let pass = format!(
-        "location / {{ fastcgi_pass 127.0.0.1:{port}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
+    let location = format!(
+        "location / {{ fastcgi_pass {pass}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
         script.display()
     );
-    let children = ChildProcess::listening(&mut command, port);
-    Some(nginx(test, "", &pass)?.with(children).with(dir))
+    let children = match is_unix {
+        true => ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null())),
+        false => ChildProcess::listening(&mut command, port),
+    };
+    testkit::eventually(|| (!is_unix || socket.exists()).then_some(()));
+    Some(nginx(test, "", &location)?.with(children).with(dir))
 }
 
 pub(super) fn puma(test: &str) -> Option<Server> {

@@ -1,0 +1,115 @@
+//! A row lock of a live MariaDB is named with `--behind`: its statement, and what its holder does.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use testkit::{ChildProcess, free_port, program, python_server, skip};
+
+use crate::databases::{NOBODY, waits_under_load};
+
+/// A server in Python with a thread and a connection per client, in MariaDB's own protocol. Each request updates one row and keeps it
+/// for 20 ms.
+const APP: &str = r#"
+import http.server, socket, socketserver, struct, sys, threading
+local, port = threading.local(), int(sys.argv[1])
+def take(c, n):
+    data = b""
+    while len(data) < n:
+        more = c.recv(n - len(data))
+        if not more: raise SystemExit("the database is gone")
+        data += more
+    return data
+def packet(c):
+    length, number = struct.unpack("<3sB", take(c, 4))
+    data = take(c, int.from_bytes(length, "little"))
+    if data[:1] == b"\xff": raise SystemExit(data)
+    return data, number
+def send(c, data, number): c.sendall(len(data).to_bytes(3, "little") + bytes([number]) + data)
+def connect():
+    c = socket.create_connection(("127.0.0.1", port))
+    packet(c)
+    # CLIENT_CONNECT_WITH_DB, CLIENT_PROTOCOL_41 and CLIENT_SECURE_CONNECTION.
+    send(c, struct.pack("<IIB23x", 0x8 | 0x200 | 0x8000, 1 << 24, 45) + b"app\0" + b"\0" + b"app\0", 1)
+    data, number = packet(c)
+    if data[:1] == b"\xfe":
+        send(c, b"", number + 1)
+        packet(c)
+    return c
+def query(c, text):
+    send(c, b"\x03" + text.encode(), 0)
+    packet(c)
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_): pass
+    def do_GET(self):
+        if not hasattr(local, "c"): local.c = connect()
+        for text in ["BEGIN", "UPDATE counters SET n = n + 1, word = 'hunter2' WHERE id = 1", "DO SLEEP(0.02)", "COMMIT"]:
+            query(local.c, text)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads, request_queue_size = True, 128
+connect()
+server = Server(("127.0.0.1", 0), Handler)
+print("127.0.0.1:%d" % server.server_address[1], flush=True)
+server.serve_forever()
+"#;
+
+/// Statements of the server's start. Each takes one line.
+const INIT: &str = "CREATE DATABASE app;
+CREATE TABLE app.counters (id int PRIMARY KEY, n int, word text);
+INSERT INTO app.counters VALUES (1, 0, '');
+CREATE USER app@'127.0.0.1';
+GRANT ALL ON app.* TO app@'127.0.0.1';
+CREATE USER watcher@'127.0.0.1' IDENTIFIED BY 'hunter3';
+GRANT PROCESS ON *.* TO watcher@'127.0.0.1';
+";
+
+/// A MariaDB with an own folder for its data and its socket.
+struct Mariadb {
+    _server: ChildProcess,
+    _dir: tempfile::TempDir,
+    port: u16,
+}
+
+fn mariadb() -> Option<Mariadb> {
+    let (install, server) = (program("mariadb-install-db")?, program("mariadbd")?);
+    let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
+    if testkit::is_root() {
+        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let of = |name: &str, file: &str| format!("--{name}={}", dir.path().join(file).display());
+    let own = |command: &mut Command| {
+        if testkit::is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    };
+    std::fs::write(dir.path().join("init.sql"), INIT).unwrap();
+    let mut make = Command::new(install);
+    make.args(["--no-defaults", "--auth-root-authentication-method=normal"]).arg(of("datadir", "data"));
+    own(&mut make);
+    assert!(make.status().unwrap().success(), "mariadb-install-db failed");
+    let mut serve = Command::new(server);
+    serve.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve", &format!("--port={port}")]);
+    serve.args([of("datadir", "data"), of("socket", "socket"), of("pid-file", "pid"), of("init-file", "init.sql")]);
+    own(&mut serve);
+    Some(Mariadb { _server: ChildProcess::listening(&mut serve, port), _dir: dir, port })
+}
+
+#[test]
+fn a_row_lock_of_mariadb_is_named_with_its_holder() {
+    let test = "a row lock of MariaDB";
+    let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
+    let Some(mariadb) = mariadb() else { return skip(test, "MariaDB is not installed") };
+    let (_app, at) = python_server(&python, APP, &[&mariadb.port.to_string()]);
+    let behind = format!("mariadb://watcher@127.0.0.1:{}/app", mariadb.port);
+    let found = waits_under_load(at, ("MYSQL_PWD", "hunter3"), &["--behind", &behind]);
+    let first = &found["waits"][0];
+    assert_eq!((&first["cause"], &first["event"]), (&"row-lock".into(), &"LOCK WAIT".into()), "{found:#}");
+    assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
+    assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"DO SLEEP(?)".into()), "{first:#}");
+    // One of twelve sessions holds the lock.
+    let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
+    assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
+    assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
+}
