@@ -17,8 +17,8 @@ use crate::view::{View, program};
 pub(crate) struct Places {
     /// Xmax × R1, without the round trip to the server, because a request on its way occupies no worker.
     pub(crate) places: f64,
-    /// All counts, each with the distance of its process from the server; the best match first.
-    counted: Vec<(u32, Counted)>,
+    /// All counts; the best match first.
+    counted: Counts,
 }
 
 impl Places {
@@ -126,7 +126,7 @@ fn pid(name: &str) -> &str {
 }
 
 /// Counts, per parent and name, the processes that used CPU time.
-fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
+fn children(view: &View<'_>) -> Counts {
     let all = all(view);
     let parents: HashMap<String, f64> = view.instances("process.parent").into_iter().collect();
     let mut groups: BTreeMap<(u32, String, &str), f64> = BTreeMap::new();
@@ -146,7 +146,7 @@ fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
 
 /// Counts, per program and name, the threads that used CPU time. Leaves out the first thread, which often only accepts
 /// connections.
-fn threads(view: &View<'_>) -> Vec<(u32, Counted)> {
+fn threads(view: &View<'_>) -> Counts {
     let all = all(view);
     let mut groups: BTreeMap<(u32, &str, String), f64> = BTreeMap::new();
     for task in view.threads_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
@@ -168,6 +168,9 @@ fn filter<'a>(view: &View<'a>) -> InstanceFilter<'a> {
     InstanceFilter::new(view.side.processes.iter().chain(view.side.behind.iter().flat_map(|b| &b.processes)))
 }
 
+/// Counts, each with the distance of its process from the server.
+type Counts = Vec<(u32, Counted)>;
+
 /// Connections to an upstream.
 struct Connections {
     /// Distance of the upstream from the server, and the count.
@@ -180,10 +183,7 @@ struct Connections {
 
 /// Keeps one of two equal counts of one upstream. A database has a child for each connection, so its children follow a pool whose
 /// connections are busy. Otherwise, the number of accepted connections follows the children.
-fn distinct(
-    children: Vec<(u32, Counted)>,
-    connections: Vec<Connections>,
-) -> (Vec<(u32, Counted)>, Vec<(u32, Counted)>) {
+fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
     let follows = |child: &Counted, connections: &Connections| {
         child.of == connections.program && is_equal(&connections.counted.1, child)
