@@ -102,7 +102,7 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
     let Some(mariadb) = mariadb() else { return skip(test, "MariaDB is not installed") };
     let (_app, at) = python_server(&python, APP, &[&mariadb.port.to_string()]);
-    let behind = format!("mariadb://watcher@127.0.0.1:{}/app", mariadb.port);
+    let behind = format!("mariadb://watcher@127.0.0.1:{}/information_schema", mariadb.port);
     let found = waits_under_load(at, ("MYSQL_PWD", "hunter3"), &["--behind", &behind]);
     let first = &found["waits"][0];
     assert_eq!((&first["cause"], &first["event"]), (&"row-lock".into(), &"LOCK WAIT".into()), "{found:#}");

@@ -60,25 +60,22 @@ impl PeerSums {
 /// Readings of the connections to all peers.
 #[derive(Debug, Default)]
 struct PeerReadings {
-    /// Number of readings of all peers.
-    full: u64,
     sums: BTreeMap<PeerId, PeerSums>,
 }
 
 impl PeerReadings {
-    /// Adds a reading of all peers, or of some. A peer that is missing among all has no open connection.
+    /// Adds a reading of all peers, or of some. A peer that is missing among all has no open connection any more. Before the first
+    /// reading, its process may not have been found.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());
             if self.sums.len() < MAX_GROUPS || self.sums.contains_key(&id) {
-                let new = PeerSums { readings: self.full, ..PeerSums::default() };
-                let sums = self.sums.entry(id).or_insert(new);
+                let sums = self.sums.entry(id).or_default();
                 sums.add(peer);
                 sums.readings += u64::from(!is_full);
             }
         }
         if is_full {
-            self.full += 1;
             self.sums.values_mut().for_each(|sums| sums.readings += 1);
         }
     }
