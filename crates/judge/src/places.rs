@@ -181,18 +181,16 @@ struct Connections {
     is_busy: bool,
 }
 
-/// Keeps one of two equal counts of one upstream. A database has a child for each connection, so its children follow a pool whose
-/// connections are busy. Otherwise, the number of accepted connections follows the children.
+/// Keeps one of two counts of one upstream. A database has a child for each connection, so its children follow a pool of as many busy
+/// connections. Otherwise, children of a master accept the connections, and the number of accepted ones follows the children.
 fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
-    let follows = |child: &Counted, connections: &Connections| {
-        child.of == connections.program && is_equal(&connections.counted.1, child)
-    };
-    let kept = |(_, child): &&(u32, Counted)| !connections.iter().any(|c| c.is_busy && follows(child, c));
-    let kept_children: Vec<_> = children.iter().filter(kept).cloned().collect();
-    let is_kept = |c: &Connections| c.is_busy || !children.iter().any(|(_, child)| follows(child, c));
-    let kept_connections = connections.into_iter().filter(is_kept).map(|c| c.counted).collect();
-    (kept_children, kept_connections)
+    let follows =
+        |child: &Counted, c: &Connections| c.is_busy && child.of == c.program && is_equal(&c.counted.1, child);
+    let is_accepted = |c: &Connections| !c.is_busy && children.iter().any(|(_, child)| child.of == c.program);
+    let pools: Vec<Connections> = connections.into_iter().filter(|c| !is_accepted(c)).collect();
+    let kept = children.into_iter().filter(|(_, child)| !pools.iter().any(|c| follows(child, c))).collect();
+    (kept, pools.into_iter().map(|c| c.counted).collect())
 }
 
 /// Counts the connections to each upstream, where all are in use.
