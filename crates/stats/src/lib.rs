@@ -13,6 +13,7 @@ pub mod number;
 pub mod pairwise;
 pub mod posterior;
 pub mod queueing;
+pub mod sequential;
 pub mod shares;
 pub mod student;
 pub mod trend;

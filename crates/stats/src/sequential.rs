@@ -1,0 +1,131 @@
+//! Levels of a test that looks at growing data several times. All looks together err as seldom as a single test.
+//!
+//! A share of the level is spent at each look, which depends on the share of the planned data at that look (K. Lan and
+//! D. DeMets, *Biometrika* 70, 1983). The spending is that of O'Brien and Fleming: early looks need strong evidence, and
+//! the last look keeps nearly the whole level. The sum of the data is a Brownian motion, whose density between the
+//! boundaries follows by recursive integration (P. Armitage and others, *JRSS A* 132, 1969).
+
+use crate::moments::normal_tail;
+use crate::student::quantile;
+
+/// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits.
+const STEPS: u32 = 200;
+/// Number of halvings of the search for a boundary.
+const HALVINGS: u32 = 48;
+/// Largest boundary, in standard deviations. Nothing lies beyond.
+const MAX_DEVIATIONS: f64 = 40.0;
+/// Smallest distance of two looks, as a share of the planned data: the integral needs some.
+const MIN_DISTANCE: f64 = 0.01;
+
+/// Returns the two-sided level of the last of several looks. `shares` are the shares of the planned data at all looks
+/// so far, in order; the planned end is 1. All looks until 1 together have the level `level`.
+pub fn look_level(level: f64, shares: &[f64]) -> f64 {
+    let (mut motion, mut spent, mut last) = (Motion::new(), 0.0, level);
+    for share in shares {
+        let share = share.clamp(motion.share + MIN_DISTANCE, 1.0 + MIN_DISTANCE);
+        let until_now = spending(level, share);
+        let boundary = motion.boundary(share, until_now - spent);
+        last = 2.0 * normal_tail(boundary / share.sqrt());
+        (motion, spent) = (motion.within(share, boundary), until_now);
+    }
+    last
+}
+
+/// Returns the level that may be spent until this share of the planned data.
+fn spending(level: f64, share: f64) -> f64 {
+    if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
+}
+
+/// Density of a Brownian motion that has not crossed a boundary yet.
+struct Motion {
+    share: f64,
+    /// Places, with the probability around each.
+    weights: Vec<(f64, f64)>,
+}
+
+impl Motion {
+    fn new() -> Self {
+        Self { share: 0.0, weights: vec![(0.0, 1.0)] }
+    }
+
+    /// Returns the boundary that the motion crosses with this probability at the next look.
+    fn boundary(&self, share: f64, chance: f64) -> f64 {
+        let (mut low, mut high) = (0.0, MAX_DEVIATIONS * share.sqrt());
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if self.beyond(share, middle) > chance { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// Returns the probability that the motion is beyond a boundary at the next look, on either side.
+    fn beyond(&self, share: f64, boundary: f64) -> f64 {
+        let sd = (share - self.share).sqrt();
+        let of = |&(place, weight): &(f64, f64)| {
+            weight * (normal_tail((boundary - place) / sd) + normal_tail((boundary + place) / sd))
+        };
+        self.weights.iter().map(of).sum()
+    }
+
+    /// Returns the motion after the next look, at which it stayed within the boundary.
+    fn within(&self, share: f64, boundary: f64) -> Self {
+        let sd = (share - self.share).sqrt();
+        let step = 2.0 * boundary / f64::from(STEPS);
+        let simpson = |at: u32| match at {
+            0 | STEPS => step / 3.0,
+            at if at % 2 == 1 => 4.0 * step / 3.0,
+            _ => 2.0 * step / 3.0,
+        };
+        let density = |place: f64| {
+            let of = |&(from, weight): &(f64, f64)| weight * (-0.5 * ((place - from) / sd).powi(2)).exp();
+            self.weights.iter().map(of).sum::<f64>() / (sd * std::f64::consts::TAU.sqrt())
+        };
+        let place = |at: u32| step.mul_add(f64::from(at), -boundary);
+        Self { share, weights: (0..=STEPS).map(|at| (place(at), simpson(at) * density(place(at)))).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normal;
+
+    /// Boundaries of five equal looks: D. Reboussin and others, *Controlled Clinical Trials* 21 (2000).
+    #[test]
+    fn boundaries_are_those_of_published_tables() {
+        let shares = [0.2, 0.4, 0.6, 0.8, 1.0];
+        for (looks, published) in [4.8769, 3.3569, 2.6803, 2.2898, 2.0310].into_iter().enumerate() {
+            let boundary = quantile(look_level(0.05, &shares[..=looks]), f64::INFINITY);
+            assert!((boundary - published).abs() < 0.003, "look {looks}: {boundary} instead of {published}");
+        }
+        assert!((look_level(0.05, &[1.0]) - 0.05).abs() < 1e-6 && look_level(0.05, &[]) == 0.05);
+    }
+
+    #[test]
+    fn all_looks_together_err_as_often_as_the_level_says() {
+        for (level, shares) in [(0.05, vec![0.3, 0.55, 0.8, 1.0]), (0.1, vec![0.5, 0.6, 1.0]), (0.01, vec![0.25, 1.0])]
+        {
+            let bounds: Vec<f64> =
+                (1..=shares.len()).map(|n| quantile(look_level(level, &shares[..n]), f64::INFINITY)).collect();
+            let mut random = fastrand::Rng::with_seed(5);
+            let crosses = |_: &u32| {
+                let (mut sum, mut at) = (0.0, 0.0);
+                shares.iter().zip(&bounds).any(|(share, bound)| {
+                    sum += normal(&mut random) * f64::sqrt(share - at);
+                    at = *share;
+                    sum.abs() / share.sqrt() > *bound
+                })
+            };
+            let crossed = (0..20_000).filter(crosses).count() as f64 / 20_000.0;
+            assert!((crossed - level).abs() < 4.0 * (level / 20_000.0).sqrt(), "{crossed} instead of {level}");
+        }
+    }
+
+    #[test]
+    fn looks_close_together_and_at_the_very_start_have_a_level() {
+        for shares in [&[1e-6, 0.5, 0.5, 1.0][..], &[0.999, 1.0], &[0.0]] {
+            let level = look_level(0.05, shares);
+            assert!((0.0..=0.05).contains(&level), "{shares:?}: {level}");
+        }
+    }
+}
