@@ -78,7 +78,7 @@ mod what_if;
 pub mod planted;
 
 pub use capacity::{Pooled, own_pool, pooled};
-pub use compare::{Pairing, compare, same_protocol};
+pub use compare::{Pairing, compare, compare_at, same_protocol};
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use devices::{devices, devices_of_sides};

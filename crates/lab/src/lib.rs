@@ -16,7 +16,7 @@ pub use error::LabError;
 pub use hosts::{CpuSplit, Host, Local, NamespaceHost, via};
 pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
-pub use search::{InTurns, find, in_turns, user_search};
+pub use search::{InTurns, InTurnsPlan, find, in_turns, user_search};
 pub use trial::{
     BudgetClock, CommandServer, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, ServerCommand, TargetSetup, Watch,
     cold, load, merged, own_program, resolve, start_server, start_servers, target, watch_server,

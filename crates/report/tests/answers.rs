@@ -376,6 +376,25 @@ fn the_page_of_an_arena_can_be_sorted_and_leads_to_its_reports() {
 }
 
 #[test]
+fn a_comparison_states_its_smallest_change_and_the_data_for_one_percent() {
+    let with = |one_percent_s: Option<f64>, one_percent_runs: Option<f64>| Comparison {
+        smallest_change: Some(0.0213),
+        smallest_change_of: Some("server CPU per request".into()),
+        one_percent_s,
+        one_percent_runs,
+        decided_after_s: Some(15.2),
+        ..slower()
+    };
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = |c: &Comparison| flat(brief_comparison(c, &WIDE));
+    assert!(shown(&with(Some(250.0), None)).contains("2.13 % of server CPU per request; 1 % needs about 5 min."));
+    assert!(shown(&with(None, Some(6.0))).contains("1 % needs about 6 runs of each side."));
+    assert!(!shown(&slower()).contains("Smallest change"));
+    let whole = flat(render_comparison("text", &with(Some(9000.0), None), &WIDE).unwrap());
+    assert!(whole.contains("Decided after 16 s.") && whole.contains("1 % needs about 3 h."), "{whole}");
+}
+
+#[test]
 fn a_history_shows_each_change_with_its_interval_and_charts_with_marks() {
     let history = common::history::history(HOSTILE);
     for form in ["text", "markdown", "html"] {

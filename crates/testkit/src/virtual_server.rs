@@ -4,7 +4,7 @@
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
-use run::{LoadPlan, Objective, Plan, Protocol, Run, Steady, Trial, Window};
+use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, Trial, Window};
 
 /// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
@@ -55,6 +55,9 @@ pub struct VirtualServer {
     /// Stalls of the server alone, which no pause meter sees.
     stalls: Vec<(f64, f64)>,
     drift: Option<Drift>,
+    /// Standard deviation of the logarithm of the measured CPU time per request, besides the machine's speed. Without
+    /// it, no CPU time is measured.
+    cpu_noise: Option<f64>,
     /// Seconds that the search gets at the end of the sweep.
     unused_s: f64,
     without_proof: bool,
@@ -87,6 +90,7 @@ impl VirtualServer {
             pauses: Vec::new(),
             stalls: Vec::new(),
             drift: None,
+            cpu_noise: None,
             unused_s: 0.0,
             without_proof: false,
             first_s: None,
@@ -144,6 +148,22 @@ impl VirtualServer {
         self
     }
 
+    /// Adds the CPU time of the server per request: its service time, with this noise per trial.
+    #[must_use]
+    pub fn with_cpu_time(mut self, noise: f64) -> Self {
+        self.cpu_noise = Some(noise);
+        self
+    }
+
+    /// Returns the server's side of a trial with this service time.
+    fn server_side(&self, service_ns: u64) -> Option<Side> {
+        let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0xc057);
+        let us = service_ns as f64 / 1e3 * (self.cpu_noise? * normal(&mut random)).exp();
+        let cost = Cost { per_request: Reading::Value(us), unit: FigureUnit::Micros };
+        let costs = [("process_cpu_us".to_owned(), cost)].into();
+        Some(Side { costs, ..Side::default() })
+    }
+
     /// Returns a worker's service time at the machine's current speed in nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
@@ -183,13 +203,14 @@ impl VirtualServer {
         let service_ns = self.service_ns();
         let server =
             SimServer { seed: self.trial_seed(), stalls_ns: self.stalls_ns(), service_ns, ..self.server.clone() };
+        let side = self.server_side(service_ns);
         let seen = self.ahead_ns(&self.pauses);
         let (part, _) = simulate(plan, &server).map_err(|e| LabError::set_up("simulating", e))?;
         let window = Window { begin_s: plan.warmup_s, end_s: plan.warmup_s + plan.duration_s };
         self.now_s += window.end_s + AROUND_A_TRIAL_S;
         let pauses: Vec<Window> =
             seen.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
-        let mut trial = lab::merged(point, &[&plan.intensity], part, window);
+        let mut trial = Trial { server: side, ..lab::merged(point, &[&plan.intensity], part, window) };
         // The pause meter of a virtual host detects every pause that a real meter would detect.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();

@@ -43,9 +43,13 @@ pub(crate) struct Args {
     /// If the data decides neither way: exit with status 0 (pass) or 1 (fail) [default: status 3]
     #[arg(long, value_name = "pass|fail")]
     undecided: Option<IfUndecided>,
-    /// Two live servers: time for all windows [default: 60s]
+    /// Two live servers: most time for all windows; a known result ends them earlier [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     budget: Option<f64>,
+    /// Two live servers: use the whole budget, also if the result is known earlier; with 40 s or more, this includes
+    /// their capacities
+    #[arg(long)]
+    whole_budget: bool,
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
@@ -137,6 +141,7 @@ fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUnd
 fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
+        ("--whole-budget", args.whole_budget),
         ("--connections", args.connections.is_some()),
         ("--seed", args.seed.is_some()),
         ("--authorized", args.authorized),
@@ -190,7 +195,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     once("--old", &old)?;
     once("--new", &new)?;
     let (a, b) = (read(&old)?, read(&new)?);
-    judged((&names(&old), &a), (&names(&new), &b), args.threshold, Pairing::Kept).map(Some)
+    judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
 }
 
 /// Refuses a run that is named twice. A run named twice is not a repeat, and would make the interval too narrow.
@@ -220,8 +225,13 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
     paths.iter().map(one).collect()
 }
 
-fn judged(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64, pairing: Pairing) -> anyhow::Result<Comparison> {
-    judge::compare(old, new, threshold, pairing).map_err(anyhow::Error::msg)
+fn judged(
+    old: (&str, &[Run]),
+    new: (&str, &[Run]),
+    threshold: f64,
+    looks: (Pairing, &[f64]),
+) -> anyhow::Result<Comparison> {
+    judge::compare_at(old, new, threshold, looks).map_err(anyhow::Error::msg)
 }
 
 /// Finds a baseline. If the name is unused, or with `replace`, the new run becomes the baseline.
@@ -255,16 +265,20 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
     judge::same_protocol((&args.both[0], &speaks[..1]), (&args.both[1], &speaks[1..])).map_err(anyhow::Error::msg)?;
     let servers = own_servers(args, &plans)?;
-    let budget_s = args.budget.unwrap_or(BUDGET_S);
-    let lab::InTurns { runs, turns, notes, interrupted } = lab::in_turns(plans, budget_s, &Interrupts)?;
+    let (budget_s, threshold, whole_budget) = (args.budget.unwrap_or(BUDGET_S), args.threshold, args.whole_budget);
+    let settings = lab::InTurnsPlan { budget_s, threshold, whole_budget };
+    let lab::InTurns { runs, turns, notes, looks, ended_after_s, interrupted } =
+        lab::in_turns(plans, settings, &Interrupts)?;
     let [old, new] = [&args.both[0], &args.both[1]];
-    let judged = judged((old, &runs[..1]), (new, &runs[1..]), args.threshold, Pairing::InTurns);
+    let judged = judged((old, &runs[..1]), (new, &runs[1..]), threshold, (Pairing::InTurns, &looks));
     let comparison = match judged {
         Err(_) if interrupted => None,
         judged => Some(judged?),
     };
     let with_turns = |c: Comparison| {
-        let c = Comparison { turns: Some(turns), notes: [notes, c.notes].concat(), ..c };
+        let decided = !interrupted && c.outcome != ComparisonOutcome::Undecided;
+        let decided_after_s = decided.then_some(ended_after_s);
+        let c = Comparison { turns: Some(turns), notes: [notes, c.notes].concat(), decided_after_s, ..c };
         with_last_words(c, &servers)
     };
     Ok((comparison.map(with_turns), interrupted))

@@ -14,9 +14,11 @@ mod failure_shares;
 mod failures;
 mod figures;
 mod input;
+mod levels;
 mod observations;
 mod paired;
 mod percentiles;
+mod resolution;
 mod tls;
 mod windows;
 mod words;
@@ -39,6 +41,17 @@ pub fn compare(
     threshold: f64,
     pairing: Pairing,
 ) -> Result<Comparison, String> {
+    compare_at(old, new, threshold, (pairing, &[1.0]))
+}
+
+/// Compares at a look of a sequential test. The looks are the shares of the planned data at all looks so far; the last
+/// one is this look. Without a decision, the data grows until a look at 1.
+pub fn compare_at(
+    old: (&str, &[Run]),
+    new: (&str, &[Run]),
+    threshold: f64,
+    (pairing, looks): (Pairing, &[f64]),
+) -> Result<Comparison, String> {
     let deaths = deaths::deaths(old.1, new.1);
     let died = deaths.iter().any(|death| death.new);
     comparable(old, false)?;
@@ -60,7 +73,7 @@ pub fn compare(
     let failed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
     let tolerance = Tolerance { threshold, failed };
     let measured_s = [old.1, new.1].into_iter().flatten().map(|run| run.elapsed_s).fold(0.0, f64::max);
-    let comparisons = words(lines, tolerance, measured_s);
+    let comparisons = words(lines, tolerance, measured_s, looks);
     let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
     if pairing == Pairing::InTurns {
         swept.retain(|[old, _]| old.iter().all(|window| window.trial.kind == TrialKind::Sweep));
@@ -79,6 +92,7 @@ pub fn compare(
         ..Comparison::default()
     };
     decide(&mut comparison, tolerance);
+    resolution::of_comparison(&mut comparison, old.1.len().min(new.1.len()));
     Ok(comparison)
 }
 

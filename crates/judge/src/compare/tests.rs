@@ -137,6 +137,45 @@ fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     }
 }
 
+/// Windows of two equal servers that are looked at four times.
+#[test]
+fn looks_at_growing_data_err_as_seldom_as_one() {
+    let told = (0..200).filter(|seed| {
+        let mut random = Rng::with_seed(21_000 + seed);
+        let [a, b] = [0, 1].map(|_| windows(&mut random, 28, 400.0));
+        (1..=4).any(|look| {
+            let until = |run: &Run| Run { trials: run.trials[..7 * look].to_vec(), ..run.clone() };
+            let looks: Vec<f64> = (1..=look).map(|at| at as f64 / 4.0).collect();
+            let c = super::compare_at(("a", &[until(&a)]), ("b", &[until(&b)]), 0.03, (InTurns, &looks)).unwrap();
+            let mut deciding = c.comparisons.iter().filter(|c| c.role != run::FigureRole::Listed);
+            deciding.any(|c| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower))
+        })
+    });
+    let told = told.count();
+    println!("A/A, four looks: {told} of 200 told apart");
+    assert!(told <= 16, "{told}");
+}
+
+/// The change that a comparison says it would have shown is shown by nineteen of twenty others.
+#[test]
+fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
+    let stated = |seed: u64| word(400.0, 400.0, seed).smallest_change.unwrap();
+    let change = stats::average(&(0..40).map(stated).collect::<Vec<_>>());
+    let shown = |seed: &u64| {
+        let c = word(400.0, 400.0 * (1.0 + change), 300 + seed);
+        c.comparisons.iter().any(|c| c.figure == "server CPU per request" && c.word == ComparisonResult::Slower)
+    };
+    let shown = (0..200).filter(shown).count();
+    println!("smallest change {:.2} %: shown in {shown} of 200", 100.0 * change);
+    assert!((180..=199).contains(&shown), "{shown}");
+    let c = word(400.0, 400.0, 5);
+    assert_eq!(c.smallest_change_of.as_deref(), Some("server CPU per request"));
+    let least = c.comparisons.iter().filter_map(|c| c.smallest_change).fold(f64::INFINITY, f64::min);
+    assert!(c.smallest_change.is_some_and(|change| (0.005..0.05).contains(&change) && change >= least), "{c:?}");
+    // The run has no length, so that no time is known.
+    assert!(c.one_percent_s.is_none() && c.comparisons[0].one_percent.is_some(), "{c:?}");
+}
+
 /// The word follows from the interval alone.
 #[test]
 fn each_word_follows_from_the_printed_interval() {
@@ -338,6 +377,7 @@ fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
         c.comparisons.into_iter().find(|c| c.figure == "server CPU per request").unwrap()
     };
     let (one, four) = (cpu(1), cpu(4));
+    assert_eq!(one.one_percent_of, Some(run::NeededData::Runs), "{one:?}");
     assert!(one.word == ComparisonResult::NotEnough && one.more.is_some_and(|more| more > 1.0), "{one:?}");
     assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
 }

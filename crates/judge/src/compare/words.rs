@@ -14,7 +14,9 @@ use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estim
 use super::failures;
 use super::figures::FAILED;
 use super::input::{ErrorTerms, Line, Spread};
+use super::levels::Levels;
 use super::observations::Uncertainty;
+use super::resolution::{self, Widths};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::{quantile, two_sided};
 
@@ -23,8 +25,6 @@ const LEAST_MORE: f64 = 1.5;
 
 /// Longest measurement that is advised, seconds.
 const MAX_MEASUREMENT_S: u32 = 3600;
-/// Chance that either of two bounds fails, each of which holds at the level of a comparison.
-const BOUND_CHANCE: f64 = 2.0 * COMPARE_LEVEL;
 
 /// Limits of a comparison.
 #[derive(Clone, Copy)]
@@ -35,44 +35,35 @@ pub(super) struct Tolerance {
     pub(super) failed: f64,
 }
 
-/// Gives each figure its interval and its word. The measurement of all figures took `measured_s` seconds.
-pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64) -> Vec<ComparedFigure> {
-    let listed = |line: &Line| line.compared.role == FigureRole::Listed;
-    let of_family = |one: bool| all.iter().filter(|line| listed(line) == one && line.has_interval()).count();
-    let [deciding, costs] = [of_family(false), of_family(true)];
+/// Gives each figure its interval and its word. The measurement of all figures took `measured_s` seconds, and `looks` are
+/// the looks at its data.
+pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks: &[f64]) -> Vec<ComparedFigure> {
+    let levels = Levels::new(&all, looks);
     let worded = |mut line: Line| {
-        let family = if listed(&line) { costs } else { deciding };
-        let widths = interval(&mut line, family as f64);
+        let widths = interval(&mut line, &levels);
         let c = &mut line.compared;
+        if let Some(widths) = widths {
+            resolution::tell(c, widths, &line.error_terms);
+        }
         c.word = line.settled.unwrap_or_else(|| word(c, tolerance));
         if c.word == ComparisonResult::NotEnough && line.settled.is_none() && c.difference.is_none() {
             (c.more, c.more_of) = more(c, widths, tolerance.threshold, &line.error_terms).unzip();
-            c.resolution = widths.and_then(|widths| resolution(c, widths, measured_s));
+            c.resolution = widths.and_then(|widths| of_an_hour(c, widths, measured_s));
         }
         line.compared
     };
     all.into_iter().map(worded).collect()
 }
 
-/// Half-widths of the interval of a ratio, as logarithms, and the uncertainty that they come from.
-#[derive(Clone, Copy)]
-struct Widths {
-    /// Half-width beyond which the figure certainly differs.
-    differs: f64,
-    /// Half-width within which the figure certainly stays.
-    same: f64,
-    /// Share of both half-widths that remains however many windows these runs have, 0 to 1.
-    fixed: f64,
-}
-
-/// Computes the interval of one of `family` figures. Returns its half-widths; `None` without a ratio.
-fn interval(line: &mut Line, family: f64) -> Option<Widths> {
-    let (c, chance) = (&mut line.compared, COMPARE_LEVEL / family);
-    let together = |p: f64| (p * family).min(1.0);
+/// Computes the interval of a figure. Returns its half-widths; `None` without a ratio.
+fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
+    let (chance, bound) = (levels.of(&line.compared), levels.bound);
+    let c = &mut line.compared;
+    let together = |p: f64| (p * COMPARE_LEVEL / chance).min(1.0);
     match line.spread {
         Spread::Unknown => None,
         Spread::Ratio(Uncertainty { error, freedom, between, .. }) => {
-            let [differs, same] = [chance, BOUND_CHANCE].map(|chance| quantile(chance, freedom) * error);
+            let [differs, same] = [chance, bound].map(|chance| quantile(chance, freedom) * error);
             let widths = Widths { differs, same, fixed: between / error };
             let ln = c.ratio.ln();
             let (low, high) = ends(ln, (ln - differs, ln + differs), (ln - same, ln + same));
@@ -83,7 +74,7 @@ fn interval(line: &mut Line, family: f64) -> Option<Widths> {
             Some(widths)
         }
         Spread::Shares(shares) => {
-            let [wide, narrow] = [chance, BOUND_CHANCE].map(|chance| shares.difference(chance));
+            let [wide, narrow] = [chance, bound].map(|chance| shares.difference(chance));
             let (low, high) = ends(wide.value, (wide.low, wide.high), (narrow.low, narrow.high));
             (c.difference, c.p) = (Some(Estimate { low, high, ..wide }), shares.chance().map(together));
             None
@@ -159,28 +150,9 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-impl Widths {
-    /// Returns the factor by which windows must grow until a half-width is at most `enough`; infinite if no factor
-    /// suffices.
-    fn windows(&self, half: f64, enough: f64) -> f64 {
-        let fixed = (self.fixed * half).powi(2);
-        if enough.powi(2) > fixed && enough > 0.0 {
-            (half.powi(2) - fixed) / (enough.powi(2) - fixed)
-        } else {
-            f64::INFINITY
-        }
-    }
-
-    /// Returns a half-width after the windows, or the runs, were multiplied by a factor.
-    fn after(&self, half: f64, times: f64, of: NeededData) -> f64 {
-        let fixed = if of == NeededData::Runs { 0.0 } else { self.fixed };
-        half * (fixed.powi(2) + (1.0 - fixed.powi(2)) / times).sqrt()
-    }
-}
-
 /// Returns the smallest change that an hour of measurement would show. `None` if less than an hour decides, or if the
 /// length of the measurement is unknown.
-fn resolution(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
+fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
     let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));
     (measured_s > 0.0 && more > times.max(LEAST_MORE))

@@ -18,10 +18,10 @@ mod turns;
 pub mod user_search;
 
 pub use budget::{Budget, StepTimes};
-pub use compare::{InTurns, in_turns};
+pub use compare::{InTurns, InTurnsPlan, in_turns};
 pub use conductor::Conductor;
 pub use find::{find, within_budget};
 pub use finder::{Finder, capacity};
 pub use rate_search::RateSearch;
 pub use sweep::Sweep;
-pub use turns::{TurnsTaken, take_turns};
+pub use turns::{TurnsPlan, TurnsTaken, take_turns};

@@ -2,7 +2,7 @@
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
 
-use super::{advice, clause, describe, head, names, shown, still_open, table, title};
+use super::{advice, clause, describe, head, names, shown, smallest_change, still_open, table, title};
 use crate::words::capital;
 use crate::{Block, Doc, Note, Section, Style, Table, Tone, Warnings, Weight};
 
@@ -15,6 +15,7 @@ pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     if comparison.outcome == ComparisonOutcome::Undecided {
         blocks.push(Block::Paragraph(format!("{}.", capital(&advice(comparison)))));
     }
+    blocks.extend(smallest_change(comparison).map(Block::Paragraph));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
     blocks.push(Block::Warnings(warnings(comparison)));
     blocks.extend(left_out(comparison));

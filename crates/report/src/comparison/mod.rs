@@ -35,7 +35,8 @@ fn document(comparison: &Comparison) -> Doc {
         tone: tone(comparison.verdict),
     }]));
     blocks.extend(comparison.tls.iter().map(|tls| Note::block(Tone::Plain, tls.sentence.clone())));
-    blocks.extend(comparison.turns.as_ref().map(in_turns));
+    blocks.extend(smallest_change(comparison).map(|sentence| Note::block(Tone::Plain, sentence)));
+    blocks.extend(comparison.turns.as_ref().map(|turns| in_turns(turns, comparison.decided_after_s)));
     blocks.push(Block::Table(table(comparison)));
     blocks.extend(intervals(comparison));
     blocks.extend(curves(comparison));
@@ -47,12 +48,30 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns the seed and the number of pairs, with which the order of the windows can be reproduced.
-fn in_turns(turns: &WindowOrder) -> Block {
+/// Returns the seed and the number of pairs, with which the order of the windows can be reproduced, and the time of the
+/// decision.
+fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
-    let text = format!("{pairs} pair{plural} of windows, in the order of --seed {}.", turns.seed);
+    let decided = decided_after_s.map_or(String::new(), |s| format!(" Decided after {}.", length(s)));
+    let text = format!("{pairs} pair{plural} of windows, in the order of --seed {}.{decided}", turns.seed);
     Note::block(Tone::Plain, text)
+}
+
+/// Says which change the comparison would have shown, and how much data 1 % needs.
+fn smallest_change(comparison: &Comparison) -> Option<String> {
+    let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
+    let change = if change >= 1.0 {
+        format!("×{}", number(1.0 + change))
+    } else {
+        format!("{} %", significant(100.0 * change))
+    };
+    let needs = match (comparison.one_percent_s, comparison.one_percent_runs) {
+        (Some(seconds), _) => format!("; 1 % needs about {}", length(seconds)),
+        (None, Some(runs)) => format!("; 1 % needs about {} runs of each side", number(runs)),
+        (None, None) => String::new(),
+    };
+    Some(format!("Smallest change that this comparison shows in 19 of 20 cases: {change} of {figure}{needs}."))
 }
 
 /// Returns the conclusion with the figures that decide it.
@@ -127,10 +146,15 @@ fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
 }
 
-/// Formats the length of a measurement in seconds or whole minutes, rounded up.
+/// Length from which a measurement is counted in hours, seconds.
+const HOURS_S: f64 = 2.0 * 3600.0;
+
+/// Formats the length of a measurement in seconds, whole minutes or hours, rounded up.
 fn length(seconds: f64) -> String {
     if seconds < 100.0 {
         format!("{} s", number(seconds.ceil()))
+    } else if seconds >= HOURS_S {
+        format!("{} h", number((seconds / 3600.0).ceil()))
     } else {
         format!("{} min", number((seconds / 60.0).ceil()))
     }

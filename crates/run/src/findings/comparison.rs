@@ -35,6 +35,22 @@ pub struct Comparison {
     /// Length of the longest run of both sides, seconds; 0 if it is not known.
     #[serde(with = "Figure")]
     pub measured_s: f64,
+    /// Smallest relative change of a required figure that this comparison would have shown, in 19 of 20 cases; absent
+    /// with too little data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_change: Option<f64>,
+    /// Name of the figure of `smallest_change`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_change_of: Option<String>,
+    /// Length of a measurement that would show a change of 1 % of that figure, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_percent_s: Option<f64>,
+    /// Number of runs of each side that would show a change of 1 % of that figure, where longer runs would not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_percent_runs: Option<f64>,
+    /// Time after which the windows of two live servers decided, seconds; absent for stored runs and without a decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
     pub outcome: ComparisonOutcome,
     /// Servers that died under the load, the old side first. A new server that dies is a regression.
@@ -177,6 +193,15 @@ pub struct ComparedFigure {
     /// Smallest relative change that an hour of measurement would show, where an hour would not decide the figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
+    /// Smallest relative change that this comparison would have shown, in 19 of 20 cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_change: Option<f64>,
+    /// Factor of the data with which a change of 1 % would be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_percent: Option<f64>,
+    /// Kind of that data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_percent_of: Option<NeededData>,
     /// New value minus the old one, with its interval, for a share that may be 0, since a ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,

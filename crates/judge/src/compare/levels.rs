@@ -1,0 +1,101 @@
+//! Levels of the intervals of a comparison: how often each figure may get a word by chance.
+//!
+//! The level is divided among the figures of a family (weighted Bonferroni). The first figure, the server's CPU time per
+//! request, scatters least and gets as much as all others together. A comparison whose data is looked at several times divides each level
+//! among its looks.
+
+use run::{ComparedFigure, FigureRole};
+
+use super::figures::SERVER_CPU;
+use super::input::Line;
+use crate::thresholds::COMPARE_LEVEL;
+use stats::sequential::look_level;
+
+/// Chances with which figures of equal servers get a word, at the last look.
+pub(super) struct Levels {
+    first: f64,
+    deciding: f64,
+    listed: f64,
+    /// Chance that either of two bounds fails, each of which holds at the level of a comparison.
+    pub(super) bound: f64,
+}
+
+impl Levels {
+    /// Divides the level among the figures that have an interval. `looks` are the shares of the planned data at all looks.
+    pub(super) fn new(lines: &[Line], looks: &[f64]) -> Self {
+        let count =
+            |family: Family| lines.iter().filter(|line| line.has_interval() && family.has(&line.compared)).count();
+        let [first, deciding, listed] = [Family::First, Family::Deciding, Family::Listed].map(count);
+        let groups = [first, deciding].into_iter().filter(|figures| *figures > 0).count();
+        let level =
+            |groups: usize, figures: usize| look_level(COMPARE_LEVEL / (groups.max(1) * figures.max(1)) as f64, looks);
+        Self {
+            first: level(groups, first),
+            deciding: level(groups, deciding),
+            listed: level(1, listed),
+            // Either of two bounds may fail.
+            bound: look_level(COMPARE_LEVEL + COMPARE_LEVEL, looks),
+        }
+    }
+
+    /// Returns the chance of a figure.
+    pub(super) fn of(&self, figure: &ComparedFigure) -> f64 {
+        match Family::of(figure) {
+            Family::First => self.first,
+            Family::Deciding => self.deciding,
+            Family::Listed => self.listed,
+        }
+    }
+}
+
+/// Figures that share a level.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    First,
+    Deciding,
+    Listed,
+}
+
+impl Family {
+    fn of(figure: &ComparedFigure) -> Self {
+        match figure.role {
+            FigureRole::Listed => Self::Listed,
+            _ if figure.figure == SERVER_CPU => Self::First,
+            _ => Self::Deciding,
+        }
+    }
+
+    fn has(self, figure: &ComparedFigure) -> bool {
+        Self::of(figure) == self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::input::{ErrorTerms, Spread};
+    use super::super::observations::Uncertainty;
+    use super::*;
+    use run::NeededData;
+
+    fn line(figure: &str, role: FigureRole) -> Line {
+        let uncertainty = Uncertainty { error: 0.01, freedom: 10.0, between: 0.0, of: NeededData::Windows };
+        let compared = ComparedFigure { figure: figure.into(), role, ..ComparedFigure::default() };
+        Line { compared, settled: None, spread: Spread::Ratio(uncertainty), error_terms: ErrorTerms::default() }
+    }
+
+    #[test]
+    fn the_first_figure_gets_half_of_the_level() {
+        let (first, rate) = (line(SERVER_CPU, FigureRole::Required), line("completed rate", FigureRole::Required));
+        let (p50, cost) = (line("p50", FigureRole::Required), line("page_faults", FigureRole::Listed));
+        let each = |lines: &[Line]| -> Vec<f64> {
+            let levels = Levels::new(lines, &[1.0]);
+            lines.iter().map(|line| levels.of(&line.compared)).collect()
+        };
+        let near = |found: Vec<f64>, expected: &[f64]| {
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
+        };
+        near(each(&[first, rate, p50, cost]), &[0.025, 0.0125, 0.0125, 0.05]);
+        near(each(&[line(SERVER_CPU, FigureRole::Required)]), &[0.05]);
+        near(each(&[line("p50", FigureRole::Required), line("p99", FigureRole::Deciding)]), &[0.025, 0.025]);
+    }
+}

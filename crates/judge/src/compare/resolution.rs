@@ -1,0 +1,86 @@
+//! Smallest change that a comparison would have shown, and the data that 1 % needs.
+
+use run::{ComparedFigure, Comparison, FigureRole, NeededData};
+
+use super::input::ErrorTerms;
+use crate::thresholds::FEWEST_WINDOWS;
+
+/// Change for which a comparison states the needed data.
+const ONE_PERCENT: f64 = 0.01;
+
+/// Half-widths of the interval of a ratio, as logarithms, and the uncertainty that they come from.
+#[derive(Clone, Copy)]
+pub(super) struct Widths {
+    /// Half-width beyond which the figure certainly differs.
+    pub(super) differs: f64,
+    /// Half-width within which the figure certainly stays.
+    pub(super) same: f64,
+    /// Share of all half-widths that remains however many windows these runs have, 0 to 1.
+    pub(super) fixed: f64,
+}
+
+impl Widths {
+    /// Returns the smallest change that is seldom missed: its interval excludes "no change" unless the estimate is off by
+    /// more than its bound.
+    fn detects(&self) -> f64 {
+        self.differs + self.same
+    }
+}
+
+/// Adds to a figure the smallest change that it would have shown, and the factor of data that 1 % needs.
+pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
+    if !widths.detects().is_finite() {
+        return;
+    }
+    c.smallest_change = Some(widths.detects().exp_m1());
+    (c.one_percent, c.one_percent_of) = one_percent(widths, terms).unzip();
+}
+
+/// Returns the factor of data with which a change of 1 % would be shown, and the kind of data.
+fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
+    let enough = ONE_PERCENT.ln_1p();
+    let by_windows = widths.windows(widths.detects(), enough);
+    if terms.of == NeededData::Windows && by_windows.is_finite() {
+        return Some((by_windows, NeededData::Windows));
+    }
+    let runs = terms.runs?.max(1) as f64;
+    let factor = (widths.detects() / enough).powi(2).max(FEWEST_WINDOWS as f64 / runs);
+    Some((factor, NeededData::Runs))
+}
+
+/// Fills in what the whole comparison would have shown: the figures of the most exact required figure.
+pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
+    let required = comparison.comparisons.iter().filter(|c| c.role == FigureRole::Required);
+    let known = required.filter(|c| c.smallest_change.is_some());
+    let Some(best) = known.min_by(|a, b| a.smallest_change.unwrap_or(1.0).total_cmp(&b.smallest_change.unwrap_or(1.0)))
+    else {
+        return;
+    };
+    let needs = |of: NeededData| best.one_percent.filter(|_| best.one_percent_of == Some(of));
+    let measured_s = Some(comparison.measured_s).filter(|s| *s > 0.0);
+    let one_percent_s = needs(NeededData::Windows).zip(measured_s).map(|(factor, s)| factor * s);
+    let one_percent_runs = needs(NeededData::Runs).map(|factor| (factor * runs as f64).ceil());
+    let (smallest_change, figure) = (best.smallest_change, best.figure.clone());
+    comparison.smallest_change_of = Some(figure);
+    (comparison.smallest_change, comparison.one_percent_s) = (smallest_change, one_percent_s);
+    comparison.one_percent_runs = one_percent_runs;
+}
+
+impl Widths {
+    /// Returns the factor by which windows must grow until a half-width is at most `enough`; infinite if no factor
+    /// suffices.
+    pub(super) fn windows(&self, half: f64, enough: f64) -> f64 {
+        let fixed = (self.fixed * half).powi(2);
+        if enough.powi(2) > fixed && enough > 0.0 {
+            (half.powi(2) - fixed) / (enough.powi(2) - fixed)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Returns a half-width after the windows, or the runs, were multiplied by a factor.
+    pub(super) fn after(&self, half: f64, times: f64, of: NeededData) -> f64 {
+        let fixed = if of == NeededData::Runs { 0.0 } else { self.fixed };
+        half * (fixed.powi(2) + (1.0 - fixed.powi(2)) / times).sqrt()
+    }
+}

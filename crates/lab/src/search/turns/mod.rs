@@ -1,0 +1,174 @@
+//! Comparison of two servers that are loaded in turns. Short windows of one load alternate.
+//!
+//! The order of each pair is random and balanced, so that changes of the machine affect both servers alike. The windows
+//! are judged several times (`looks`). A regression ends the comparison. If nothing became worse, both capacities are
+//! searched in the time that is left, with windows between the steps: their scatter shows how the machine affects a
+//! search. Undecided windows use the whole budget.
+
+mod looks;
+mod searches;
+mod side_turn;
+mod windows;
+
+use run::{ComparisonOutcome, WindowOrder};
+
+use crate::LabError;
+use crate::search::Conductor;
+use looks::Looks;
+use searches::{MIN_SEARCH_S, Searches};
+use windows::Windows;
+
+/// Share of the budget for the capacities.
+const CAPACITY_SHARE: f64 = 0.4;
+/// Share of the windows that run before the first step of a search, if the whole budget is used. They show the response
+/// time.
+const FIRST_SHARE: f64 = 0.25;
+/// Time of windows between the steps of the searches, as a share of the time of the searches (chosen): a dozen windows
+/// show the scatter.
+const BESIDE_SEARCH: f64 = 0.25;
+
+/// Plan of a comparison in turns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TurnsPlan {
+    /// Time of each server's test request, seconds.
+    pub first_s: [f64; 2],
+    /// Time for everything, seconds.
+    pub budget_s: f64,
+    /// Smallest relative change that counts.
+    pub threshold: f64,
+    /// True to use the whole budget, also if the windows decide earlier.
+    pub whole_budget: bool,
+}
+
+/// Order of the turns, and what a judge of the windows needs.
+#[derive(Debug)]
+pub struct TurnsTaken {
+    /// Order of the windows.
+    pub order: WindowOrder,
+    /// Sentences about what weakens the comparison.
+    pub notes: Vec<String>,
+    /// Shares of the planned windows at all looks at their result, the last one at the end.
+    pub looks: Vec<f64>,
+    /// Time after which the windows could no longer change the result, seconds. Without an earlier decision, the end.
+    pub ended_after_s: f64,
+}
+
+/// Loads two servers in turns, until `stop` returns true.
+pub fn take_turns(
+    mut sides: [&mut dyn Conductor; 2],
+    plan: &TurnsPlan,
+    stop: &dyn Fn() -> bool,
+) -> Result<TurnsTaken, LabError> {
+    // The time spent on preparing both sides counts against the budget.
+    let gone_s = sides.iter().map(|side| side.elapsed_s()).fold(0.0, f64::max);
+    for side in &mut sides {
+        side.leave_out(side.elapsed_s());
+    }
+    let search_s = Some(CAPACITY_SHARE * plan.budget_s / 2.0).filter(|s| *s >= MIN_SEARCH_S);
+    let room_s = plan.budget_s - gone_s;
+    let windows_s = if plan.whole_budget { room_s - 2.0 * search_s.unwrap_or(0.0) } else { room_s };
+    let mut turns = Turns {
+        windows: Windows::new(sides[0].load().seed, windows_s),
+        sides,
+        plan: *plan,
+        looks: Looks::new(plan.threshold),
+        decided: None,
+        searches: None,
+        room_s,
+    };
+    if let Some(search_s) = search_s.filter(|_| plan.whole_budget) {
+        turns.begin_searches(FIRST_SHARE * windows_s, (1.0 - FIRST_SHARE) * windows_s, search_s);
+    }
+    while !stop() && !turns.died() && turns.next()? {}
+    Ok(turns.end(gone_s, stop()))
+}
+
+/// Both sides and the remaining work.
+struct Turns<'c> {
+    sides: [&'c mut dyn Conductor; 2],
+    plan: TurnsPlan,
+    windows: Windows,
+    looks: Looks,
+    /// Result of the windows and the time at which it was known, seconds of turns.
+    decided: Option<(ComparisonOutcome, f64)>,
+    searches: Option<Beside>,
+    /// Time for everything, seconds.
+    room_s: f64,
+}
+
+/// Capacity searches with windows between their steps.
+struct Beside {
+    searches: Searches,
+    /// Time of windows before the searches, and between their steps, seconds.
+    before_s: f64,
+    between_s: f64,
+}
+
+impl Turns<'_> {
+    /// Conducts a pair of windows or of search steps. Returns false when nothing is left to do.
+    fn next(&mut self) -> Result<bool, LabError> {
+        let searching = self.searches.as_ref().is_some_and(|beside| beside.searches.goes_on());
+        if self.windows.fit(self.until_s()) {
+            self.windows.pair(&mut self.sides)?;
+            self.look();
+            return Ok(true);
+        }
+        if let Some(beside) = self.searches.as_mut().filter(|_| searching) {
+            beside.searches.step(&mut self.sides)?;
+        }
+        Ok(searching)
+    }
+
+    /// Returns the time until which windows may run now.
+    fn until_s(&self) -> f64 {
+        match (&self.searches, self.decided) {
+            (Some(beside), _) if beside.searches.goes_on() => {
+                beside.between_s.mul_add(beside.searches.done(), beside.before_s)
+            }
+            (_, Some(_)) => 0.0,
+            (Some(beside), None) => self.room_s - beside.searches.used_s,
+            (None, None) => self.room_s,
+        }
+    }
+
+    /// Judges the windows so far, unless the whole budget is used. Where nothing became worse, the searches begin.
+    fn look(&mut self) {
+        if self.plan.whole_budget || self.decided.is_some() {
+            return;
+        }
+        let before_s = self.sides.each_ref().map(|side| side.elapsed_s());
+        let runs = [self.sides[0].run(), self.sides[1].run()];
+        let outcome = self.looks.look(runs, &self.windows);
+        // The time of a look does not count against a search.
+        for (side, before_s) in self.sides.iter_mut().zip(before_s) {
+            side.leave_out(side.elapsed_s() - before_s);
+        }
+        let Some(outcome) = outcome.filter(|outcome| *outcome != ComparisonOutcome::Undecided) else { return };
+        self.decided = Some((outcome, self.windows.used_s));
+        let left_s = (self.room_s - self.windows.used_s) / (1.0 + BESIDE_SEARCH);
+        let search_s = left_s.min(CAPACITY_SHARE * self.plan.budget_s) / 2.0;
+        if outcome == ComparisonOutcome::Passed && search_s >= MIN_SEARCH_S {
+            self.begin_searches(self.windows.used_s, BESIDE_SEARCH * 2.0 * search_s, search_s);
+        }
+    }
+
+    fn begin_searches(&mut self, before_s: f64, between_s: f64, search_s: f64) {
+        let searches = Searches::new(&self.sides, self.plan.first_s, search_s);
+        self.searches = Some(Beside { searches, before_s, between_s });
+    }
+
+    /// Returns true if a server died, which ended its run.
+    fn died(&mut self) -> bool {
+        self.sides.iter_mut().any(|side| side.stopped())
+    }
+
+    fn end(mut self, gone_s: f64, stopped: bool) -> TurnsTaken {
+        // After a server died, the number of windows is no reason for a note.
+        let died = !stopped && self.died();
+        let used_s = self.windows.used_s + self.searches.as_ref().map_or(0.0, |beside| beside.searches.used_s);
+        let ended_after_s = gone_s + self.decided.map_or(used_s, |(_, after_s)| after_s);
+        let looks = self.looks.all(self.decided.is_some() && self.searches.is_none());
+        let (order, notes) = self.windows.end(&self.sides, stopped);
+        TurnsTaken { order, notes: if died { Vec::new() } else { notes }, looks, ended_after_s }
+    }
+}

@@ -1,0 +1,70 @@
+//! Capacity searches of two servers in turns, against one objective.
+
+use super::side_turn::turn;
+use crate::LabError;
+use crate::search::{Budget, Conductor, Finder};
+use crate::trial::turn_order::TurnOrder;
+
+/// Shortest useful search, seconds.
+pub(super) const MIN_SEARCH_S: f64 = 8.0;
+
+/// One capacity search for each side, against one objective. If none is set, the first server's unloaded response time
+/// defines it.
+pub(super) struct Searches {
+    finders: [Finder; 2],
+    goes_on: [bool; 2],
+    one_objective: bool,
+    order: TurnOrder,
+    /// Time that all steps took, and the budget of both searches, seconds.
+    pub(super) used_s: f64,
+    pub(super) room_s: f64,
+}
+
+impl Searches {
+    pub(super) fn new(sides: &[&mut dyn Conductor; 2], first_s: [f64; 2], search_s: f64) -> Self {
+        let finder = |at: usize| Finder::new(&*sides[at], Budget::new(search_s), first_s[at]);
+        Self {
+            finders: [finder(0), finder(1)],
+            goes_on: [true; 2],
+            one_objective: false,
+            order: TurnOrder::new(sides[0].load().seed),
+            used_s: 0.0,
+            room_s: 2.0 * search_s,
+        }
+    }
+
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on.contains(&true)
+    }
+
+    /// Returns true if a side must wait. A finished sweep waits for the other side's sweep, since both define the
+    /// objective.
+    fn waits(&self, at: usize) -> bool {
+        let other = 1 - at;
+        !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])
+    }
+
+    /// Returns the share of their time that the searches used.
+    pub(super) fn done(&self) -> f64 {
+        (self.used_s / self.room_s).min(1.0)
+    }
+
+    /// Conducts a step of each search.
+    pub(super) fn step(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
+        for at in self.order.pair() {
+            if self.waits(at) {
+                continue;
+            }
+            self.used_s += turn(sides, at, |side| {
+                self.goes_on[at] = self.finders[at].step(side)?;
+                Ok(())
+            })?;
+        }
+        if !self.one_objective && self.finders.iter().all(|finder| !finder.sweeps()) {
+            self.one_objective = true;
+            let objective = judge::limits(sides[0].run()).objective();
+            sides.iter_mut().for_each(|side| side.set_objective(objective.clone()));
+        }
+        Ok(())
+    }
+}

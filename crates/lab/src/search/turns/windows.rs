@@ -1,0 +1,162 @@
+//! Windows of two servers under the requested load: their order, number, length and time.
+
+use run::{Intensity, Trial, TrialKind, WindowOrder};
+
+use super::side_turn::turn;
+use crate::search::Conductor;
+use crate::search::step::is_alive;
+use crate::trial::turn_order::TurnOrder;
+use crate::{LabError, Point};
+
+/// Length of one window, shortest and with enough budget; its longest warm-up; and its total overhead including the
+/// warm-up, seconds.
+const MIN_WINDOW_S: f64 = 0.2;
+const PREFERRED_WINDOW_S: f64 = 0.6;
+const MAX_WARM_UP_S: f64 = 0.3;
+const WINDOW_OVERHEAD_S: f64 = 0.4;
+/// Length of a window in response times, if the budget allows it.
+const RESPONSES_PER_WINDOW: f64 = 20.0;
+/// Minimum number of windows per server: fewer seldom tell two servers apart.
+pub(super) const MIN_WINDOWS: u64 = 7;
+/// Number of windows per server that the budget is planned for.
+const PREFERRED_WINDOWS: f64 = 10.0;
+
+/// Windows of the requested load: their order, number and time.
+pub(super) struct Windows {
+    order: RecordedOrder,
+    pub(super) pairs: u64,
+    /// Time that all pairs took, time of the last pair, and time budgeted for pairs, seconds.
+    pub(super) used_s: f64,
+    pub(super) last_s: f64,
+    pub(super) room_s: f64,
+}
+
+impl Windows {
+    pub(super) fn new(seed: u64, room_s: f64) -> Self {
+        Self { order: RecordedOrder::new(seed), pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
+    }
+
+    /// Returns true if a pair fits until this time for all pairs. The first pair is always measured, since there is no
+    /// result without it.
+    pub(super) fn fit(&self, until_s: f64) -> bool {
+        self.pairs == 0 || self.used_s + self.last_s < until_s
+    }
+
+    /// Conducts a pair of windows.
+    pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
+        let length_s = length_s(self.room_s, response_s(sides));
+        // Both sides of a pair get the same arrivals and think times; every pair gets different ones.
+        let seed = self.order.turns.seed.wrapping_add(self.pairs);
+        self.last_s = 0.0;
+        for at in self.order.pair() {
+            let took_s = turn(sides, at, |side| window(side, length_s, seed))?;
+            // No window counts against a search.
+            sides[at].leave_out(took_s);
+            self.last_s += took_s;
+        }
+        self.used_s += self.last_s;
+        self.pairs += 1;
+        Ok(())
+    }
+
+    /// Returns the order of all windows, with notes on conclusions that their number and length do not allow.
+    pub(super) fn end(self, sides: &[&mut dyn Conductor; 2], stopped: bool) -> (WindowOrder, Vec<String>) {
+        let length_s = length_s(self.room_s, response_s(sides));
+        (self.order.turns, notes_on_windows(self.pairs, length_s, response_s(sides), stopped))
+    }
+}
+
+fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabError> {
+    let mut plan = side.load().clone();
+    (plan.duration_s, plan.warmup_s, plan.seed) = (window_s, MAX_WARM_UP_S, seed);
+    if let Intensity::Closed { connections, .. } = plan.intensity {
+        plan.threads = plan.threads.min(connections.max(1));
+    }
+    let point = Point { label: "in turns".into(), kind: TrialKind::Fixed, ..Point::default() };
+    let trial = side.trial(plan, &point)?;
+    if trial.measured.tally.completed == 0 && !side.stopped() {
+        is_alive(side)?;
+    }
+    Ok(())
+}
+
+/// Returns the length of a window: enough for both servers' response times, as long as the minimum number of pairs
+/// still fits.
+fn length_s(room_s: f64, response_s: f64) -> f64 {
+    let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
+    let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);
+    (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
+}
+
+/// Returns the mean response time of the slower server in its last window, seconds. Returns the window's length if
+/// nothing was answered, and 0 before the first window.
+fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
+    let answered = |t: &Trial| t.measured.tally.completed > 0;
+    let last_response = |side: &&mut dyn Conductor| {
+        let last = side.run().trials.iter().rfind(|t| t.kind == TrialKind::Fixed);
+        last.map_or(0.0, |t| if answered(t) { t.latency_us.mean / 1e6 } else { t.measured.length_s })
+    };
+    let [a, b] = sides.each_ref().map(last_response);
+    let longer = a.max(b);
+    if longer.is_finite() { longer } else { 0.0 }
+}
+
+/// Returns notes on conclusions that the number and length of the windows do not allow.
+fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
+    let why = if stopped { "it was ended early" } else { "the budget ended" };
+    let few = (pairs < MIN_WINDOWS).then(|| {
+        let plural = if pairs == 1 { "" } else { "s" };
+        format!("{why} after {pairs} pair{plural} of windows, and fewer than {MIN_WINDOWS} seldom tell anything apart: give more --budget")
+    });
+    let short = (response_s > 0.0 && window_s < 0.99 * RESPONSES_PER_WINDOW * response_s).then(|| {
+        let held = window_s / response_s;
+        format!(
+            "windows of {window_s:.1} s hold {held:.0} response times of {response_s:.2} s each: what was under way at their ends weighs \
+             much; give more --budget"
+        )
+    });
+    few.into_iter().chain(short).collect()
+}
+
+/// Pairs of turns with a record of their order.
+struct RecordedOrder {
+    order: TurnOrder,
+    turns: WindowOrder,
+}
+
+impl RecordedOrder {
+    fn new(seed: u64) -> Self {
+        Self { order: TurnOrder::new(seed), turns: WindowOrder { seed, new_first: Vec::new() } }
+    }
+
+    fn pair(&mut self) -> [usize; 2] {
+        let pair = self.order.pair();
+        self.turns.new_first.push(pair[0] == 1);
+        pair
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
+        assert!((length_s(60.0, 0.001) - PREFERRED_WINDOW_S).abs() < 1e-9, "of a quick server as ever");
+        assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
+        // Windows are short enough for seven pairs, and not shorter than the minimum.
+        let longest = length_s(60.0, 5.0);
+        assert!((14.0 * (longest + WINDOW_OVERHEAD_S) - 60.0).abs() < 1e-6, "{longest}");
+        assert!((length_s(1.0, 5.0) - MIN_WINDOW_S).abs() < 1e-9);
+    }
+
+    #[test]
+    fn notes_say_what_a_short_budget_left_open() {
+        assert_eq!(notes_on_windows(12, 0.6, 0.001, false), Vec::<String>::new());
+        let few = notes_on_windows(3, 0.6, 0.001, false);
+        assert!(few.len() == 1 && few[0].contains("the budget ended after 3 pairs"), "{few:?}");
+        assert!(notes_on_windows(3, 0.6, 0.001, true)[0].contains("ended early"));
+        let short = notes_on_windows(7, 2.0, 1.0, false);
+        assert!(short.len() == 1 && short[0].contains("hold 2 response times"), "{short:?}");
+    }
+}
