@@ -101,23 +101,8 @@ impl Container {
         ["/loadline", "serve", "http", "--listen", &self.listen]
     }
 
-    /// Writes podman's configuration. Its storage is in the container's directory.
     fn configure_podman(&mut self) {
-        let d = self.dir.path().display();
-        let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-        // Podman's default limits are too high for some machines.
-        let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
-        let engine =
-            format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
-        let texts = [
-            ("CONTAINERS_STORAGE_CONF", "storage.conf", storage),
-            ("CONTAINERS_CONF", "containers.conf", format!("[containers]\n{limits}\n[engine]\n{engine}\n")),
-        ];
-        for (variable, name, text) in texts {
-            let file = self.dir.path().join(name);
-            std::fs::write(&file, text).unwrap();
-            self.environment.push((variable, file));
-        }
+        self.environment.extend(podman_configuration(self.dir.path()));
     }
 
     /// Adds the environment variables with which a command finds the container's engine.
@@ -154,6 +139,68 @@ impl Drop for Container {
         let Some((first, rest)) = self.remove.split_first() else { return };
         let mut remove = self.within(Command::new(first));
         let _ = remove.args(rest).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+/// Writes podman's configuration, with its storage in this folder. Returns the environment variables that name it.
+fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
+    let d = dir.display();
+    let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
+    // Podman's default limits are too high for some machines.
+    let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
+    let engine =
+        format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
+    let texts = [
+        ("CONTAINERS_STORAGE_CONF", "storage.conf", storage),
+        ("CONTAINERS_CONF", "containers.conf", format!("[containers]\n{limits}\n[engine]\n{engine}\n")),
+    ];
+    let write = |(variable, name, text): (&'static str, &str, String)| {
+        let file = dir.join(name);
+        std::fs::write(&file, text).unwrap();
+        (variable, file)
+    };
+    texts.map(write).into()
+}
+
+/// A podman image that holds only the static program, as `/loadline`. It exists as long as this value lives.
+pub struct PodmanImage {
+    /// Name of the image.
+    pub name: String,
+    environment: Vec<(&'static str, PathBuf)>,
+    _dir: TempDir,
+}
+
+impl PodmanImage {
+    /// Makes the image.
+    pub fn of(program: &Path) -> Result<Self, SetupError> {
+        installed(&["podman", "runc", "tar"])?;
+        if !is_root() {
+            return Err(SetupError::Missing("no right to start a container".into()));
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let archive = dir.path().join("image.tar");
+        let mut tar = Command::new("tar");
+        tar.arg("-cf").arg(&archive).arg("-C").arg(program.parent().unwrap()).arg(program.file_name().unwrap());
+        let image = Self {
+            name: format!("localhost/loadline-test:{}", std::process::id()),
+            environment: podman_configuration(dir.path()),
+            _dir: dir,
+        };
+        let mut import = image.within(Command::new("podman"));
+        import.arg("import").arg(&archive).arg(&image.name);
+        for command in [&mut tar, &mut import] {
+            let output = command.output().unwrap();
+            if !output.status.success() {
+                return Err(SetupError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+            }
+        }
+        Ok(image)
+    }
+
+    /// Adds the environment variables with which a command finds the image.
+    pub fn within(&self, mut command: Command) -> Command {
+        command.envs(self.environment.iter().map(|(name, file)| (name, file)));
+        command
     }
 }
 

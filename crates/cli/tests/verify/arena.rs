@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{alone, binary, eventually, free_port, num};
+use testkit::{PodmanImage, alone, binary, eventually, free_port, num, or_skip, static_program};
 
 fn arena(dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary!());
@@ -108,4 +108,29 @@ fn a_killed_arena_leaves_no_server() {
     child.kill().unwrap();
     child.wait().unwrap();
     eventually(|| (!listens(port)).then_some(()));
+}
+
+/// A server in a container is started, measured and removed like one of a command.
+#[test]
+fn a_server_in_a_container_is_measured() {
+    let test = "a_server_in_a_container";
+    let Some(program) = or_skip(test, static_program(binary!())) else { return };
+    let _alone = alone();
+    let Some(image) = or_skip(test, PodmanImage::of(&program)) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let file = format!(
+        "[[profile]]\nname = \"page\"\nconnections = 16\n[[entry]]\nname = \"boxed\"\nport = {port}\nimage = \"{}\"\n\
+         command = \"/loadline serve --listen 127.0.0.1:$PORT --option work_us=300\"\n",
+        image.name
+    );
+    std::fs::write(dir.path().join("arena.toml"), file).unwrap();
+    let arguments = ["arena.toml", "--budget", "32s", "--out", "out", "--json"];
+    let output = image.within(arena(dir.path(), &arguments)).output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+    let boxed = cell(&result, "boxed");
+    assert!(num(&boxed["cpu_us_per_request"]["value"]) > 300.0, "{result:#}\n{}", text(&output));
+    assert!(!listens(port), "a server outlived the comparison");
+    let left = image.within(Command::new("podman")).args(["ps", "--all", "--quiet"]).output().unwrap();
+    assert!(left.stdout.is_empty(), "a container is left: {}", text(&left));
 }
