@@ -1,11 +1,11 @@
 //! The folder of a comparison of many servers: its state, its reports, and the runs of its searches.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use run::{ArenaResult, ArenaState, MAX_RUN_BYTES, RunDir};
+use run::{ArenaResult, ArenaState, MAX_RUN_BYTES};
 
+use crate::locked_dir::LockedDir;
 use crate::output;
 
 /// Folder of comparisons without `--out`.
@@ -15,39 +15,19 @@ const STATE: &str = "arena.json";
 /// Forms of the result that are written, and their files.
 const REPORTS: [(&str, &str); 3] = [("html", "arena.html"), ("markdown", "arena.md"), ("json", "result.json")];
 
-/// The folder of one comparison. A lock keeps other programs out until this value is dropped.
-pub(crate) struct ArenaDir {
-    dir: RunDir,
-    _lock: fs::File,
-}
+/// The folder of one comparison.
+pub(crate) struct ArenaDir(LockedDir);
 
 impl ArenaDir {
     /// Creates the folder of `--out`, or one named by the time.
     pub(crate) fn new(out: Option<&Path>) -> anyhow::Result<Self> {
-        let path = match out {
-            Some(out) => out.to_path_buf(),
-            None => Path::new(ARENAS).join(jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()),
-        };
-        let has_files = fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some());
-        ensure!(
-            !has_files,
-            "{} is not empty: name a new folder with --out, or go on with a comparison there by --resume",
-            path.display()
-        );
-        Self::locked(&path)
+        let otherwise = "name a new folder with --out, or go on with a comparison there by --resume";
+        LockedDir::new(out, ARENAS, otherwise).map(Self)
     }
 
     /// Opens the folder of an earlier comparison.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
-        Self::locked(path)
-    }
-
-    fn locked(path: &Path) -> anyhow::Result<Self> {
-        let dir = RunDir::create(path)?;
-        let lock = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        let free = sys::lock::try_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
-        ensure!(free, "another loadline writes into {}: wait for its end", path.display());
-        Ok(Self { dir, _lock: lock })
+        LockedDir::existing(path).map(Self)
     }
 
     /// Reads the state of an earlier comparison.
@@ -79,19 +59,19 @@ impl ArenaDir {
 
     /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        self.0.path()
     }
 
     /// Stores the state. A reader sees the old file or the new one, never a part.
     pub(crate) fn store(&self, state: &ArenaState) -> anyhow::Result<()> {
         let text = serde_json::to_string(state).context("writing the state as JSON")?;
-        Ok(self.dir.put(STATE, text.as_bytes())?)
+        Ok(self.0.put(STATE, text.as_bytes())?)
     }
 
     /// Writes the result in all its forms.
     pub(crate) fn write_reports(&self, result: &ArenaResult) -> anyhow::Result<()> {
         for (form, file) in REPORTS {
-            self.dir.put(file, report::render_arena(form, result, &output::plain())?.as_bytes())?;
+            self.0.put(file, report::render_arena(form, result, &output::plain())?.as_bytes())?;
         }
         Ok(())
     }

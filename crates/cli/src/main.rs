@@ -8,6 +8,7 @@ mod exit;
 mod finish;
 mod kept;
 mod live;
+mod locked_dir;
 mod metrics;
 mod output;
 mod screen;

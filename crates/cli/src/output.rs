@@ -79,6 +79,16 @@ pub(crate) fn catch_interrupts() {
     let _ = sys::interrupt::catch();
 }
 
+/// Writes the report of one run among many into its folder. The measurement goes on without it.
+pub(crate) fn write_report(run: &run::Run, dir: &Path) {
+    let written = report::render("html", run, &plain())
+        .map_err(anyhow::Error::from)
+        .and_then(|html| Ok(run::RunDir::create(dir)?.put("report.html", html.as_bytes())?));
+    if let Err(error) = written {
+        eprintln!("note: {}", safe(&sentence(&error)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

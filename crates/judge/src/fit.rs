@@ -47,7 +47,12 @@ fn line_quality(line: &Line) -> String {
 /// Fits the Universal Scalability Law over the sweep of a run.
 pub fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
     let points: Vec<(f64, f64)> = facts.sweep.iter().map(|t| (clients(t), good(t))).collect();
-    let law = usl(&points)?;
+    usl_fit(&points, "clients")
+}
+
+/// Fits the Universal Scalability Law to points of size and throughput. `of` names the sizes.
+pub(crate) fn usl_fit(points: &[(f64, f64)], of: &str) -> Option<Fit> {
+    let law = usl(points)?;
     let names = Fit::usl_names();
     let values = [law.lambda, law.sigma, law.kappa];
     Some(Fit {
@@ -59,11 +64,11 @@ pub fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
             .unwrap_or_default(),
         r2: law.r2,
         points: law.points,
-        quality: usl_quality(&law),
+        quality: usl_quality(&law, of),
     })
 }
 
-fn usl_quality(law: &Usl) -> String {
+fn usl_quality(law: &Usl, of: &str) -> String {
     let fit = match law.r2 {
         r if r >= 0.98 => "good",
         r if r >= 0.90 => "fair",
@@ -74,7 +79,7 @@ fn usl_quality(law: &Usl) -> String {
         (s, _) if s > 0.01 => "contention (sigma) costs most",
         _ => "it scales nearly linearly",
     };
-    let peak = law.peak().map_or_else(|| "no peak".to_string(), |n| format!("peak near {} clients", figure(n)));
+    let peak = law.peak().map_or_else(|| "no peak".to_string(), |n| format!("peak near {} {of}", figure(n)));
     format!("{fit} (R2 {}); {cause}; {peak}", percent(law.r2))
 }
 

@@ -59,6 +59,7 @@ mod server_queue;
 mod sides;
 mod signals;
 mod single;
+pub mod size;
 mod steady;
 mod sweep;
 pub mod thresholds;

@@ -10,6 +10,8 @@ mod observe;
 mod preflight;
 mod prove;
 pub mod search;
+mod servers;
+mod size;
 mod trial;
 
 pub use error::LabError;
@@ -17,6 +19,7 @@ pub use hosts::{CpuSplit, Host, Local, NamespaceHost, via};
 pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
 pub use search::{InTurns, InTurnsPlan, find, in_turns, user_search};
+pub use size::{SizeSetup, measure_sizes, search_s_of_step};
 pub use trial::{
     BudgetClock, CommandServer, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, ServerCommand, TargetSetup, Watch,
     cold, load, merged, own_program, resolve, start_server, start_servers, target, watch_server,

@@ -13,6 +13,7 @@ mod forms;
 mod history;
 mod pages;
 mod plot;
+mod size;
 mod style;
 mod tone;
 mod what_if;
@@ -30,6 +31,7 @@ pub use plot::{
     Series, Spot, bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg,
 };
 pub use run::number::{Unit, count, number, quantity, significant};
+pub use size::{render_size, setting_words};
 pub use style::{ReportError, Style};
 pub use tone::Tone;
 pub use what_if::render_what_if;

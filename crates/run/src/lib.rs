@@ -14,6 +14,7 @@ mod recording;
 mod rundir;
 mod sampled;
 mod schema;
+mod size;
 mod skip_empty;
 mod suggest;
 mod trial;
@@ -102,6 +103,7 @@ pub use rundir::read::{
 pub use rundir::summary::{CostSummary, FindingsSummary, RunSummary, ServerSummary, TrialSummary, load_summary};
 pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
+pub use size::{MAX_SIZE_STEPS, PodAmounts, PodResources, SIZE_FORMAT, SizeGoal, SizeResult, SizeSetting, SizeStep};
 pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::blocks::Blocks;
 pub use trial::censored::{CensoredTimes, censored_summary, response_summary, response_times, summary_with_unanswered};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use lab::LabError;
 use lab::arena::{LiveArena, LiveArenaSetup, conduct, least_budget_s};
-use run::{ARENA_FORMAT, ArenaPlan, ArenaResult, ArenaState, Run, RunDir};
+use run::{ARENA_FORMAT, ArenaPlan, ArenaResult, ArenaState};
 
 use crate::arena_dir::ArenaDir;
 use crate::args::{MAX_PLAN_BYTES, mix, units};
@@ -191,7 +191,7 @@ fn measure(
         dir: dir.path().into(),
         stop: &|| sys::interrupt::seen() > 0,
         tell: &mut |sentence, left_s| eprintln!("{}", output::safe(&progress(sentence, left_s))),
-        report: &write_report,
+        report: &output::write_report,
         store: &|state| dir.store(state).map_err(|e| LabError::set_up("storing the comparison", e)),
     };
     let (mut arena, notes) = LiveArena::prepare(setup)?;
@@ -206,16 +206,6 @@ fn progress(sentence: &str, left_s: f64) -> String {
     match left_s.is_finite() {
         true => format!("{sentence} · about {} left", run::number::span(left_s.max(0.0))),
         false => sentence.to_owned(),
-    }
-}
-
-/// Writes the report of a search beside its run. The comparison goes on without it.
-fn write_report(run: &Run, dir: &Path) {
-    let written = report::render("html", run, &output::plain())
-        .map_err(anyhow::Error::from)
-        .and_then(|html| Ok(RunDir::create(dir)?.put("report.html", html.as_bytes())?));
-    if let Err(error) = written {
-        eprintln!("note: {}", output::safe(&output::sentence(&error)));
     }
 }
 

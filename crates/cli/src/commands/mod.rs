@@ -19,6 +19,7 @@ mod report;
 mod schema;
 mod selftest;
 mod serve;
+mod size;
 mod testbed;
 mod waits;
 mod watch;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Compare(Box<compare::Args>),
     /// Compare many servers under the same loads
     Arena(Box<arena::Args>),
+    /// Find the capacity of one server with different resources
+    Size(Box<size::Args>),
     /// Find changes between the runs of many days
     History(history::Args),
     /// Watch the counters of a server without loading it
@@ -89,6 +92,7 @@ impl Command {
             Self::Prove(args) => prove::run(&args),
             Self::Compare(args) => compare::run(&args),
             Self::Arena(args) => arena::run(&args),
+            Self::Size(args) => size::run(&args),
             Self::History(args) => history::run(&args),
             Self::Watch(args) => watch::run(&args),
             Self::Waits(args) => waits::run(&args),

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use run::{AgentReport, AgentSpec, visible};
 
-use super::quote::quoted;
 use crate::agents::{AgentEvent, AgentGroup};
+use crate::servers::quoted;
 use crate::{LabError, Local, own_program};
 
 /// Maximum time of a build.

@@ -3,8 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::control_group::Limits;
-use super::quote::quoted;
+use crate::servers::{Limits, quoted};
 use crate::via::{ENGINES, Engine};
 
 /// Maximum time in which an engine reports its state.
@@ -70,9 +69,10 @@ impl Container {
         format!("exec {} {} {words}", parts.join(" "), quoted(image))
     }
 
-    /// Returns the shell command that fetches an image.
+    /// Returns the shell command that fetches an image that is not here yet.
     pub(super) fn pull(engine: &Engine, image: &str) -> String {
-        format!("{} pull {}", engine.name, quoted(image))
+        let (engine, image) = (engine.name, quoted(image));
+        format!("{engine} image inspect {image} >/dev/null 2>&1 || {engine} pull {image}")
     }
 }
 
@@ -108,5 +108,8 @@ mod tests {
             )
         );
         std::mem::forget(container);
+        let docker = ENGINES.iter().find(|engine| engine.name == "docker").unwrap();
+        let pull = Container::pull(docker, "it's:1");
+        assert_eq!(pull, r"docker image inspect 'it'\''s:1' >/dev/null 2>&1 || docker pull 'it'\''s:1'");
     }
 }

@@ -12,11 +12,10 @@ use run::{
 use super::build::build;
 use super::conductor::{ArenaConductor, TurnPlan};
 use super::container::{Container, usable_engine};
-use super::control_group::{ControlGroup, Limits, remove_left};
 use super::first_answer::first_answer;
-use super::shell;
+use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, remove_left, shell_command};
 use crate::via::Engine;
-use crate::{CommandServer, LabError, ServerCommand, Watch, find, load, own_program, resolve};
+use crate::{LabError, find, load, own_program, resolve};
 
 /// Folder of the runs of all searches.
 const RUNS: &str = "runs";
@@ -58,11 +57,10 @@ pub struct LiveArena<'a> {
     left_out_s: f64,
 }
 
-/// A started server. Its processes end before its control group.
+/// A started server, or one that already ran. Its processes end before its container is removed.
 struct Started {
-    server: Option<CommandServer>,
+    server: Option<GroupedServer>,
     _container: Option<Container>,
-    _group: Option<ControlGroup>,
 }
 
 impl<'a> LiveArena<'a> {
@@ -73,22 +71,11 @@ impl<'a> LiveArena<'a> {
         let limits = Limits { quota: setup.plan.resources.quota, memory_bytes: setup.memory_bytes };
         let with_image = setup.plan.entries.iter().any(|entry| entry.image.is_some());
         let engine = with_image.then(usable_engine).transpose().map_err(fail)?;
-        let grouped = ControlGroup::make("test", limits);
-        let groups = grouped.is_ok();
-        let notes = match grouped {
-            Err(why) if limits.any() => {
-                return Err(fail(format!(
-                    "[resources] with quota or memory needs the right to make control groups: {why}; run as root, or leave \
-                     both out"
-                )));
-            }
-            Err(why) => vec![format!("servers run without control groups of their own: {why}")],
-            Ok(_) => Vec::new(),
-        };
+        let (groups, note) = can_make_groups(limits, "[resources] with quota or memory")?;
         std::fs::create_dir_all(setup.dir.join(RUNS))
             .map_err(|e| fail(format!("creating {}: {e}", setup.dir.join(RUNS).display())))?;
         let (program, began) = (own_program()?, Instant::now());
-        Ok((Self { setup, limits, engine, groups, program, began, left_out_s: 0.0 }, notes))
+        Ok((Self { setup, limits, engine, groups, program, began, left_out_s: 0.0 }, note.into_iter().collect()))
     }
 
     fn entry(&self, place: ArenaPlace) -> &'a ArenaEntry {
@@ -107,32 +94,25 @@ impl<'a> LiveArena<'a> {
     fn start(&self, place: ArenaPlace, url: &str) -> Result<Started, LabError> {
         let entry = self.entry(place);
         if entry.url.is_some() {
-            return Ok(Started { server: None, _container: None, _group: None });
+            return Ok(Started { server: None, _container: None });
         }
         let addr = resolve(url, &self.setup.loads[place.profile].load.protocol)?.addr;
-        let port = addr.inet().map_or(0, |addr| addr.port());
-        let words = entry.command.as_deref().unwrap_or_default();
-        let (container, group, inner) = match entry.image.as_ref().zip(self.engine) {
-            Some((image, engine)) => {
-                let container = Container::new(engine, &entry.name);
-                let inner = container.command(image, words, port, self.limits, &self.setup.plan.resources.cpus);
-                (Some(container), None, inner)
-            }
-            None => {
-                let make = || {
-                    ControlGroup::make(&entry.name, self.limits)
-                        .map_err(|why| LabError::set_up("starting a server", why))
-                };
-                (None, self.groups.then(make).transpose()?, words.to_owned())
-            }
+        let (cpus, words) = (self.setup.plan.resources.cpus.as_slice(), entry.command.as_deref().unwrap_or_default());
+        let with_limits = self.groups.then_some(self.limits);
+        let container = entry.image.as_ref().zip(self.engine).map(|(image, engine)| {
+            let port = addr.inet().map_or(0, |addr| addr.port());
+            let container = Container::new(engine, &entry.name);
+            let command = container.command(image, words, port, self.limits, cpus);
+            (container, command)
+        });
+        // A container has its own control group and CPUs.
+        let (shell, cpus, group) = match &container {
+            Some((_, command)) => (command.as_str(), &[][..], None),
+            None => (words, cpus, with_limits),
         };
-        let command = ServerCommand {
-            shell: shell::command(&self.setup.folder, port, &self.program, group.as_ref(), &inner),
-            shown: run::hide_tokens_of_command(&inner),
-            cpus: if container.is_some() { Vec::new() } else { self.setup.plan.resources.cpus.clone() },
-        };
-        let server = CommandServer::start(&command, &addr, self.setup.stop)?;
-        Ok(Started { server: Some(server), _container: container, _group: group })
+        let launch = Launch { name: &entry.name, shell, folder: &self.setup.folder, cpus, group, variables: &[] };
+        let server = GroupedServer::start(launch, &addr, &self.program, self.setup.stop)?;
+        Ok(Started { server: Some(server), _container: container.map(|(container, _)| container) })
     }
 
     /// Measures a search that passed the check of its first answer.
@@ -172,7 +152,7 @@ impl ArenaConductor for LiveArena<'_> {
         let Some(command) = entry.build.clone().or(pull) else { return Ok(()) };
         (self.setup.tell)(&format!("building {}", entry.name), f64::NAN);
         let port = entry.port.unwrap_or_default();
-        let shell = shell::command(&self.setup.folder, port, &self.program, None, &command);
+        let shell = shell_command(&self.setup.folder, port, &self.program, &[], &command);
         let built = build(&shell, &self.setup.dir.join(".built"), self.setup.stop);
         self.left_out_s += begin.elapsed().as_secs_f64();
         built.map_err(|why| bounded(&why))
@@ -247,7 +227,7 @@ fn failed(why: &str) -> ArenaSearch {
 
 /// Adds the exit status and the last output of a server that ended.
 fn add_last_words(refused: &mut ArenaRefusal, started: &Started) {
-    let ended = started.server.as_ref().and_then(CommandServer::ended);
+    let ended = started.server.as_ref().and_then(GroupedServer::ended);
     refused.text.extend(ended.map(|how| format!("; its command ended ({how})")));
     refused.text = bounded(&refused.text);
 }
@@ -258,14 +238,5 @@ fn bounded(text: &str) -> String {
     match shown.char_indices().nth(MAX_WORDS_CHARS) {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown.into_owned(),
-    }
-}
-
-/// Watch of one run within the comparison.
-struct Quiet<'a>(&'a dyn Fn() -> bool);
-
-impl Watch for Quiet<'_> {
-    fn stop(&self) -> bool {
-        (self.0)()
     }
 }

@@ -6,11 +6,8 @@ mod build;
 mod conduct;
 mod conductor;
 mod container;
-mod control_group;
 mod first_answer;
 mod live;
-mod quote;
-mod shell;
 mod times;
 
 pub use conduct::conduct;

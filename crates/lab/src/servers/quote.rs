@@ -1,6 +1,6 @@
 //! Quoting for the shell.
 
 /// Quotes a text for the shell.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -10,7 +10,7 @@ use super::quote::quoted;
 /// Folder of the control groups.
 const ROOT: &str = "/sys/fs/cgroup";
 /// Beginning of the names of all groups; the process number of the conductor follows.
-const PREFIX: &str = "loadline-arena-";
+const PREFIX: &str = "loadline-server-";
 /// Controllers of version 1 that limit a server.
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
 /// Period of a CPU quota, microseconds: the kernel's default.
@@ -47,7 +47,7 @@ impl Limits {
     }
 }
 
-/// A control group of this comparison. Dropping this value removes it; its processes must have ended.
+/// A control group of a server. Dropping this value removes it; its processes must have ended.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     /// Folders of the group: one per controller in version 1, a single one in version 2.
@@ -107,7 +107,7 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Removes empty groups of comparisons that were killed.
+/// Removes empty groups whose program was killed.
 pub(crate) fn remove_left() {
     let root = Path::new(ROOT);
     let parents = CONTROLLERS.iter().map(|controller| root.join(controller)).chain([root.to_owned()]);

@@ -1,0 +1,251 @@
+//! `loadline size`: the capacity of one server with different resources.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use run::{MAX_SIZE_STEPS, Plan, Prove, SIZE_FORMAT, SizeResult, SizeSetting, SizeStep};
+
+use crate::args::mix::{self, MixArgs};
+use crate::args::{ObjectiveArgs, TlsArgs, protocol_of, read_variables, units};
+use crate::locked_dir::LockedDir;
+use crate::{Exit, output};
+
+/// Folder of results without `--out`.
+const SIZES: &str = "loadline-size";
+/// Default time per setting, and the shortest one, seconds.
+const STEP_S: f64 = 20.0;
+const MIN_STEP_S: f64 = 4.0;
+/// Forms of the result that are written, and their files.
+const REPORTS: [(&str, &str); 3] = [("html", "size.html"), ("markdown", "size.md"), ("json", "result.json")];
+
+/// Arguments of `size`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Address of the server that the command starts
+    target: String,
+    /// Shell command that starts the server; $PORT, $WORKERS, $REPLICAS, $CPUS and $QUOTA are set
+    #[arg(long, value_name = "COMMAND")]
+    command: String,
+    /// CPU quotas of the server's control group, in CPUs: 0.25,0.5,1,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = units::many, help_heading = "Resources")]
+    quota: Vec<f64>,
+    /// Numbers of CPUs that the server may use: 1,2,4
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Resources")]
+    cpus: Vec<u32>,
+    /// Numbers of workers, for $WORKERS of the command: 1,2,4
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Resources")]
+    workers: Vec<u32>,
+    /// Numbers of replicas, for $REPLICAS of the command, which starts them: 1,2,4
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Resources")]
+    replicas: Vec<u32>,
+    /// Time for all searches [default: 20s per setting]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    budget: Option<f64>,
+    /// Most connections of each search [default: that of `find`]
+    #[arg(long, value_name = "N")]
+    connections: Option<u32>,
+    /// Seed of all random choices [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    objective: ObjectiveArgs,
+    #[command(flatten)]
+    mix: MixArgs,
+    #[command(flatten)]
+    tls: TlsArgs,
+    /// New folder for all results [default: loadline-size/TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// text, markdown, html or json
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    form: String,
+    /// Same as --form json
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures all settings, prints and stores the result.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let form = if args.json { "json" } else { &args.form };
+    // A wrong form is found before the measurements.
+    report::render_size(form, &SizeResult::default(), &output::plain())?;
+    let settings = settings(args)?;
+    let plan = plan(args)?;
+    let budget_s = budget_s(args, settings.len())?;
+    let dir = LockedDir::new(args.out.as_deref(), SIZES, "name a new folder with --out")?;
+    output::catch_interrupts();
+    let result = SizeResult {
+        format: SIZE_FORMAT.into(),
+        target: plan.target.url.clone(),
+        command: run::hide_tokens_of_command(&args.command),
+        started: jiff::Timestamp::now().to_string(),
+        budget_s,
+        ..SizeResult::default()
+    };
+    let setup = lab::SizeSetup {
+        plan,
+        command: args.command.clone(),
+        folder: std::env::current_dir()?,
+        settings,
+        dir: dir.path().into(),
+        stop: &|| sys::interrupt::seen() > 0,
+        tell: &mut |step, left_s| eprintln!("{}", output::safe(&progress(step, left_s))),
+        report: &output::write_report,
+    };
+    let result = lab::measure_sizes(setup, result)?;
+    for (form, file) in REPORTS {
+        dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
+    }
+    output::print(&report::render_size(form, &result, &output::style())?)?;
+    eprintln!("results: {}", dir.path().display());
+    Ok(status(&result))
+}
+
+/// Returns the exit status: if no setting meets the objective and all expectations, the measurement failed.
+fn status(result: &SizeResult) -> Exit {
+    match result.interrupted {
+        true => Exit::Interrupted,
+        false if result.steps.iter().any(|step| step.meets) => Exit::Done,
+        false => Exit::Failed,
+    }
+}
+
+/// Returns all combinations of the resources, the smallest first.
+fn settings(args: &Args) -> anyhow::Result<Vec<SizeSetting>> {
+    let variables = [("--workers", "$WORKERS", &args.workers), ("--replicas", "$REPLICAS", &args.replicas)];
+    for (flag, variable, given) in variables {
+        ensure!(
+            given.is_empty() || uses(&args.command, variable),
+            "{flag} needs a command that uses {variable}: write {variable} where the command takes the number"
+        );
+    }
+    let here = sys::limits::allowed_cpus()?.len();
+    let most = args.cpus.iter().copied().max().unwrap_or(1) as usize;
+    ensure!(most <= here, "--cpus {most}: this program may use {here} CPUs");
+    let quotas = args.quota.iter().copied();
+    let bad = quotas.clone().find(|quota| !(0.01..=here as f64).contains(quota));
+    ensure!(
+        bad.is_none(),
+        "--quota {}: give CPUs from 0.01 to {here}, which this program may use",
+        bad.unwrap_or_default()
+    );
+    let count = [args.quota.len(), args.cpus.len(), args.workers.len(), args.replicas.len()];
+    ensure!(
+        count.iter().any(|n| *n > 0),
+        "name the resources to try: --quota 0.25,0.5,1, --cpus, --workers or --replicas"
+    );
+    let steps = count.iter().map(|n| (*n).max(1)).product::<usize>();
+    ensure!(steps <= MAX_SIZE_STEPS, "{steps} combinations are more than {MAX_SIZE_STEPS}: try fewer");
+    let mut all = vec![SizeSetting::default()];
+    all = with(&all, &sorted(&args.quota), |setting, quota| setting.quota = Some(quota));
+    all = with(&all, &sorted(&args.cpus), |setting, cpus| setting.cpus = Some(cpus));
+    all = with(&all, &sorted(&args.workers), |setting, workers| setting.workers = Some(workers));
+    Ok(with(&all, &sorted(&args.replicas), |setting, replicas| setting.replicas = Some(replicas)))
+}
+
+/// Returns true if a shell command uses a variable, as `$NAME` or `${NAME`.
+fn uses(command: &str, variable: &str) -> bool {
+    let name = variable.trim_start_matches('$');
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let plain = command.match_indices(variable).any(|(at, _)| ends(&command[at + variable.len()..]));
+    plain || command.contains(&format!("${{{name}"))
+}
+
+fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    sorted.dedup();
+    sorted
+}
+
+/// Combines each setting with each amount; without amounts, the settings stay as they are.
+fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
+    if amounts.is_empty() {
+        return all.to_vec();
+    }
+    let of = |setting: &SizeSetting| {
+        let each = amounts.iter().map(|amount| {
+            let mut setting = setting.clone();
+            set(&mut setting, *amount);
+            setting
+        });
+        each.collect::<Vec<_>>()
+    };
+    all.iter().flat_map(of).collect()
+}
+
+fn budget_s(args: &Args, steps: usize) -> anyhow::Result<f64> {
+    let budget_s = args.budget.unwrap_or(STEP_S * steps as f64);
+    let least_s = MIN_STEP_S * steps as f64;
+    ensure!(
+        (least_s..=604_800.0).contains(&budget_s),
+        "--budget is {budget_s} s: {steps} settings need at least {least_s:.0} s, and a week at most"
+    );
+    Ok(budget_s)
+}
+
+/// Returns the plan of each search.
+fn plan(args: &Args) -> anyhow::Result<Plan> {
+    let mut plan = Plan { command: "find".into(), ..Plan::default() };
+    plan.target.url.clone_from(&args.target);
+    plan.load.seed = args.seed.unwrap_or(plan.load.seed);
+    args.mix.apply(&mut plan)?;
+    plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
+    args.tls.apply(&mut plan)?;
+    args.objective.apply(&mut plan);
+    plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
+    // The time of the experiment serves the capacity.
+    plan.search.prove = Prove::Off;
+    mix::check(&plan, &[])?;
+    read_variables(&mut plan.load)?;
+    plan.redact_secrets(&[]);
+    plan.check()?;
+    Ok(plan)
+}
+
+/// Formats a line of progress with the time left.
+fn progress(step: &SizeStep, left_s: f64) -> String {
+    let capacity = step.capacity.map(|capacity| run::number::prose::whole_rate(capacity.rate));
+    let found = capacity.map(|rate| format!("capacity {rate}"));
+    let found = found.or_else(|| step.limited.clone()).unwrap_or_else(|| "no rate held the objective".into());
+    let setting = report::setting_words(&step.setting);
+    format!("{setting}: {found} · about {} left", run::number::span(left_s.max(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parsed(words: &str) -> Args {
+        let line = ["size", "http://127.0.0.1:1/", "--command", "serve $PORT ${WORKERS}"].map(str::to_owned);
+        let more = words.split_whitespace().map(str::to_owned);
+        Line::try_parse_from(line.into_iter().chain(more)).map(|line| line.args).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn settings_are_all_combinations_and_wrong_ones_are_refused() {
+        let all = settings(&parsed("--quota 0.5,0.25 --workers 1,2")).unwrap();
+        let pairs: Vec<_> = all.iter().map(|s| (s.quota.unwrap(), s.workers.unwrap())).collect();
+        assert_eq!(pairs, [(0.25, 1), (0.25, 2), (0.5, 1), (0.5, 2)]);
+        for (words, said) in [
+            ("", "name the resources"),
+            ("--quota 0.001", "--quota 0.001"),
+            ("--cpus 4000", "--cpus 4000"),
+            ("--replicas 1,2", "$REPLICAS"),
+        ] {
+            let error = settings(&parsed(words)).unwrap_err().to_string();
+            assert!(error.contains(said), "{words}: {error}");
+        }
+        assert!(
+            uses("a $WORKERS", "$WORKERS") && !uses("a $WORKERS2", "$WORKERS") && uses("${WORKERS:-1}", "$WORKERS")
+        );
+        assert!(budget_s(&parsed("--budget 5s"), 2).is_err() && budget_s(&parsed(""), 2).is_ok_and(|s| s == 40.0));
+    }
+}

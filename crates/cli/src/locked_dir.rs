@@ -1,0 +1,45 @@
+//! A folder of results that this program alone writes into.
+
+use std::fs;
+use std::ops::Deref;
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use run::RunDir;
+
+/// A folder of results. A lock keeps other programs out until this value is dropped.
+pub(crate) struct LockedDir {
+    dir: RunDir,
+    _lock: fs::File,
+}
+
+impl LockedDir {
+    /// Creates the folder of `--out`, or one below `parent` named by the time. `otherwise` says what to do with a folder
+    /// that has files.
+    pub(crate) fn new(out: Option<&Path>, parent: &str, otherwise: &str) -> anyhow::Result<Self> {
+        let path = match out {
+            Some(out) => out.to_path_buf(),
+            None => Path::new(parent).join(jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()),
+        };
+        let has_files = fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some());
+        ensure!(!has_files, "{} is not empty: {otherwise}", path.display());
+        Self::existing(&path)
+    }
+
+    /// Opens a folder, which may have files.
+    pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
+        let dir = RunDir::create(path)?;
+        let lock = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let free = sys::lock::try_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
+        ensure!(free, "another loadline writes into {}: wait for its end", path.display());
+        Ok(Self { dir, _lock: lock })
+    }
+}
+
+impl Deref for LockedDir {
+    type Target = RunDir;
+
+    fn deref(&self) -> &RunDir {
+        &self.dir
+    }
+}

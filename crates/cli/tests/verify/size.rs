@@ -1,0 +1,72 @@
+//! `loadline size` on a server whose capacity is known: its quota over the CPU time that it burns per request.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{ControlGroup, alone, binary, free_port, num};
+
+/// CPU time that the server burns per request, microseconds.
+const BURNS_US: f64 = 2000.0;
+
+/// Runs `size` in a folder with these arguments, and returns its exit status and its JSON.
+fn size(dir: &Path, command: &str, arguments: &[&str]) -> (Option<i32>, Value) {
+    let url = format!("http://127.0.0.1:{}/", free_port());
+    let given = ["size", &url, "--command", command, "--out", "out", "--json"];
+    let output = Command::new(binary!()).args(given).args(arguments).current_dir(dir).output().unwrap();
+    let result = serde_json::from_slice(&output.stdout);
+    let result = result.unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code(), result)
+}
+
+#[test]
+fn capacity_is_the_quota_over_the_burnt_time() {
+    let _alone = alone();
+    let Some(_group) = ControlGroup::fifth_of_a_processor("capacity_is_the_quota_over_the_burnt_time") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let serve = format!("exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
+    let arguments = ["--quota", "0.5,0.25", "--p99", "1s", "--expect", "capacity>=160", "--budget", "40s"];
+    let (status, result) = size(dir.path(), &serve, &arguments);
+    let steps = result["steps"].as_array().unwrap();
+    assert_eq!((status, steps.len()), (Some(0), 2), "{result:#}");
+    for (step, quota) in steps.iter().zip([0.25, 0.5]) {
+        assert_eq!(step["setting"]["quota"], quota);
+        let (capacity, cpu_us) = (&step["capacity"], num(&step["cpu_us_per_request"]));
+        // A request costs what it burns and the system calls around it.
+        assert!((BURNS_US..1.15 * BURNS_US).contains(&cpu_us), "{step:#}");
+        let truth = quota * 1e6 / cpu_us;
+        // The interval holds the truth in 95 of 100 runs; 3 % more is for the error of the measured CPU time and of the
+        // quota, which the kernel hands out in slices of 5 ms.
+        assert!(num(&capacity["low"]) < 1.03 * truth && num(&capacity["high"]) > 0.97 * truth, "{truth}: {step:#}");
+        assert!((num(&capacity["rate"]) / truth - 1.0).abs() < 0.1, "{truth}: {step:#}");
+        // The quota runs out in most periods, and then requests wait for the rest of the period of 100 ms.
+        assert!(num(&step["throttled_periods"]) > 0.5 && num(&step["p99_us"]) > 1e5 * (1.0 - quota) / 2.0, "{step:#}");
+    }
+    let predicted = num(&steps[1]["predicted"]["value"]);
+    assert!((predicted / num(&steps[1]["capacity"]["rate"]) - 1.0).abs() < 0.15, "{result:#}");
+    assert!(steps[0]["predicted"].is_null() && steps[0]["meets"] == false && steps[1]["meets"] == true);
+    assert_eq!((&result["cheapest"], &result["goal"]), (&1.into(), &"cpus".into()));
+    assert_eq!(result["resources"]["limits"]["cpu"], "500m");
+    let out = dir.path().join("out");
+    let page = std::fs::read_to_string(out.join("size.html")).unwrap();
+    assert!(page.contains("runs/2/report.html") && out.join("runs/2/report.html").exists());
+    assert!(std::fs::read_to_string(out.join("size.md")).unwrap().contains("resources: {"));
+}
+
+#[test]
+fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    // Each worker sleeps 10 ms per request. Three workers are refused.
+    let serve = "test $WORKERS -lt 3 || exit 7; exec \"$LOADLINE\" serve --model workers --option workers=$WORKERS \
+                 --option sleep_ms=10 --listen 127.0.0.1:$PORT";
+    let (status, result) = size(dir.path(), serve, &["--workers", "1,2,3", "--budget", "24s"]);
+    let steps = result["steps"].as_array().unwrap();
+    let rate = |at: usize| num(&steps[at]["capacity"]["rate"]);
+    assert_eq!(status, Some(0), "{result:#}");
+    assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
+    assert!(
+        steps[2]["capacity"].is_null() && steps[2]["limited"].as_str().unwrap().contains("exit status: 7"),
+        "{result:#}"
+    );
+}

@@ -1,0 +1,47 @@
+//! Universal Scalability Law over the capacities of a ladder.
+
+use run::{Fit, SizeSetting, SizeStep};
+
+use crate::fit::usl_fit;
+
+/// Amounts of each resource of a setting.
+type Amounts = [Option<f64>; 4];
+
+fn amounts(setting: &SizeSetting) -> Amounts {
+    [setting.quota, setting.cpus.map(f64::from), setting.workers.map(f64::from), setting.replicas.map(f64::from)]
+}
+
+/// Fits the law by multiples of the smallest setting. Returns `None` if more than one resource differs.
+pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
+    let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
+    let differs = |resource: &usize| all.iter().any(|of| of[*resource] != all[0][*resource]);
+    let different: Vec<usize> = (0..4).filter(differs).collect();
+    let [resource] = different.as_slice() else { return None };
+    let least = all.iter().filter_map(|of| of[*resource]).reduce(f64::min)?;
+    let point = |(of, step): (&Amounts, &SizeStep)| Some((of[*resource]? / least, step.capacity?.rate));
+    let points: Vec<(f64, f64)> = all.iter().zip(steps).filter_map(point).collect();
+    usl_fit(&points, "times the smallest setting")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::ArenaCapacity;
+
+    fn step(setting: SizeSetting, rate: f64) -> SizeStep {
+        let capacity = Some(ArenaCapacity { rate, low: rate, high: rate });
+        SizeStep { setting, capacity, ..SizeStep::default() }
+    }
+
+    #[test]
+    fn one_resource_that_differs_has_a_law() {
+        let quota = |quota: f64| SizeSetting { quota: Some(quota), ..SizeSetting::default() };
+        let steps: Vec<SizeStep> =
+            [0.25, 0.5, 1.0, 2.0].map(|q| step(quota(q), run::usl_rate([500.0, 0.05, 0.0], q / 0.25))).into();
+        let law = usl(&steps).unwrap();
+        assert!((law.coefficients["sigma"] - 0.05).abs() < 0.01 && law.points == 4, "{law:?}");
+        let mut two = steps.clone();
+        two[1].setting.workers = Some(2);
+        assert!(usl(&two).is_none() && usl(&steps[..3]).is_none() && usl(&[]).is_none());
+    }
+}

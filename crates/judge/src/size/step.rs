@@ -1,0 +1,57 @@
+//! Figures of one setting from the run of its search.
+
+use run::{ArenaRefusalKind, Change, CounterId, Estimate, Run, SizeSetting, SizeStep, SummaryFigure, Trial};
+
+use crate::evidence::throttled;
+use crate::number::positive;
+use crate::single::server_of;
+
+/// Cost of a request that a step shows.
+const CPU: &str = "process_cpu_us";
+
+/// Returns the figures of a setting, whose place and prediction the caller adds.
+pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
+    let found = crate::arena::searched(run);
+    let loaded = run.findings.picks.loaded.and_then(|at| run.trials.get(at));
+    let view = loaded.and_then(server_of);
+    let cpu = loaded.and_then(|trial| trial.server.as_ref()?.costs.get(CPU)?.per_request.value());
+    let cpus_used = view.as_ref().and_then(crate::View::cpu_used).and_then(positive);
+    let refused = found.refused.as_ref();
+    // A limit of the generator makes the capacity a lower bound, which still meets what it exceeds.
+    let fails = refused.is_some_and(|refused| {
+        matches!(refused.kind, ArenaRefusalKind::Failed | ArenaRefusalKind::Stall | ArenaRefusalKind::Errors)
+    });
+    let expected = run.findings.expected.clone();
+    SizeStep {
+        setting: setting.clone(),
+        meets: found.capacity.is_some() && !fails && expected.iter().all(|one| one.met),
+        capacity: found.capacity,
+        p99_us: loaded.and_then(|trial| trial.latency_us.figure(SummaryFigure::P99).exact()).and_then(positive),
+        cpu_us_per_request: cpu.and_then(positive),
+        cost_cpus: setting.paid_cpus().or(cpus_used),
+        cpus_used,
+        throttled_periods: view.as_ref().and_then(throttled).map(|throttled| throttled.share),
+        throttled_time: view.as_ref().and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")),
+        rss_bytes: run.trials.iter().filter_map(memory).reduce(f64::max),
+        bottleneck: found.bottleneck,
+        limited: refused.map(|refused| refused.text.clone()),
+        expected,
+        ..SizeStep::default()
+    }
+}
+
+fn memory(trial: &Trial) -> Option<f64> {
+    trial.server.as_ref()?.counters.get(&CounterId("process.rss".into()))?.value().and_then(positive)
+}
+
+/// Predicts the capacity with a setting from the run of another one. The error says what that run does not show.
+pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
+    let change = Change {
+        quota_cpus: setting.quota,
+        server_cpus: setting.cpus.map(f64::from),
+        workers: setting.workers,
+        ..Change::default()
+    };
+    let capacity = crate::what_if(run, &change)?.capacity;
+    if capacity.value.is_finite() { Ok(capacity) } else { Err("the run shows no capacity".into()) }
+}

@@ -1,0 +1,13 @@
+//! Servers that a shell command starts for its measurements, in a control group of their own where that is possible.
+
+mod control_group;
+mod grouped;
+mod quiet;
+mod quote;
+mod shell;
+
+pub(crate) use control_group::{Limits, remove_left};
+pub(crate) use grouped::{GroupedServer, Launch, can_make_groups};
+pub(crate) use quiet::Quiet;
+pub(crate) use quote::quoted;
+pub(crate) use shell::shell_command;

@@ -1,0 +1,12 @@
+//! Watch of one run among many.
+
+use crate::Watch;
+
+/// A watch that shows nothing and ends the run when the function returns true.
+pub(crate) struct Quiet<'a>(pub(crate) &'a dyn Fn() -> bool);
+
+impl Watch for Quiet<'_> {
+    fn stop(&self) -> bool {
+        (self.0)()
+    }
+}

@@ -1,0 +1,169 @@
+//! One server with different resources: each setting starts the server anew in a control group, and a short search finds
+//! its capacity.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use run::{Plan, Run, SizeResult, SizeSetting, SizeStep, visible};
+
+use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, remove_left};
+use crate::{LabError, find, own_program, resolve};
+
+/// Folder of the runs of all searches.
+const RUNS: &str = "runs";
+/// Shortest search, seconds. `find` needs about two for a sweep and a few rates.
+const MIN_SEARCH_S: f64 = 3.0;
+/// Time of a step besides its search, seconds: start of the server, agents and end.
+const STEP_OVERHEAD_S: f64 = 0.7;
+
+/// Settings of a measurement.
+pub struct SizeSetup<'a> {
+    /// Plan of each search, with the address of the server.
+    pub plan: Plan,
+    /// Shell command that starts the server, with `$WORKERS` and the like.
+    pub command: String,
+    /// Folder in which the command runs.
+    pub folder: PathBuf,
+    /// Resources to try, in this order.
+    pub settings: Vec<SizeSetting>,
+    /// Folder of the results.
+    pub dir: PathBuf,
+    /// Returns true if the user wants to stop.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Tells the user the result of a setting, with the seconds left.
+    pub tell: &'a mut dyn FnMut(&SizeStep, f64),
+    /// Writes the report of a search into the folder of its run.
+    pub report: &'a dyn Fn(&Run, &Path),
+}
+
+/// Returns the budget of the next search, seconds, with `left` settings to do.
+pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
+    (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(MIN_SEARCH_S)
+}
+
+/// Measures the server with each setting, within the budget of the result. Stops early if the user wants it.
+pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<SizeResult, LabError> {
+    remove_left();
+    let quota = setup.settings.iter().filter_map(|setting| setting.quota).reduce(f64::min);
+    let (groups, note) = can_make_groups(Limits { quota, memory_bytes: None }, "--quota")?;
+    result.notes.extend(note);
+    let program = own_program()?;
+    let begun = Instant::now();
+    let mut first: Option<Run> = None;
+    for at in 0..setup.settings.len() {
+        if (setup.stop)() {
+            break;
+        }
+        let left_s = result.budget_s - begun.elapsed().as_secs_f64();
+        let search_s = search_s_of_step(left_s, setup.settings.len() - at);
+        let (step, run) = measured(&setup, at, search_s, (groups, &program));
+        if (setup.stop)() {
+            break;
+        }
+        let step = with_prediction(step, first.as_ref(), &mut result.notes);
+        (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
+        first = first.or(run.filter(|_| step.capacity.is_some()));
+        result.steps.push(step);
+        result.used_s = begun.elapsed().as_secs_f64();
+    }
+    result.interrupted = result.steps.len() < setup.settings.len();
+    judge::size::finish(&mut result, &setup.plan.expect);
+    Ok(result)
+}
+
+/// Adds the prediction from the first run. A note says once why there is none.
+fn with_prediction(mut step: SizeStep, first: Option<&Run>, notes: &mut Vec<String>) -> SizeStep {
+    match first.map(|run| judge::size::predicted(run, &step.setting)) {
+        Some(Ok(predicted)) => step.predicted = Some(predicted),
+        Some(Err(why)) => {
+            let note = format!("no prediction from the first setting: {why}");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        None => (),
+    }
+    step
+}
+
+/// Starts the server with a setting and finds its capacity.
+fn measured(
+    setup: &SizeSetup<'_>,
+    at: usize,
+    search_s: f64,
+    (groups, program): (bool, &Path),
+) -> (SizeStep, Option<Run>) {
+    let setting = &setup.settings[at];
+    let failed = |error: LabError| SizeStep {
+        setting: setting.clone(),
+        limited: Some(visible(&error.to_string()).into_owned()),
+        ..SizeStep::default()
+    };
+    let name = format!("{RUNS}/{}", at + 1);
+    let dir = setup.dir.join(&name);
+    let mut plan = setup.plan.clone();
+    plan.search.budget_s = search_s;
+    let run = start(setup, setting, groups, program).and_then(|_server| find(plan, Some(&dir), &mut Quiet(setup.stop)));
+    match run {
+        Ok(run) => {
+            (setup.report)(&run, &dir);
+            (SizeStep { run: Some(name), ..judge::size::step(setting, &run) }, Some(run))
+        }
+        Err(error) => (failed(error), None),
+    }
+}
+
+/// Starts the server with a setting. Dropping it ends it.
+fn start(
+    setup: &SizeSetup<'_>,
+    setting: &SizeSetting,
+    groups: bool,
+    program: &Path,
+) -> Result<GroupedServer, LabError> {
+    let addr = resolve(&setup.plan.target.url, &setup.plan.load.protocol)?.addr;
+    let cpus = setting.cpus.map_or(Vec::new(), last_cpus);
+    let variables = variables(setting);
+    let limits = Limits { quota: setting.quota, memory_bytes: None };
+    let launch = Launch {
+        name: "size",
+        shell: &setup.command,
+        folder: &setup.folder,
+        cpus: &cpus,
+        group: groups.then_some(limits),
+        variables: &variables,
+    };
+    GroupedServer::start(launch, &addr, program, setup.stop)
+}
+
+/// Returns the last CPUs of this machine: the generator gets the others.
+fn last_cpus(count: u32) -> Vec<u32> {
+    let allowed = sys::limits::allowed_cpus().unwrap_or_default();
+    allowed[allowed.len().saturating_sub(count as usize)..].to_vec()
+}
+
+/// Returns the variables of the command.
+fn variables(setting: &SizeSetting) -> Vec<(&'static str, String)> {
+    let number = |value: Option<u32>| value.map(|value| value.to_string());
+    let quota = setting.quota.map(|quota| quota.to_string());
+    let all = [
+        ("QUOTA", quota),
+        ("CPUS", number(setting.cpus)),
+        ("WORKERS", number(setting.workers)),
+        ("REPLICAS", number(setting.replicas)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_gets_its_share_of_the_time_that_is_left() {
+        assert!((search_s_of_step(80.0, 4) - 19.3).abs() < 1e-9);
+        assert_eq!(search_s_of_step(1.0, 4), MIN_SEARCH_S);
+        let setting = SizeSetting { quota: Some(0.5), workers: Some(2), ..SizeSetting::default() };
+        assert_eq!(variables(&setting), [("QUOTA", "0.5".into()), ("WORKERS", "2".into())]);
+        assert_eq!(last_cpus(1).len(), 1);
+    }
+}

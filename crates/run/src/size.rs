@@ -1,0 +1,142 @@
+//! Result of measuring one server with different resources. Only types: judge fills them, report prints them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ArenaCapacity, Estimate, ExpectationResult, Fit};
+
+/// Name and version of the format of `result.json`.
+pub const SIZE_FORMAT: &str = "loadline-size/1";
+/// Maximum number of settings.
+pub const MAX_SIZE_STEPS: usize = 64;
+
+/// Resources of a server. Absent resources are not limited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SizeSetting {
+    /// CPU time per second, in CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<f64>,
+    /// Number of CPUs that the server may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// Number of workers: `$WORKERS` of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// Number of replicas: `$REPLICAS` of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
+}
+
+impl SizeSetting {
+    /// Returns the CPUs that the setting pays for; absent if it limits none.
+    pub fn paid_cpus(&self) -> Option<f64> {
+        let cpus = self.cpus.map(f64::from);
+        match (self.quota, cpus) {
+            (Some(quota), Some(cpus)) => Some(quota.min(cpus)),
+            (quota, cpus) => quota.or(cpus),
+        }
+    }
+}
+
+/// The server with one setting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SizeStep {
+    /// Resources.
+    pub setting: SizeSetting,
+    /// Capacity; absent if no rate held the objective.
+    pub capacity: Option<ArenaCapacity>,
+    /// 99th percentile of the response time near the capacity, microseconds.
+    pub p99_us: Option<f64>,
+    /// Capacity that `what-if` predicts from the run of the first setting; absent for that setting, and if the run does
+    /// not show it.
+    pub predicted: Option<Estimate>,
+    /// CPU time of the server per request, microseconds.
+    pub cpu_us_per_request: Option<f64>,
+    /// CPUs that the server used near the capacity.
+    pub cpus_used: Option<f64>,
+    /// CPUs that the setting costs: its quota or CPUs, otherwise the CPUs that the server used.
+    pub cost_cpus: Option<f64>,
+    /// Share of the quota's periods in which it ran out near the capacity.
+    pub throttled_periods: Option<f64>,
+    /// Time for which threads were throttled near the capacity, seconds per second.
+    pub throttled_time: Option<f64>,
+    /// Largest resident memory in any trial, bytes.
+    pub rss_bytes: Option<f64>,
+    /// Bottleneck at the capacity, one id of [`crate::BOTTLENECKS`].
+    pub bottleneck: Option<String>,
+    /// Limit besides the server, which makes the capacity a lower bound, or the reason why there is none.
+    pub limited: Option<String>,
+    /// Expectations of the user.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<ExpectationResult>,
+    /// True if a rate held the objective, and all expectations are met.
+    pub meets: bool,
+    /// Folder of the run, relative to that of the result; absent if the server did not start.
+    pub run: Option<String>,
+}
+
+/// What decides which setting is cheapest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizeGoal {
+    /// The fewest CPUs: the user expects a capacity.
+    Cpus,
+    /// The fewest CPUs per request.
+    #[default]
+    CpusPerRequest,
+}
+
+/// CPU and memory of a container, in Kubernetes' units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PodAmounts {
+    /// CPU, such as `500m`.
+    pub cpu: String,
+    /// Memory, such as `64Mi`; absent if it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+}
+
+/// The `resources:` of a container in Kubernetes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PodResources {
+    /// Reserved amounts.
+    pub requests: PodAmounts,
+    /// Limits.
+    pub limits: PodAmounts,
+}
+
+/// Result of measuring one server with different resources.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SizeResult {
+    /// [`SIZE_FORMAT`].
+    pub format: String,
+    /// Address of the server.
+    pub target: String,
+    /// Command of the server, without its secrets.
+    pub command: String,
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// Time for all searches, and used time, seconds.
+    pub budget_s: f64,
+    /// Used time, seconds.
+    pub used_s: f64,
+    /// True if not all settings were measured.
+    pub interrupted: bool,
+    /// Settings, in the order in which they were measured.
+    pub steps: Vec<SizeStep>,
+    /// Universal Scalability Law over the capacities, by multiples of the smallest setting; absent with fewer than four
+    /// settings, or if more than one resource differs.
+    pub usl: Option<Fit>,
+    /// Index of the cheapest setting that meets all expectations.
+    pub cheapest: Option<usize>,
+    /// What makes it the cheapest.
+    pub goal: SizeGoal,
+    /// `resources:` of a container with the cheapest setting.
+    pub resources: Option<PodResources>,
+    /// Sentences about what weakens the result.
+    pub notes: Vec<String>,
+}
