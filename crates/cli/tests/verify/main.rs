@@ -5,6 +5,7 @@ mod arena;
 mod busy_machine;
 mod caches;
 mod chaos;
+mod ci_action;
 mod ci_job;
 mod class_costs;
 mod cut_short;
