@@ -441,7 +441,7 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
 /// ended.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {
-    let run = m_m_1().at(1).stalled(0.15, 1.2).find().unwrap();
+    let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();
     let rates: Vec<f64> = run.trials.iter().map(|trial| trial.rates.completed_rate).collect();
     assert!(rates[0] == 0.0 && rates[1] > 0.0, "{rates:?}");
     assert_eq!(run.trials[1].label, "1 connection");
