@@ -8,8 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::nginx_hosts::{conductor, names_where, said};
 use testkit::{
-    ChildProcess, ControlGroup, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program,
-    signal,
+    ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
 /// Budget with enough time for slots of five levers. Levers with turns get 5 s each. This is too short for a pair of
