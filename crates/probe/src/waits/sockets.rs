@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use sys::diag::{Diag, OtherConnection, SocketName};
 
-use crate::awaits_reply::awaits_reply;
 use crate::tree::diag_in;
 
 use super::exchanges;
@@ -34,20 +33,20 @@ struct Dump {
 /// Accepted unix socket: its inode, the inode of the connecting end, and the path of the listener.
 type UnixPair = (u32, u32, PathBuf);
 
-/// Numbers of open and of busy connections to each peer.
+/// Connections to each peer.
 #[derive(Debug, Default)]
-struct PeerSums(BTreeMap<PeerId, (f64, f64)>);
+struct PeerSums(BTreeMap<PeerId, Vec<OtherConnection>>);
 
 impl PeerSums {
     fn add(&mut self, id: &PeerId, connection: &OtherConnection) {
-        // A reply that was not read yet does not keep the connection busy.
-        let is_busy = connection.receive_queue == 0 && connection.traffic.is_some_and(|t| awaits_reply(&t));
-        let sums = self.0.entry(id.clone()).or_default();
-        *sums = (sums.0 + 1.0, sums.1 + f64::from(u8::from(is_busy)));
+        self.0.entry(id.clone()).or_default().push(*connection);
     }
 
     fn rows(self) -> Vec<PeerSample> {
-        let row = |((process, address), (open, busy))| PeerSample { process, address, open, busy, to: None };
+        let row = |((process, address), connections): (PeerId, Vec<OtherConnection>)| {
+            let (open, busy) = (connections.len() as f64, exchanges::awaiting(&connections));
+            PeerSample { process, address, open, busy, to: None }
+        };
         self.0.into_iter().map(row).collect()
     }
 }
@@ -140,27 +139,28 @@ impl Sockets {
             self.uses.insert(connection.inode, SocketUse::Peer(name));
         }
         let unix_peers = dump.unix.map(|pairs| self.unix_peers(pairs, held));
-        let all = peers.0.keys().chain(unix_peers.iter().flat_map(|peers| peers.0.keys()));
-        let upstreams: BTreeSet<Arc<str>> = all.map(|(_, address)| address.clone()).collect();
+        let peers = peers.rows();
+        let all = peers.iter().chain(unix_peers.iter().flatten());
+        let upstreams: BTreeSet<Arc<str>> = all.map(|peer| peer.address.clone()).collect();
         let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, dump.queued));
         self.keep_small_pools();
-        let unix_peers = unix_peers.map(PeerSums::rows);
-        Ok(ConnectionSample { clients, peers: peers.rows(), is_full: true, unix_peers, upstreams })
+        Ok(ConnectionSample { clients, peers, is_full: true, unix_peers, upstreams })
     }
 
     /// Notes the uses of unix sockets, and counts those that lead to peers.
-    fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> PeerSums {
-        let mut peers = PeerSums::default();
+    fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> Vec<PeerSample> {
+        let mut peers: BTreeMap<PeerId, f64> = BTreeMap::new();
         for (inode, peer, path) in pairs {
             let name = self.name(run::visible(&format!("unix:{}", path.display())).into_owned());
             self.uses.insert(inode, SocketUse::Client);
             if let Some(process) = held.get(&peer) {
-                // The kernel keeps no times for these.
-                peers.0.entry((process.clone(), name.clone())).or_insert((0.0, f64::NAN)).0 += 1.0;
+                *peers.entry((process.clone(), name.clone())).or_default() += 1.0;
             }
             self.uses.insert(peer, SocketUse::Peer(name));
         }
-        peers
+        // The kernel keeps no times for these.
+        let row = |((process, address), open)| PeerSample { process, address, open, busy: f64::NAN, to: None };
+        peers.into_iter().map(row).collect()
     }
 
     /// Dumps the sockets of the namespace.
