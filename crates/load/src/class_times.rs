@@ -8,7 +8,7 @@ use run::Hist;
 
 /// Number of times in the log: large enough to overlap cache misses, and small enough to keep the counting short.
 const LOG_LEN: usize = 128;
-/// Buckets per power of two. Below the first power of two there are twice as many.
+/// Buckets per power of two. The range below the first power of two has twice as many buckets.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
 /// Number of buckets of a class. The last bucket counts times beyond the range of a [`Hist`].

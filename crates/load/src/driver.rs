@@ -11,7 +11,7 @@ use sys::Errno;
 pub struct Start {
     /// Due time. Without an arrival process it equals `sent_ns`.
     pub intended_ns: u64,
-    /// Send time.
+    /// Time at which the request was sent.
     pub sent_ns: u64,
 }
 
@@ -20,40 +20,40 @@ pub struct Start {
 pub enum Completion<'a> {
     /// The connect succeeded.
     Connected {
-        /// Connection.
+        /// Connection that was established.
         conn: u32,
     },
     /// Another process established this connection, sent its request and passed it on.
     Adopted {
-        /// Connection.
+        /// Connection that was taken over.
         conn: u32,
         /// Due time and send time of the request.
         start: Start,
     },
     /// Bytes arrived. They are in the driver's buffer.
     Received {
-        /// Connection.
+        /// Connection on which the bytes arrived.
         conn: u32,
-        /// Received bytes.
+        /// Bytes that arrived.
         bytes: &'a [u8],
     },
-    /// After [`Sent::Pending`]: everything has left, so the worker can send more.
+    /// After [`Sent::Pending`]: the kernel has taken all bytes, so the worker can send more.
     Writable {
-        /// Connection.
+        /// Connection that accepts bytes again.
         conn: u32,
     },
     /// The peer will send nothing more.
     PeerClosed {
-        /// Connection.
+        /// Connection whose peer sent its FIN.
         conn: u32,
     },
     /// An operation failed. The connection is unusable and must be closed.
     Failed {
-        /// Connection.
+        /// Connection whose operation failed.
         conn: u32,
-        /// Failed operation.
+        /// Operation that failed.
         op: Op,
-        /// Reason.
+        /// Error of the kernel.
         errno: Errno,
     },
 }
@@ -63,9 +63,9 @@ pub enum Completion<'a> {
 pub enum Op {
     /// Opening or connecting.
     Connect,
-    /// Sending.
+    /// Sending bytes on a connection.
     Send,
-    /// Receiving.
+    /// Receiving bytes on a connection.
     Receive,
 }
 
@@ -123,8 +123,8 @@ pub trait Ops {
         false
     }
 
-    /// Passes an established connection with a sent request to the handling process and closes it here. After an error
-    /// the connection is unchanged.
+    /// Passes an established connection with a sent request to the handling process and closes it here. If the handover
+    /// fails, the connection stays as it was.
     fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {
         Err(Errno::NOSYS)
     }

@@ -16,7 +16,7 @@ pub enum LoadError {
     Unusable {
         /// Kernel facility that the driver needs.
         system: &'static str,
-        /// Driver.
+        /// Name of the driver.
         name: &'static str,
         /// Error of the kernel.
         errno: Errno,
@@ -27,17 +27,17 @@ pub enum LoadError {
     /// A system call that the generator needs failed.
     #[error("{what} failed: {errno}; {advice}")]
     System {
-        /// Attempted action.
+        /// Action that failed.
         what: &'static str,
         /// Error of the kernel.
         errno: Errno,
-        /// Advice.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// A thread could not be started, because the host may have no more.
     #[error("{what} failed: {why}")]
     NoThread {
-        /// Attempted action.
+        /// Action that needed the thread.
         what: &'static str,
         /// Reason, with the number and the command that raises it.
         why: String,
@@ -45,11 +45,11 @@ pub enum LoadError {
     /// The plan cannot run from the given local addresses.
     #[error("source address {source_addr} cannot reach {target}: {why}")]
     Source {
-        /// Local address.
+        /// Local address that cannot be used.
         source_addr: std::net::IpAddr,
-        /// Server.
+        /// Address of the server.
         target: String,
-        /// Reason.
+        /// Reason why the local address cannot be used.
         why: &'static str,
     },
     /// The handling process of a two-process S-Client ended without a result.

@@ -34,9 +34,9 @@ struct LoadContext {
 /// Start condition of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// As soon as possible.
+    /// The threads start as soon as possible.
     AtOnce,
-    /// At the time given by [`AgentCommand::Start`].
+    /// The threads start at the time given by [`AgentCommand::Start`].
     OnCommand,
 }
 
@@ -148,7 +148,8 @@ fn with_client(
     Ok(part)
 }
 
-/// Starts all threads. Each allocates its memory and waits for the start; the results arrive when the threads end.
+/// Starts all threads. Each thread allocates its memory and waits for the start. The results arrive when the threads
+/// end.
 fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, LoadError> {
     let mut partners = partners(common, client)?.into_iter();
     let (done, parts) = channel();

@@ -21,7 +21,7 @@ pub(crate) enum Offered {
     Due,
     /// Connects started, or this many per second if fewer were started: the generator is to blame for a shortfall.
     Attempts { at_least: f64 },
-    /// Requests sent.
+    /// Counts requests that were sent.
     Sent,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Offered {
 pub(crate) struct RecordOptions {
     /// Service times besides response times, for requests with due times.
     pub(crate) service: bool,
-    /// Handshake times.
+    /// Records handshake times.
     pub(crate) handshake: bool,
     /// Number of request classes.
     pub(crate) classes: usize,
@@ -76,7 +76,7 @@ pub(crate) struct Record {
     carried_in: Hist,
     /// Times of unanswered requests from their send, recorded together with `service`.
     service_unanswered: UnansweredTimes,
-    /// Time from an established connection to one that is ready for requests. Absent without handshakes.
+    /// Time from an established connection to one that is ready for requests. Absent if the protocol has no handshakes.
     pub(crate) handshake: Option<Hist>,
     /// Handshake times of resumed sessions.
     pub(crate) handshake_resumed: Option<Hist>,
@@ -84,7 +84,7 @@ pub(crate) struct Record {
     pub(crate) stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
-    /// Records per request class. Empty for one class.
+    /// Records per request class. Empty if the plan has one class.
     classes: Classes,
     tenths: TenthCounter,
     slot_times: SlotTimes,
@@ -235,8 +235,8 @@ impl Record {
         self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
     }
 
-    /// Returns true if the server may have closed a connection because it was idle for this long. Before the first such
-    /// end every idle time is possible.
+    /// Returns true if the server may have closed a connection because it was idle for this long. Before the server has
+    /// closed its first idle connection, every idle time is possible.
     pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(times("under_way"), [2_000, 8_503]);
     }
 
-    /// Each class has the times of its own requests, and a request has two starts in an open loop.
+    /// Times are recorded per class, and a request of an open loop has two starts: due and sent.
     #[test]
     fn unanswered_requests_count_in_their_class_and_since_their_send() {
         let request = |class, intended_ns, sent_ns| InFlightRequest {

@@ -190,9 +190,9 @@ pub(crate) fn run<D: Driver>(
     run_with(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard to its end. With `slots` it publishes counts more often. `order` is called in every pass with the
-/// driver's time and the current phase. It is a trait object, because a type parameter would compile the loop once per
-/// caller.
+/// Runs one shard to its end. With `slots`, the shard publishes counts more often. `order` is called in every pass with
+/// the driver's time and the current phase. It is a trait object, because a type parameter would compile the loop once
+/// per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,

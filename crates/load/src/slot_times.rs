@@ -12,7 +12,7 @@ pub(crate) struct SlotTimes {
 }
 
 impl SlotTimes {
-    /// Creates the counters. Without slots nothing is counted.
+    /// Creates the counters. Without a slot plan, nothing is counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);
         Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }

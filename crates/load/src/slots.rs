@@ -8,19 +8,19 @@
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completions in a slot for which fractions of requests count. Above it, one request changes the
-/// rate by less than 2 %.
+/// Maximum number of completions in a slot for which fractions of requests count. In a slot with more completions, one
+/// request changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of a slot's measured part for completions to be timed, nanoseconds. In shorter slots, the server
-/// completes many requests.
+/// completes many requests, so whole numbers are precise enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between checks for completions, nanoseconds: a hundredth of the shortest timed slot.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
 /// Longest sleep between two checks for the end of the load, nanoseconds. A user who ends the load need not wait for
 /// the end of a slot.
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
-/// Maximum gap between two completions that count as one group, as a share of the mean gap. Workers in step complete
-/// several requests at once, and then none for a while.
+/// Maximum gap between two completions that count as one group, as a share of the mean gap. Workers that run in step
+/// complete several requests together, and afterwards none for a while.
 const TOGETHER: f64 = 0.25;
 
 /// Completions that were seen at a time.
@@ -99,7 +99,7 @@ impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
     }
 }
 
-/// Merges completions that follow one another at once into groups.
+/// Merges completions that follow one another closely into groups.
 fn groups(seen: &[Completions]) -> Vec<Completions> {
     let (Some(first), Some(last)) = (seen.first(), seen.last()) else { return Vec::new() };
     let completed = last.count.saturating_sub(first.count).max(1);
@@ -119,7 +119,7 @@ fn is_together(group: &Completions, next: &Completions, mean_ns: f64) -> bool {
 }
 
 /// Returns the requests completed between two times, with fractions. Each group's requests are spread over the time
-/// since the preceding group. After the last group, the rate before it is assumed to continue.
+/// since the preceding group. After the last group, the rate is assumed to stay as it was.
 fn work(groups: &[Completions], begin_ns: u64, end_ns: u64) -> f64 {
     let overlap = |from_ns: u64, to_ns: u64| to_ns.min(end_ns).saturating_sub(from_ns.max(begin_ns)) as f64;
     let of_pair = |pair: &[Completions]| {
@@ -148,7 +148,7 @@ mod tests {
         let seen = || found.iter().filter(|r| r.is_finite());
         assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
-        // All slots are over already.
+        // All slots are in the past.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }

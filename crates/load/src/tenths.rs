@@ -22,7 +22,7 @@ pub(crate) struct TenthCounter {
 }
 
 impl TenthCounter {
-    /// Creates counters for these limits in microseconds. Without limits nothing is counted.
+    /// Creates counters for these limits in microseconds. Without limits, nothing is counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();

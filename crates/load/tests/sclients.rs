@@ -1,5 +1,4 @@
-//! Live S-Clients: the offered rate against a listener that accepts no connection, and the two-process form compared
-//! with the one-process form.
+//! Live S-Clients: the offered rate against a listener that accepts no connection, and two processes compared with one.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

@@ -29,7 +29,7 @@ fn a_ready_load_is_warm_and_waits_for_the_start() {
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;
 
-    // If stopped instead of started, the load has sent nothing, and no thread keeps waiting.
+    // A load that is stopped before its start has sent nothing, and no thread keeps waiting.
     let (control, commands) = channel();
     let mut seen = None;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| {

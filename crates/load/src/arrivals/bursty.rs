@@ -1,6 +1,5 @@
 //! A Poisson process with a rate peak once per period (source 1, bursty traffic). The peak is `peak` times the mean
-//! rate and lasts for a share of the period. The rest of the period runs at (1 - peak·share)/(1 - share) times the mean
-//! rate, which keeps the mean.
+//! rate and lasts for a share of the period. Constant arrivals: all gaps are equal.
 
 use fastrand::Rng;
 

@@ -1,7 +1,7 @@
 //! Due times of an open loop's requests: one file per arrival process, one row per process in [`ARRIVALS`].
 //!
 //! A process is a pure sequence of gaps made from a seed. Two copies with the same seed give the same times. The worker
-//! therefore needs no list of requests that are due but not sent. One copy counts due requests, and a second copy,
+//! therefore keeps no list of requests that are due but not sent. One copy counts due requests, and a second copy,
 //! running later, gives the due time of the next request to send.
 
 mod bursty;
@@ -25,7 +25,7 @@ use schedule::Schedule;
 /// missing.
 macro_rules! arrivals {
     ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
-        /// All arrival processes.
+        /// All arrival processes that a plan can name.
         pub const ARRIVALS: &[ArrivalSpec] = &[$($module::SPEC),+];
 
         #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use fastrand::Rng;
 pub struct ArrivalSpec {
     /// Name in plans and on the command line.
     pub name: &'static str,
-    /// One-line description.
+    /// Description of the process for help texts, in one line.
     pub help: &'static str,
     /// Parameters besides the mean rate, in command-line order.
     pub parameters: &'static [Parameter],
@@ -18,7 +18,7 @@ pub struct ArrivalSpec {
 pub struct Parameter {
     /// Name in plans.
     pub name: &'static str,
-    /// One-line description.
+    /// Description of the parameter for help texts, in one line.
     pub help: &'static str,
     /// Unit of the value on the command line.
     pub unit: Unit,

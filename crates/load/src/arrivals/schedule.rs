@@ -26,13 +26,14 @@ pub(super) struct Segment {
     slope: f64,
 }
 
-/// Schedule of arrivals over time. Cheap to clone.
+/// Schedule of arrivals over time. Cloning a schedule is cheap.
 #[derive(Clone, Debug)]
 pub(super) enum Schedule {
     /// Stages: the segments, the index of the current one, and the rate of the underlying process in requests per
     /// nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, the index of this shard's next time, and the index distance to its following one.
+    /// Recorded times in nanoseconds, the index of this shard's next time, and the distance to the index of the
+    /// following time.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 

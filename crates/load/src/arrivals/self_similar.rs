@@ -21,7 +21,7 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     }],
 };
 
-/// Number of sources per shard. Each is on half of the time.
+/// Number of sources per shard. Each source is on half of the time.
 const SOURCES: usize = 32;
 /// Mean length of an on or off period, in mean gaps of the whole process. Bursts are therefore longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;

@@ -1,5 +1,5 @@
 //! Blocks of connections (source 4) in the closed loop: when each connection is made, sends and ends. A block's sender
-//! walks its connections: one send, a pause, the next connection. Each connection thus has its own slot in a period of
+//! walks its connections: one send, a pause, the next connection. Each connection therefore sends once per period of
 //! `block * pause`. A connection whose answer is late misses its turn, as in the source.
 //!
 //! A connection is made once and not replaced after a failure; the counts say how many were held. The client closes it

@@ -1,9 +1,10 @@
 //! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
 //! `new_connections` they are the simple clients of source 1: connect, one request, answer, close, repeat.
 //!
-//! A server that announced the close (HTTP `Connection: close`, which simple clients request) may send its FIN first, so
-//! that TIME_WAIT stays with the server ([`super::closing`]). The client connects again meanwhile. Otherwise the client
-//! closes first with a normal FIN and keeps TIME_WAIT. Running out of ports is then counted as `client_ports`.
+//! A server that announced the close (HTTP `Connection: close`, which simple clients request) may send its FIN first,
+//! so that TIME_WAIT stays with the server ([`super::closing`]). The client connects again meanwhile. With any other
+//! server, the client closes first with a normal FIN and keeps TIME_WAIT. Running out of ports is then counted as
+//! `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
@@ -37,9 +38,9 @@ impl Core {
         }
     }
 
-    /// Handles an established connection. With a connect rate it stays silent until the last connection is up or the
-    /// window begins. Otherwise requests would slow down the accepts, and accepts would slow down the measured
-    /// requests.
+    /// Handles an established connection. With a connect rate, the connection stays silent until the last connection is
+    /// up or the window begins. Requests during this time would slow down the accepts, and the accepts would slow down
+    /// measured requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
@@ -106,7 +107,7 @@ impl Core {
                 self.conns[conn as usize].state = State::Thinking;
                 self.arm(conn, ops.now().saturating_add(pause));
             }
-            // With a pipeline the think time starts when the pipeline has run empty.
+            // With a pipeline, the think time starts when the last answer of the pipeline has arrived.
             _ => {}
         }
     }

@@ -91,7 +91,7 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. In a handling process, the driver assigns the numbers.
+    /// Frees a connection number. In a handling process, the driver assigns the connection numbers.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

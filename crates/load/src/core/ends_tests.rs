@@ -38,8 +38,8 @@ fn no_wait_for_a_fin_enters_the_rate() {
         assert!((rate(&closes) / full - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&closes));
         assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
         let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
-        // The answer takes 0.05 ms to the client, whose close is at once known to the simulated server. Once a second,
-        // a trial of the server's close occupies one of the workers for 10 ms.
+        // The answer takes 0.05 ms to the client, and the simulated server learns of the client's close without delay.
+        // Once a second, a trial of the server's close occupies one of the workers for 10 ms.
         let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
         assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
         assert_eq!(leaves.total.error_count(), 0, "{pipeline}");

@@ -9,8 +9,8 @@ const KNOWN_WAIT_NS: u64 = 100_000_000;
 /// Maximum wait for a FIN of a server that never closed, or that left the last close to the client. On an idle machine
 /// the FIN follows its answer within 0.1 ms.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
-/// Interval at which a client that closes first waits for one FIN. With [`TRIAL_WAIT_NS`] it holds one worker of the
-/// server for 1 % of the time.
+/// Interval at which a client that closes first waits for one FIN. At this interval, waits of [`TRIAL_WAIT_NS`] hold
+/// one worker of the server for 1 % of the time.
 const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
 /// Maximum number of connections that wait for a FIN besides the clients' own. A server that closes within 1 ms needs
 /// 100 of them at 100,000 connections per second.
@@ -26,7 +26,7 @@ pub(crate) fn spares(clients: u32, room: u32) -> u32 {
 /// The side that closes after an announced end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closer {
-    /// Not known yet.
+    /// The waiting time is not known yet.
     Unknown,
     Server,
     /// The client, except for one trial from this time on.

@@ -59,12 +59,12 @@ const MAX_BATCH_US: u64 = 200;
 /// State of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not in use.
+    /// The connection number is not in use.
     #[default]
     Free,
     /// Closed, waiting for its timer to connect.
     Waiting,
-    /// SYN sent.
+    /// The SYN was sent, and the connection is not yet established.
     Connecting,
     /// Established, in the protocol's handshake.
     Handshaking,
@@ -72,7 +72,7 @@ pub(crate) enum State {
     Idle,
     /// Established, waiting for its timer to send.
     Thinking,
-    /// At least one request in flight.
+    /// The connection has at least one request in flight.
     Busy,
     /// Finished: waiting for the FIN that the server announced.
     Closing,
@@ -128,7 +128,7 @@ pub(crate) struct Core {
     pub(crate) record: Record,
     /// Requests in flight on all connections.
     pub(crate) in_flight: u64,
-    /// Established connections.
+    /// Number of established connections.
     pub(crate) open: u64,
     batch: Batch,
     tuned: (u64, u64),
@@ -203,7 +203,8 @@ impl Core {
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
-        // In a closed loop every number is in use from the start, except those of connections that wait for a FIN.
+        // In a closed loop every number is in use from the start, except the numbers of connections that wait for a
+        // FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
         let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };
         let mut record = Record::new(task.origin_ns, keeps);

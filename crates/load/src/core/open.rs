@@ -81,8 +81,8 @@ impl Core {
         if full {
             return false;
         }
-        // With one connection per request, each arrival needs a new connection. Otherwise pending answers also free
-        // connections.
+        // With one connection per request, each arrival needs a new connection. In other loads, pending answers also
+        // free connections.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
             return false;

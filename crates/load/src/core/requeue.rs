@@ -85,7 +85,7 @@ impl Core {
     /// Returns true if the end of a connection is a keep-alive race: the connection had been idle before its requests
     /// left, and no byte of an answer came.
     ///
-    /// A server that fails requests by closing their connections looks alike. But races happen only by chance: a server
+    /// A server that fails requests by closing their connections looks alike. Races happen only by chance: a server
     /// with races also closes idle connections, after an equal idle time. More ends than chance explains, or ends after
     /// other idle times, are failures.
     pub(super) fn is_keep_alive_race(&mut self, conn: u32, kind: ErrorKind) -> bool {

@@ -73,8 +73,8 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the rest of a pause from a random moment in it. The rest of an exponential pause is again exponential,
-    /// that of a constant pause uniform.
+    /// Draws the remaining time of a pause that began at a random moment. The rest of an exponential pause is again
+    /// exponential, that of a constant pause uniform.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }

@@ -229,8 +229,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
-    // 50 descriptors, T = 500 ms. The first two connects are accepted (one by the worker, one by the queue) and
-    // replaced at once by one more each. All others come exactly every 10 ms.
+    // 50 descriptors, T = 500 ms. The first two connects are accepted (one by the worker, one by the queue), and one
+    // more connect each replaces them without delay. All others come exactly every 10 ms.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);
@@ -303,7 +303,7 @@ fn paced_s_clients_connect_when_the_arrival_process_says_so() {
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
     assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
-    // Two are accepted. Of the rest, those of the last 500 ms are still connecting.
+    // Two are accepted. Of the other 498 connects, those of the last 500 ms are still in progress.
     assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
     let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
     assert_eq!(part.total.due, 500);
@@ -353,7 +353,7 @@ fn the_first_connects_of_several_processes_interleave() {
     assert!(syns.len() == 80 && syns.windows(2).all(|w| w[1] - w[0] == 5_000_000), "{syns:?}");
 }
 
-/// A generator that is far behind has all its descriptors due at once.
+/// When a generator is far behind, all its descriptors are due together.
 #[test]
 fn descriptors_due_at_once_take_turns() {
     use crate::driver::{Batch, Driver as _};

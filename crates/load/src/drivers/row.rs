@@ -12,7 +12,7 @@ pub struct DriverSpec {
     pub io: Io,
     /// Name in plans and flags.
     pub name: &'static str,
-    /// One-line description.
+    /// Description of the driver for help texts, in one line.
     pub help: &'static str,
     /// Kernel facility that the driver needs, by its usual name; empty for none.
     pub system: &'static str,

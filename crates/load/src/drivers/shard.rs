@@ -25,7 +25,7 @@ pub(crate) struct Shard<'a> {
     pub(crate) task: Task,
     pub(crate) setup: Setup,
     pub(crate) begin: &'a StartMoment,
-    /// Dropped once all memory that the loop needs is allocated.
+    /// Sender that is dropped when all memory that the loop needs is allocated.
     pub(crate) warm: Sender<Never>,
     pub(crate) orders: &'a Orders,
     pub(crate) show: &'a LiveCounts,

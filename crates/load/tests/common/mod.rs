@@ -26,7 +26,7 @@ pub enum Behaviour {
     Short,
     /// Reads and never answers.
     Silent,
-    /// Answers 503.
+    /// Answers every request with status 503.
     Unavailable,
     /// Answers with a chunked body.
     Chunked,

@@ -125,8 +125,8 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // Registered after the connect, so a connection that is established at once (loopback) is reported without a
-        // wake-up.
+        // Registers the socket after the connect, so a connection on loopback, which is established without delay, is
+        // reported without a wake-up.
         self.register(conn, fd, true)
     }
 
@@ -166,7 +166,8 @@ impl Ops for EpollOps {
             Err(e) => return Err(e),
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
-        // After a short write the socket may have room again. Only a write that would block arms the edge.
+        // After a short write, the socket may have room again. Edge-triggered events are armed only by a write that
+        // would block.
         self.write_rest(conn)
     }
 

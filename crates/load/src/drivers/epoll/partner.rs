@@ -14,7 +14,7 @@ use crate::driver::Start;
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
-    /// Free connection numbers. Only the handling side assigns numbers itself.
+    /// Free connection numbers. Only the process that handles requests assigns connection numbers.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
     /// True while the socketpair holds a message for which no number was free.

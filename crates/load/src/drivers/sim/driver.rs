@@ -37,7 +37,7 @@ pub(crate) struct SimOps {
     request_bytes: usize,
     pub(super) server: SimServer,
     rng: Rng,
-    /// Free workers.
+    /// Number of idle workers of the simulated server.
     idle: u32,
     /// Requests waiting for a worker (`accept_at_once`), or connections waiting to be accepted.
     queue: VecDeque<Conn>,

@@ -53,11 +53,12 @@ const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
 /// Size of one receive buffer in bytes.
 const BUFFER_BYTES: u32 = 16 * 1024;
-/// Size of the pieces of a request sent in several writes. Each piece is acknowledged before the next.
+/// Size of the pieces of a request sent in several writes. The peer acknowledges each piece before the next one is
+/// sent.
 const PIECE_BYTES: usize = 16 * 1024;
-/// Maximum number of unacknowledged bytes. Unacknowledged sends need a socket buffer that takes them at once whatever
-/// the peer does. The smallest buffer that the kernel gives an established connection is 87 kB, and a small segment is
-/// accounted with up to 2304 bytes.
+/// Maximum number of unacknowledged bytes. Unacknowledged sends need a socket buffer that takes all bytes without
+/// waiting for the peer. The smallest buffer that the kernel gives an established connection is 87 kB, and a small
+/// segment is accounted with up to 2304 bytes.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 const SEGMENT_BYTES: usize = 2304;
 

@@ -74,10 +74,10 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Submits socket, options, bind and connect. Only the connect, or the first failure, is reported. The operations
-    /// are not linked: all but the connect complete in order at submission. A link would make each a task of its own,
-    /// and the kernel runs only twenty tasks per wait. After a failure the later operations fail too, under an outdated
-    /// generation.
+    /// Submits socket, options, bind and connect. Reports only the connect, or the first failure. The operations are
+    /// not linked: all but the connect complete in order at submission. A link would make each a task of its own, and
+    /// the kernel runs only twenty tasks per wait. After a failure, the later operations fail too, under an outdated
+    /// generation number.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
@@ -145,8 +145,8 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// Both sends go to the kernel in one call and in order. If the first finds the socket buffer full, there is no
-    /// room for the second either.
+    /// Both sends go to the kernel in one call and in order. If the first send finds the socket buffer full, the second
+    /// one has no room either.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -176,9 +176,9 @@ impl Ops for UringOps {
             return;
         }
         let nothing = user(NOTHING, conn, 0);
-        // A running operation would keep the socket open. It is cancelled by its number, which the kernel finds at
-        // once; cancelling by file would search all operations. An error here means a broken ring, which the next wait
-        // reports.
+        // A running operation would keep the socket open. The operation is cancelled by its number, which the kernel
+        // finds directly; cancelling by file would search all operations. An error here means a broken ring, which the
+        // next wait reports.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;

@@ -157,7 +157,7 @@ fn a_half_close_never_meets_the_next_connection_of_its_number() {
         assert_eq!(next(&mut driver), Some(WaitResult::Bytes(b"ping".to_vec())), "{round}");
         driver.ops().close(0);
     }
-    // A connect given up while it waits for its table entry leaves nothing either.
+    // A connect that is given up while it waits for its table entry leaves no operation behind.
     driver.ops().connect(0).unwrap();
     assert_eq!(next(&mut driver), Some(WaitResult::Connected));
     let ops = driver.ops();
