@@ -8,9 +8,9 @@ use run::Protocol;
 use crate::row::{Flag, FlagValue};
 use crate::{Mix, Requester, received_files};
 
-/// Creates the sessions of one protocol. Cheap to clone, so every thread has its own.
+/// Creates the sessions of one protocol. Cloning a client is cheap, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
-    /// Client half.
+    /// Client half of one connection.
     type Session: Requester + 'static;
 
     /// Creates a session for one connection; reuse it with [`Requester::reset`].
@@ -44,13 +44,13 @@ pub trait AnyClient: Send {
     /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
 
-    /// As [`Client::mix`].
+    /// Returns the mix of requests, as [`Client::mix`] does.
     fn mix(&self) -> &Mix;
 
-    /// As [`Client::fixed`].
+    /// Returns true if requests never change, as [`Client::fixed`] does.
     fn fixed(&self) -> bool;
 
-    /// As [`Client::is_idempotent`].
+    /// Returns true if a request may be repeated, as [`Client::is_idempotent`] does.
     fn is_idempotent(&self, item: u16) -> bool;
 
     /// Clones the client for another thread.
@@ -107,11 +107,11 @@ pub enum ProtoError {
     /// A part of a request, or a file for TLS, cannot be used.
     #[error("{what} {value:?} cannot be used: {advice}")]
     Invalid {
-        /// Invalid part.
+        /// Part of the plan that is invalid.
         what: &'static str,
-        /// Given value.
+        /// Value that the plan gives.
         value: String,
-        /// Advice.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// A flag's value cannot be used.
@@ -134,7 +134,7 @@ pub enum ProtoError {
         place: usize,
         /// Name of the request.
         name: String,
-        /// Reason.
+        /// Error in this request.
         error: Box<ProtoError>,
     },
     /// The protocol cannot be used within TLS.

@@ -50,7 +50,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half.
+/// Client half of one echo connection.
 pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,

@@ -52,7 +52,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Creates a value slot for each capture name. With `cookies`, cookies of answers are stored. `is_secure` is true
+    /// Creates a value slot for each capture name. With `cookies`, cookies of responses are stored. `is_secure` is true
     /// within TLS.
     pub(crate) fn new(source: &Source, cookies: bool, is_secure: bool) -> Self {
         let cookies = if cookies { CookieJar::new(&source.host, is_secure) } else { CookieJar::closed() };

@@ -12,7 +12,7 @@ pub struct Mix {
     pub weights: Cow<'static, [f64]>,
     /// Class of each request of the set; empty if each request is its own class.
     pub classes: Cow<'static, [u16]>,
-    /// Selection order.
+    /// Order in which requests are selected.
     pub order: RequestOrder,
 }
 

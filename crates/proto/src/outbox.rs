@@ -54,7 +54,7 @@ impl SendBuffer {
         &mut self.bytes
     }
 
-    /// Appends bytes.
+    /// Appends bytes to the buffer.
     #[inline]
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

@@ -79,7 +79,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half.
+/// Client half of one raw connection.
 pub struct ClientSession {
     plan: ClientPlan,
     outbox: Outbox,

@@ -49,7 +49,7 @@ pub trait Requester {
     }
 
     /// Returns the start of the received data in readable form, on a client's first connection, if the wire carries the
-    /// data encrypted or in binary form. Otherwise returns `None`.
+    /// data encrypted or in binary form. Returns `None` for readable data.
     fn plain(&self) -> Option<&[u8]> {
         None
     }
@@ -86,7 +86,8 @@ pub trait Requester {
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
     /// Called when all requests started so far are handed to the system and [`transmit`](Requester::transmit) has
-    /// nothing more to give. Only a protocol in which sending alone completes a request (discard) returns progress.
+    /// nothing more to give. Only protocol discard returns progress here, because it completes a request by sending
+    /// alone.
     fn flushed(&mut self, _done: &mut dyn FnMut(Done)) -> Progress {
         Progress::default()
     }
@@ -107,11 +108,11 @@ pub struct Request {
 /// A request that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// The request.
+    /// Request that is complete.
     pub which: Which,
     /// Status of the response; 0 if the protocol has none. A gRPC status has [`run::GRPC_STATUS`] added.
     pub status: u16,
-    /// Outcome.
+    /// Outcome of the request.
     pub outcome: Outcome,
     /// Bytes of the response (HTTP/2: only of the body); 0 if the protocol does not separate responses.
     pub bytes: u64,

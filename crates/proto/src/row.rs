@@ -81,7 +81,7 @@ pub struct Flag {
     pub short: Option<char>,
     /// Placeholder of the flag's value in the help.
     pub value: &'static str,
-    /// One-line description.
+    /// Description of the flag for help texts, in one line.
     pub help: &'static str,
     /// The flag that this one requires.
     pub requires: Option<&'static str>,
@@ -92,7 +92,7 @@ pub struct Flag {
 /// Value type of a flag, and its effect on a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum FlagValue {
-    /// Any text.
+    /// Accepts any text.
     Text(fn(&mut Protocol, &str)),
     /// A number of bytes.
     Bytes(fn(&mut Protocol, u64)),

@@ -31,8 +31,8 @@ pub trait Session {
     }
 
     /// Returns true if the reply to the next input bytes is a copy of them, so that the caller may send them from the
-    /// receive buffer. The caller then reports the number sent to [`mirrored`](Session::mirrored), and gives the rest
-    /// to `receive`.
+    /// receive buffer. The caller reports the number of bytes sent to [`mirrored`](Session::mirrored), and gives the
+    /// rest to `receive`.
     fn mirrors(&self) -> bool {
         false
     }
@@ -45,8 +45,8 @@ pub trait Session {
         false
     }
 
-    /// Called when the rest of a head did not come in time. The session then produces the error response, and the
-    /// caller closes.
+    /// The caller reports that the rest of a head did not come in time. The session then produces the error response,
+    /// and the caller closes.
     fn head_is_late(&mut self) {}
 
     /// Forgets the connection and keeps the memory.
@@ -104,8 +104,8 @@ pub struct Progress {
     pub unasked: u32,
     /// True if the connection must be closed once everything is transmitted.
     pub close: bool,
-    /// With `close`: the peer may still be sending, so end our side first and keep reading for a while. A plain close
-    /// would reset the connection and could destroy the last reply on its way.
+    /// With `close`: the peer may still be sending, so we end our side first and keep reading for a while. A plain
+    /// close would reset the connection and could destroy the last reply on its way.
     pub linger: bool,
 }
 

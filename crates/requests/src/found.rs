@@ -18,7 +18,7 @@ pub(crate) struct Source<'a> {
 /// One request, with the server for which it was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The request.
+    /// Request that the file contains.
     pub request: RequestPlan,
     /// Scheme and authority of the request's URL, such as `http://127.0.0.1:8080`; `None` if the file gives only a
     /// path.
@@ -36,7 +36,7 @@ impl Found {
     }
 }
 
-/// All requests of a file.
+/// Requests of a file, with remarks of the import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Requests in the order of the file.

@@ -52,7 +52,7 @@ fn basic(user: &str) -> String {
     format!("Basic {}", run::to_base64(&named))
 }
 
-/// Undoes `%HH`.
+/// Decodes bytes that a URL writes as `%HH`.
 fn percent_decoded(text: &str) -> Vec<u8> {
     let (bytes, mut out, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
     while let Some(&byte) = bytes.get(at) {

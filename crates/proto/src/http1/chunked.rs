@@ -9,15 +9,15 @@ use crate::Fault;
 /// Position of the next byte in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// In the size, after this many digits.
+    /// Inside the size, after this many digits.
     Size(u8),
-    /// After white space behind the size.
+    /// After white space that follows the size.
     SizeEnd,
     Extension,
     /// After the carriage return of the size's line.
     SizeLf,
     Data,
-    /// After the data.
+    /// After the data of a chunk, before its carriage return.
     DataCr,
     DataLf,
     /// At the start of a trailer line.

@@ -7,9 +7,9 @@ use super::head::Framing;
 /// Connection options of a head (RFC 9110, section 7.6.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hop {
-    /// `Connection: close`.
+    /// True if the message has `Connection: close`.
     pub close: bool,
-    /// `Connection: keep-alive`.
+    /// True if the message has `Connection: keep-alive`.
     pub keep_alive: bool,
     /// True if there is a Connection or Keep-Alive field.
     pub named: bool,

@@ -13,7 +13,7 @@ pub enum Framing {
     Undeclared,
     /// This many bytes.
     Length(u64),
-    /// Chunks.
+    /// The body comes in chunks, each with its length.
     Chunked,
     /// Another transfer coding, which only the close delimits.
     OtherCoding,

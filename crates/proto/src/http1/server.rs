@@ -33,7 +33,8 @@ pub trait Site: Send + Sync {
     /// Returns the page for an error status (or 100).
     fn plain(&self, status: u16) -> Arc<Page>;
 
-    /// Returns an answer if the next request is refused regardless of its content. Called once per request.
+    /// Returns an answer if the next request is refused regardless of its content. The server calls this once per
+    /// request.
     fn refuse(&self) -> Option<Arc<Page>> {
         None
     }
@@ -110,7 +111,7 @@ struct CachedAnswer {
 enum Phase {
     Head,
     Body(u64),
-    /// With the number of bytes skipped so far.
+    /// The body comes in chunks. Contains the number of bytes skipped so far.
     Chunks(Chunked, u64),
     /// The connection ends after the replies; further input is dropped.
     Ignore,
@@ -238,7 +239,8 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // A line feed alone does not end a line. This is reported at once, however the bytes are split into pieces.
+            // A line feed alone does not end a line. The error is reported when the line feed arrives, wherever the
+            // input is split.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -294,7 +296,7 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. Also returns true if an equal request would get this page again.
+    /// Parses a head and finds its page. Also returns true if an equal request would get an equal page.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);

@@ -15,7 +15,7 @@ pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Number of bytes that the peer may still send. The window is extended once half of it is used.
+/// Number of bytes that the peer may still send. The server extends the window when half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,

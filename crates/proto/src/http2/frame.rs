@@ -114,7 +114,7 @@ pub(super) fn write(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload:
     to.extend_from_slice(payload);
 }
 
-/// Appends SETTINGS.
+/// Appends a SETTINGS frame.
 pub(super) fn write_settings(to: &mut Vec<u8>, settings: &[(u16, u32)]) {
     write_head(to, settings.len() * 6, SETTINGS, 0, 0);
     for (name, value) in settings {

@@ -241,9 +241,9 @@ pub(super) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
 pub(super) struct Blocks {
     /// Block for a peer that keeps no table.
     pub(super) plain: Vec<u8>,
-    /// First block on a connection, which fills the peer's table.
+    /// First header block on a connection, which fills the peer's table.
     pub(super) first: Vec<u8>,
-    /// All later blocks.
+    /// Header block for all later requests.
     pub(super) later: Vec<u8>,
     /// Table size, bytes, that `first` and the later block need.
     pub(super) table: usize,

@@ -1,9 +1,9 @@
-//! The open streams of a connection, for either half.
+//! The open streams of a connection, for client and server.
 
 use super::flow;
 use crate::Fault;
 
-/// A stream of either half.
+/// Stream of a client or a server.
 pub(super) trait AnyStream {
     /// Returns the stream's ID.
     fn number(&self) -> u32;

@@ -1,4 +1,4 @@
-//! The client half: commands in turn, answers skipped in pieces of any size.
+//! The client half: commands in written order, answers skipped in pieces of any size.
 //!
 //! Commands are written as `get key`, `set key value` (flags, time and length are added), `delete key`, `incr key 1`.
 //! The answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
@@ -74,7 +74,8 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends the commands in turn. A retry on another connection may therefore send a different command.
+    /// A connection sends its commands in written order. A retry on another connection may therefore send a different
+    /// command.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }

@@ -15,9 +15,9 @@ impl ClientPlan {
         Self { record_bytes: record_bytes.clamp(1, MAX_BYTES) }
     }
 
-    /// Returns a server's answer to one request, for drivers without a server. For a record that splits unevenly, the
-    /// last answer would be too long. Measuring the generator's ceiling therefore uses sizes that split evenly or not
-    /// at all.
+    /// Returns a server's answer to one request, for drivers without a server. For a record that cannot be split into
+    /// equal parts, the last answer would be too long. Measuring the generator's ceiling therefore uses sizes that
+    /// split evenly or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };

@@ -48,7 +48,7 @@ pub enum Operation {
 /// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Success.
+    /// The operation succeeded.
     Done,
     /// The file ends within the record.
     Short,

@@ -8,9 +8,9 @@ use crate::{Fault, Progress, Session};
 /// Origin of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// All or part of it came from the page cache.
+    /// True if the page cache held the record, or a part of it.
     pub cached: bool,
-    /// All or part of it came from the disk.
+    /// True if the disk supplied the record, or a part of it.
     pub disk: bool,
 }
 

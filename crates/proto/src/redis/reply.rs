@@ -15,9 +15,9 @@ const MAX_LENGTH: i64 = 512 << 20;
 /// Kind of a complete reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Not an error.
+    /// Reply that is no error.
     Good,
-    /// An error.
+    /// Reply that reports an error.
     Error,
     /// A push message that no command requested (RESP3).
     Push,

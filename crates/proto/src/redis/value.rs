@@ -13,13 +13,13 @@ const MAX_REPLY_BYTES: usize = 16 << 20;
 pub enum Value {
     /// A string, or the text of an unknown type.
     Text(Vec<u8>),
-    /// An integer.
+    /// Integer reply.
     Number(i64),
-    /// An array.
+    /// Array of replies.
     List(Vec<Value>),
     /// An error, safe to show.
     Error(String),
-    /// No value.
+    /// Null reply: the key has no value.
     Nil,
 }
 

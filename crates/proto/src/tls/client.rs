@@ -174,7 +174,8 @@ impl<S: Requester> Requester for ClientSession<S> {
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // TCP also reports the end of the stream. Only a response that ends with the stream needs this report.
+                // TCP also reports the end of the stream. This report matters only for a response that ends with the
+                // stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

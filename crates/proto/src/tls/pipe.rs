@@ -166,7 +166,7 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // rustls has an alert for the peer. Without an alert, rustls must not be called again.
+                    // rustls has an alert for the peer. Without an alert, calling rustls again is not allowed.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {
@@ -197,7 +197,7 @@ impl<E: Engine> Pipe<E> {
         given
     }
 
-    /// Sends the last record (close_notify). Without it a peer cannot tell the end from a truncation.
+    /// Sends the last record (close_notify). Without this record a peer cannot tell a normal end from a cut connection.
     pub(super) fn say_goodbye(&mut self) {
         let Self { engine, incoming, outgoing, .. } = self;
         let Some(engine) = engine else { return };

@@ -20,15 +20,15 @@ const PUSHES: &str = "it sends messages that no request asked for, so an answer 
 
 /// Rule by which an answer is known.
 pub(super) enum AnswerRule {
-    /// Each message answers the oldest request. The flag becomes true once the server sends an unrequested message on
-    /// any connection; from then on, no message is known to be an answer.
+    /// Each message answers the oldest request. The flag becomes true when the server sends an unrequested message on
+    /// any connection. Afterwards, no message is known to be an answer.
     NextMessage(AtomicBool),
     /// Answers hold a text.
     Text(Box<Finder<'static>>),
     /// Answers hold the ID of their request.
     Id(MessageIds),
-    /// The server sends `messages` messages for each request, of which number `answer` is the answer. `misfit` becomes
-    /// true once a message comes between two exchanges on any connection; from then on, positions are unknown.
+    /// The server sends `messages` messages for each request, and message number `answer` is the answer. `misfit`
+    /// becomes true once a message comes between two exchanges on any connection; from then on, positions are unknown.
     Position { answer: u16, messages: u16, misfit: AtomicBool },
 }
 
@@ -105,7 +105,7 @@ pub(super) struct AnswerFinder {
     waiting: Vec<(u32, u16)>,
     /// Number of messages of the current exchange so far.
     position: u16,
-    /// Number of messages since the last answer, none of which was an answer.
+    /// Number of messages that arrived since the last answer.
     unasked: u64,
 }
 

@@ -17,7 +17,7 @@ pub struct ServerSession {
     head: HeadBuffer,
     /// True once the handshake is over.
     open: bool,
-    /// True once a close was sent or the handshake refused: further input is ignored.
+    /// True after a close was sent or the handshake refused: further input is ignored.
     over: bool,
     reader: Reader,
     outgoing: SendBuffer,

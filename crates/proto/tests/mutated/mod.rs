@@ -16,7 +16,7 @@ const WORDS: &[&str] = &[
     "\n",
 ];
 
-/// xorshift64*.
+/// Random numbers of the generator xorshift64*.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

@@ -15,7 +15,7 @@ const MIN_HURST_SECONDS: usize = 128;
 /// Description of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Lines read.
+    /// Number of lines read.
     pub lines: u64,
     /// Number of requests by method, including those left out.
     pub methods: BTreeMap<String, u64>,

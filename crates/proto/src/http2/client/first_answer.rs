@@ -56,7 +56,7 @@ impl FirstAnswer {
         self.over |= stream == self.stream;
     }
 
-    /// Returns the whole text once its status is known.
+    /// Returns the whole text when its status is known.
     pub(super) fn text(&self) -> Option<&[u8]> {
         (self.stream > 0).then_some(&self.text)
     }

@@ -128,9 +128,9 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles GOAWAY: the server accepts no further requests. Unprocessed requests may be retried on another
-    /// connection, and the others are finished. If the server processed no request at all, the connection counts as
-    /// refused, since retries would fail again at once.
+    /// Handles GOAWAY: the server accepts no further requests. Requests that the server did not process may be retried
+    /// on another connection, and the others are finished. If the server processed no request at all, the connection
+    /// counts as refused, since retries would fail again at once.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;

@@ -94,7 +94,7 @@ impl Client for ClientPlan {
 /// State of the peer's header table with regard to our headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
-    /// Empty.
+    /// The table is empty.
     Empty,
     /// Our request's headers.
     Filled,

@@ -58,7 +58,7 @@ impl ClientSession {
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
         }
         let block = match self.table {
-            // With several requests, the peer's table entries of one request do not fit the others.
+            // With several requests, table entries for one request do not fit the other requests.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
             Table::Filled => &blocks.later,

@@ -1,5 +1,5 @@
-//! The server half: requests on many streams, answered with pages of a [`Site`] in turns. Bodies of requests are
-//! skipped.
+//! The server half: requests on many streams, answered with pages of a [`Site`], stream by stream. Bodies of requests
+//! are skipped.
 //!
 //! A connection that violates the protocol gets a GOAWAY and ends. A fault of a single request only resets its stream.
 //! Memory is bounded: at most [`MAX_STREAMS`] answers are under way, each without a copy of its page. The server models

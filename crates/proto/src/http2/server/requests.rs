@@ -135,8 +135,8 @@ impl<S: Site> ServerSession<S> {
         self.received.take(length)?;
         // Data for a request that has ended counts for the connection alone.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // Data for a stream that we ended may still have been on its way. Otherwise the client itself had ended the
-            // stream, and must not send data.
+            // Data for a stream that we ended may still have been on its way. If we did not end the stream, the client
+            // did, and it must not send data afterwards.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }

@@ -1,4 +1,4 @@
-//! curl command lines, as browsers copy them. Each is one request.
+//! curl command lines, as browsers copy them. Each command line becomes one request.
 
 mod options;
 mod url;

@@ -32,9 +32,9 @@ pub(super) enum OptionEffect {
     IgnoredWithValue,
     /// Has an effect that loadline does not imitate; the text tells the user.
     Remark(&'static str),
-    /// As `Remark`, and takes a value.
+    /// Produces a remark as `Remark` does, and takes a value.
     RemarkWithValue(&'static str),
-    /// Not supported.
+    /// The option is not supported.
     Form,
 }
 

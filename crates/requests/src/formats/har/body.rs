@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// Recorded body.
+/// Request body as recorded in the file.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct PostData {
