@@ -45,7 +45,7 @@ pub enum ServeError {
     /// A file or directory cannot be used.
     #[error("cannot serve files from {path}: {error}; name a readable directory")]
     Root {
-        /// The directory.
+        /// Path of the root directory.
         path: String,
         /// Error of the operating system.
         error: std::io::Error,
@@ -53,7 +53,7 @@ pub enum ServeError {
     /// A file of records cannot be used.
     #[error("cannot serve records from {path}: {error}; name a readable file of at least one record, or none")]
     Records {
-        /// The file.
+        /// Path of the file with the records.
         path: String,
         /// Error of the operating system.
         error: std::io::Error,

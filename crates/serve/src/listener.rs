@@ -23,7 +23,7 @@ const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Pause in accepting connections after descriptors or memory ran out.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
-/// Schedule for accepting connections in batches, by a timer instead of by readiness.
+/// Schedule of a timer that accepts connections in batches, independent of readiness.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) every_ns: u64,
@@ -73,7 +73,7 @@ fn open_patiently(
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // The limit is a number of attempts instead of a time, because a machine that stood still made no attempts.
+    // The limit counts attempts, not time, because a machine that stood still made no attempts.
     let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();

@@ -22,7 +22,7 @@ pub struct Stats {
     pub bytes_in: u64,
     /// Bytes written to sockets.
     pub bytes_out: u64,
-    /// Requests completed.
+    /// Number of completed requests.
     pub requests: u64,
     /// Connections that ended with a socket error, mostly a reset.
     pub resets: u64,

@@ -12,8 +12,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // From here on no signal can be queued. The kernel reports each change by SIGIO, which makes the server check all
-    // sockets.
+    // From this line on, no signal can be queued. The kernel reports each change by SIGIO, which makes the server check
+    // all sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();
     let options = [("work_us".to_owned(), "300000".to_owned())].into();

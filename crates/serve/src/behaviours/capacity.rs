@@ -1,8 +1,8 @@
 //! `capacity`: a server with a known capacity. Each request takes a turn of 1/capacity seconds. After the real work,
 //! the rest of the turn is spent spinning (`work`) or asleep (`sleep`).
 //!
-//! While requests wait, turns follow one another without a gap, so waking late does not lower the rate. After a pause,
-//! the next turn starts at once.
+//! While requests wait, turns follow one another without a gap, so waking late does not lower the rate. After a time
+//! without requests, the next turn starts without delay.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Maximum delay of a late wake-up that the following turns compensate.
+/// Maximum lateness of a wake-up that the following turns compensate.
 const MAX_CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>, ServeError> {
@@ -35,8 +35,8 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
     })))
 }
 
-/// Turns of a server with a known capacity. All threads share them, and each thread's turn lasts as long as `threads`
-/// turns.
+/// Turns of a server with a known capacity. All threads share these turns, and each thread's turn lasts as long as
+/// `threads` turns.
 struct Turns {
     turn_ns: u64,
     span_ns: u64,
@@ -103,7 +103,7 @@ mod tests {
     fn threads_share_the_capacity() {
         let turns = Turns::new(500.0, 4, true);
         let ends: Vec<u64> = (0..8).map(|_| turns.take(BEGIN_NS) - BEGIN_NS).collect();
-        // Each thread is busy for the time of 4 turns, and together the threads end one turn every 2 ms.
+        // Each thread is busy for the time of 4 turns, and one of the threads ends a turn every 2 ms.
         assert_eq!(ends, [8, 10, 12, 14, 16, 18, 20, 22].map(|ms| ms * MS));
     }
 }

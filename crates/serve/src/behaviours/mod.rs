@@ -33,13 +33,13 @@ pub struct BehaviourSpec {
 /// Place in the server where a behaviour is implemented.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// In a wrapper of each session, as a delay after every completed request.
+    /// The behaviour wraps each session and delays every completed request.
     Session(fn(&Options<'_>, u32) -> Result<Option<Delay>, ServeError>),
-    /// In the http service, or in the code that accepts connections.
+    /// The behaviour is implemented in the http service, or in the code that accepts connections.
     Elsewhere,
 }
 
-/// Every behaviour.
+/// All behaviours that can be planted.
 pub const BEHAVIOURS: &[BehaviourSpec] = &[
     BehaviourSpec {
         option: "work_us",

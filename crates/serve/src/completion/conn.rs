@@ -20,7 +20,7 @@ pub(super) struct Conn {
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
-    /// True if the peer has closed its side. The session learns of this once the backlog is consumed.
+    /// True if the peer has closed its side. The session learns of the close when the backlog is consumed.
     pub(super) input_ended: bool,
     /// True if a shutdown of the server's side is posted. The kernel looks up the index in the table of files only when
     /// the shutdown runs.
@@ -29,7 +29,8 @@ pub(super) struct Conn {
     pub(super) over: Option<End>,
     /// Bytes read since the last zero-byte receive.
     pub(super) drained: u32,
-    /// Received bytes that wait for a send to complete. The box takes 8 bytes of an idle connection instead of 32.
+    /// Received bytes that wait for a send to complete. The box uses 8 bytes per idle connection; the queue itself
+    /// would use 32.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
 }

@@ -29,7 +29,7 @@ pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
 /// Maximum number of buffers in a connection's backlog. When it is reached, the multishot receive is stopped.
 const MAX_BACKLOG: usize = 4;
-/// Time that connections without a buffer wait for a returned one. After that, new memory is used.
+/// Time that connections without a buffer wait for a returned one. After this time, new memory is allocated.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;

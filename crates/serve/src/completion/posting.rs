@@ -1,4 +1,4 @@
-//! Posting of receives: when, of which kind, and for which connections if buffers run out.
+//! Decides when receives are posted, of which kind, and for which connections if buffers run out.
 
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 
@@ -11,7 +11,7 @@ impl Worker {
         if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
-        // Only a multishot receive, which can be cancelled, is posted during a send. A single receive follows the
+        // During a send, only a multishot receive is posted, because it can be cancelled. A single receive follows the
         // answer.
         if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());

@@ -16,7 +16,7 @@ pub(crate) struct Activity {
     head_since_ms: u32,
     /// True if the connection is in the list of incomplete heads.
     head_watched: bool,
-    /// True if the connection is neither read nor written now, because it waits for a slot or a limit stops it.
+    /// True if the connection is currently neither read nor written, because it waits for a slot or a limit stops it.
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its slot.
     pub(crate) served: bool,

@@ -76,8 +76,8 @@ impl Assigner {
             None => match self.grow() {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
-                    // Without a thread for it, the connection is reset. The counts and the failures show this to the
-                    // user.
+                    // If a thread cannot be created, the connection is reset. The counts and the failures show this to
+                    // the user.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {

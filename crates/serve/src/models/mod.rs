@@ -189,7 +189,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // From here on, `Server` stops the threads, also after an error.
+    // From this line on, `Server` stops the threads, also after an error.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)

@@ -2,7 +2,7 @@
 //! the next event. Meanwhile EPOLLONESHOT keeps other threads away from this connection.
 //!
 //! The classic thread pool, which the Windows study does not have. If requests wait for something, the capacity is
-//! threads / service time. With `sleep_ms` this model is the test case of the verdict server-concurrency.
+//! threads / service time. With `sleep_ms`, this model is the test case for the verdict server-concurrency.
 //!
 //! Cost of an event: epoll_wait, recv, send and epoll_ctl, and a lock of the connection that is never contended.
 
@@ -152,7 +152,7 @@ impl Pool {
         if due > now {
             return Some(due - now);
         }
-        // Only one thread does the check.
+        // Only one thread performs the check.
         if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let heads = std::mem::take(&mut *lock(&self.heads));
             heads.into_iter().for_each(|token| self.check_head(token, scratch));

@@ -4,8 +4,8 @@
 //! before the next call lets several events arrive.
 //!
 //! Pauses are judged by their result: if they collect too few events, they stop for a long time. With few exchanges in
-//! progress there are no pauses, because all clients would wait for them. With 8 to 12 clients, pauses cost a third of
-//! the throughput.
+//! progress there are no pauses, because all clients would wait for them. Pauses would cost a third of the throughput
+//! with 8 to 12 clients.
 //!
 //! The first pause has the minimum length that is worth a timer. Pauses grow while they collect only a small part of
 //! the exchanges in progress, and shrink when they collect most of them.
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Number of events from which on a call is not followed by a pause.
 const FULL_BATCH: usize = 8;
-/// Minimum mean number of events after a pause. Below it, pauses stop.
+/// Minimum mean number of events after a pause. If a pause collects fewer events, pauses stop.
 const MIN_EVENTS: usize = 6;
 /// Minimum number of exchanges in progress for a pause. The upstream works on them during the pause.
 const MIN_IN_PROGRESS: usize = 16;

@@ -8,9 +8,9 @@ use proto::http1::{Chunked, Framing};
 pub(super) enum Body {
     /// A number of bytes.
     Length(u64),
-    /// Chunks.
+    /// The body comes in chunks, each with its length.
     Chunked(Chunked),
-    /// All bytes until the connection ends.
+    /// The body consists of all bytes until the connection ends.
     UntilClose,
 }
 
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Returns how many of these bytes belong to the body, and subtracts their number from the rest.
+    /// Returns how many of these bytes belong to the body, and subtracts this number from the remaining length.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

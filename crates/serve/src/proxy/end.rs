@@ -104,7 +104,7 @@ impl Out {
         self.at == self.bytes.len()
     }
 
-    /// Writes `bytes` at once if no bytes wait. Adds the rest to the buffer.
+    /// Writes `bytes` directly if no earlier bytes wait. Adds the unwritten bytes to the buffer.
     #[inline]
     pub(super) fn send(&mut self, end: &mut End, bytes: &[u8]) -> Result<usize, ()> {
         let taken = if self.is_empty() { end.write(bytes)? } else { 0 };

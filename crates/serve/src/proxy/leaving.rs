@@ -1,10 +1,10 @@
 //! Clients that leave while the upstream works on their request. After a reset, the pair and its upstream connection
-//! end at once.
+//! end immediately.
 //!
-//! A client that closes its side has either half-closed its connection, and then still expects an answer, or closed it.
-//! TCP distinguishes these cases only when the proxy sends: a closed socket answers with a reset. The proxy therefore
-//! sends one interim 100 response to an HTTP/1.1 client that still waits `probe_ms` after closing its side. Every
-//! HTTP/1.1 client must accept this response (RFC 9110, section 15.2).
+//! If a client closes its side, it has either closed the whole connection or half of it; in the second case it still
+//! expects an answer. TCP distinguishes these cases only when the proxy sends: a closed socket answers with a reset.
+//! The proxy therefore sends one interim 100 response to an HTTP/1.1 client that still waits `probe_ms` after closing
+//! its side. Every HTTP/1.1 client must accept this response (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 

@@ -39,7 +39,7 @@ pub enum TimingGoal {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Odd while a measurement runs. Each start and end increments it.
+    /// Odd while a measurement runs. Each start and end increments the number.
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,
@@ -261,7 +261,7 @@ mod tests {
         let mut told = 0;
         while !asker.is_finished() {
             watch.room(9);
-            // Each pass declares interest eight times. One pass in four revokes.
+            // Each pass of the loop declares interest eight times. One pass in four revokes.
             (0..8).for_each(|_| watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap());
             told += 1;
             if told % 4 == 0 {

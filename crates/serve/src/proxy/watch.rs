@@ -27,7 +27,7 @@ impl Queue {
         self.clock.as_mut().map_or(most, |clock| clock.room(most))
     }
 
-    /// Calls `get_next_event`.
+    /// Waits for events with `get_next_event`.
     #[inline]
     pub(super) fn next(&mut self, out: &mut [Event], timeout: Option<Duration>) -> event::Result<usize> {
         match (&mut self.clock, &mut self.counting) {

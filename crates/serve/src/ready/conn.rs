@@ -1,7 +1,7 @@
 //! A connection whose socket is read and written when it is ready. The readiness models and model `workers` use it.
 //!
-//! A connection is not read while its output waits. For a peer that does not read, the server keeps at most one piece
-//! of output.
+//! A connection is not read while its output waits. If a peer does not read, the server keeps at most one piece of
+//! output for it.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -32,7 +32,7 @@ pub(crate) enum Turn {
     Close(End),
 }
 
-/// Buffers of a thread, which its connections use in turn.
+/// Buffers of a thread; its connections use them one after the other.
 pub(crate) struct Scratch {
     input: Box<[u8]>,
     output: Box<[u8]>,

@@ -1,6 +1,7 @@
 //! Event loop of every readiness model: waits, then gives each ready connection a turn.
 //!
-//! A model implements [`Readiness`]: how to watch descriptors and how to wait. The loop here does the rest.
+//! A model implements [`Readiness`]: how to watch descriptors and how to wait. The event loop in this module does the
+//! rest.
 
 mod conn;
 mod turns;
@@ -23,8 +24,8 @@ pub(crate) trait Readiness {
     /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
     /// served until it would block.
     const EDGE: bool;
-    /// True if the mechanism does not report a descriptor that is ready when it is added. New connections are then
-    /// tried at once.
+    /// True if the mechanism does not report a descriptor that is ready when it is added. If true, new connections are
+    /// read without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.

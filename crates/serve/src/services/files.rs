@@ -1,5 +1,5 @@
 //! Files of a directory, kept in memory. A requested file is checked once a second (time and length) and read again if
-//! it changed. No path leads outside the directory, neither by symbolic links nor by dots.
+//! it changed. Neither symbolic links nor dots in a path lead outside the directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(refused("5", 200), 0);
         assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
         assert_eq!(refused("5", 0), 39);
-        // At a limit of 100 requests/s, a tenth of a second's requests may arrive at once.
+        // At a limit of 100 requests/s, the bucket lets the requests of a tenth of a second arrive together.
         assert!((29..=30).contains(&refused("100", 0)), "{}", refused("100", 0));
     }
 }

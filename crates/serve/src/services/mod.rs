@@ -45,7 +45,7 @@ pub enum ServiceKind {
     Standalone(fn(&ServePlan) -> Result<Server, ServeError>),
 }
 
-/// Every service.
+/// All services of the reference server.
 pub const SERVICES: &[ServiceSpec] = &[
     ServiceSpec {
         name: "http",

@@ -102,8 +102,8 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
 }
 
 /// Reads the temporary file once. New pages may leave the cache before a client requests them. The first read also
-/// updates the access time, which a read without waiting refuses to do. Neither should count as a disk read of a
-/// client.
+/// updates the access time, which a read without waiting refuses to do. Neither the loading nor the update should count
+/// as a client's disk read.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))

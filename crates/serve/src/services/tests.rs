@@ -97,7 +97,7 @@ fn idle_connections_and_slow_bodies_do_not_count_as_slow_heads() {
     assert_eq!(connection.activity.head_left_ms(90_000, 700), Some(700));
     connection.received(b"0\r\n\r\n", 90_100).unwrap();
     assert_eq!(connection.activity.head_left_ms(90_100, 700), None);
-    // A byte of the body arrives now and then, for longer than a head may take.
+    // One byte of the body arrives at a time, for longer than a head may take.
     for n in 0..60 {
         connection.received(b"x", 90_100 + n * 100).unwrap();
         assert_eq!(connection.activity.head_left_ms(99_999, 700), None);

@@ -52,7 +52,7 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Called for every connection that ends. Models that spread connections over groups set it.
+    /// Function that is called for every connection that ends. Models that spread connections over groups set it.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 

@@ -5,7 +5,7 @@ use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
 use crate::strategies::{Active, Refuse};
 
-/// Active slots of a thread. Without the strategy, every connection is active.
+/// Active slots of a thread. Without this strategy, every connection is active.
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,

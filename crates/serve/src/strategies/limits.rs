@@ -2,7 +2,7 @@
 //!
 //! A peer that sends and never reads is closed, counted and named when its output made no progress for `unsent_ms`. A
 //! peer that sends nothing for `silent_ms` is closed, too. In each thread, at most `sends` connections may have waiting
-//! output. When that number is reached, the others are not read. (The server of the Windows study has one thread.)
+//! output. When this number is reached, no other connection is read. (The server of the Windows study has one thread.)
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};

@@ -27,7 +27,7 @@ pub struct StrategySpec {
     make: fn(&Options<'_>) -> Result<Policy, ServeError>,
 }
 
-/// All strategies.
+/// All strategies of the servers.
 pub const STRATEGIES: &[StrategySpec] = &[
     StrategySpec {
         name: "high-throughput",

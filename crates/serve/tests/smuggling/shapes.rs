@@ -4,7 +4,7 @@
 /// The hidden request, which no client made.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// One message.
+/// One message that a smuggling test sends.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// Section of RFC 9110 or 9112.

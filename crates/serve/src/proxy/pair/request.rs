@@ -132,7 +132,7 @@ impl Pair {
         next
     }
 
-    /// Returns true if the connect succeeded, once the socket is writable.
+    /// Returns true if the connect succeeded. The socket must be writable.
     fn connected(&mut self) -> bool {
         let Some(end) = &mut self.upstream else { return false };
         if !end.writable || sys::socket::take_error(end.owned()).is_err() {
