@@ -22,9 +22,9 @@ pub enum Backend {
 pub struct BackendSpec {
     /// Name of the backend in options.
     pub name: &'static str,
-    /// One-line description.
+    /// Description for help texts, in one line.
     pub help: &'static str,
-    /// The mechanism.
+    /// System interface that this entry describes.
     pub backend: Backend,
     /// True if events come in the order of arrival. Otherwise they come in the order of descriptor numbers, in turn.
     pub fifo: bool,
@@ -32,7 +32,7 @@ pub struct BackendSpec {
     pub level: bool,
 }
 
-/// All backends.
+/// All backends of the event library.
 pub const BACKENDS: &[BackendSpec] = &[
     BackendSpec {
         name: "epoll",

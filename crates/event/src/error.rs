@@ -21,15 +21,15 @@ pub enum EventError {
     /// The backend does not exist.
     #[error("there is no event back end {name:?}; there are: {known}")]
     UnknownBackend {
-        /// Requested name.
+        /// Name that the caller asked for.
         name: String,
-        /// Known names.
+        /// Names of all backends, for the error message.
         known: String,
     },
     /// The kernel rejected the interest. An earlier interest in the descriptor is no longer declared either.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
-        /// The descriptor.
+        /// Descriptor that could not be declared.
         fd: RawFd,
         /// Error of the kernel.
         source: io::Error,

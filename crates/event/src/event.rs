@@ -16,7 +16,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Returns true if the peer has closed its side. The end of file then follows the unread data, and no further event
+    /// Returns true if the peer has closed its side. The end of file follows the unread data, and no further event
     /// reports it. Check this if you stop reading at the first short read. With select(2), and with io_uring without
     /// `recheck`, the result is always `false` and means nothing.
     #[inline]
@@ -25,8 +25,8 @@ impl Event {
         self.ended
     }
 
-    /// Returns the number of this registration of the descriptor number. After a close, an event in the caller's array
-    /// has an older generation than a new descriptor with the same number. See [`EventQueue::is_current`].
+    /// Returns the number of this registration of the descriptor number. If a descriptor was closed and its number is
+    /// in use again, an event of the old descriptor has a lower generation. See [`EventQueue::is_current`].
     #[inline]
     #[must_use]
     pub const fn generation(&self) -> u32 {

@@ -18,7 +18,7 @@ use crate::state::state;
 use crate::table::{descriptor, token};
 use crate::{Event, EventError, Mask, Result, State};
 
-/// Queues that share interest. The handle may be cloned and sent to every thread.
+/// Group of queues that share one process-wide interest. The handle may be cloned and sent to every thread.
 #[derive(Clone, Debug)]
 pub struct Group {
     shared: Arc<Shared>,
@@ -171,7 +171,7 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed meanwhile. The code that closed it calls `forget`.
+                    // The descriptor was closed in the meantime. The code that closed it calls `forget`.
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }

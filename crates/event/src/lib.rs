@@ -2,9 +2,9 @@
 //! of a call depends on the number of delivered events, not on the number of declared descriptors.
 //!
 //! The interface is that of the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
-//! Mechanism for UNIX* (USENIX 1999). This library implements the interface in user space on epoll and io_uring, and on
-//! poll and select as baselines ([`BACKENDS`]). The crate `loadline-event-c` offers these calls to C programs, with the
-//! header `loadline_event.h`.
+//! Mechanism for UNIX* (USENIX 1999). This library implements the interface in user space on epoll and io_uring.
+//! Backends on poll and select are baselines ([`BACKENDS`]). The crate `loadline-event-c` offers these calls to C
+//! programs, with the header `loadline_event.h`.
 //!
 //! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can return the state, read
 //!   before any event is queued. No data is missed between accepting a connection and declaring interest in it.

@@ -22,7 +22,7 @@ impl Mask {
     pub const WRITE: Self = Self(2);
     /// There is an exceptional condition, such as urgent data of TCP. Value 0x4.
     pub const EXCEPT: Self = Self(4);
-    /// All kinds.
+    /// Mask with all kinds of events.
     pub const ALL: Self = Self(7);
 
     /// Returns the set as bits, 0x0 to 0x7.

@@ -63,8 +63,8 @@ impl EventQueue {
     /// Takes up to `events.len()` events, oldest first, and returns their number. Without events, waits for one, at
     /// most `timeout` (`None`: no limit). Returns 0 if the time is over, after a signal, or if `events` is empty.
     ///
-    /// In rare cases all arrived events were revoked meanwhile. The wait then restarts once, so it may last up to twice
-    /// the timeout.
+    /// In rare cases the interest in all arrived events was revoked during the wait. The wait then restarts once, so it
+    /// may last up to twice the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
         if events.is_empty() {
@@ -86,8 +86,8 @@ impl EventQueue {
     }
 
     /// Reports that `fd` was read until it would block or until a short read, and that it is not read again before its
-    /// next event. The call is optional. It saves a check at the next delivery on io_uring. Other backends ignore the
-    /// call. If `fd` is read nevertheless, an outdated event may follow.
+    /// next event. The call is optional. On io_uring, the call saves a check at the next delivery. Other backends
+    /// ignore the call. If `fd` is read nevertheless, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);

@@ -171,8 +171,8 @@ impl World {
     }
 }
 
-/// Regression: a second declaration must report the whole current state. Earlier, data that arrived meanwhile hid the
-/// rest of the state.
+/// Regression: a second declaration must report the whole current state. An earlier version lost the rest of the state
+/// if new data arrived between the two declarations.
 #[test]
 fn a_second_declaration_reports_the_whole_state_despite_new_data() {
     let declare = Op::Declare { at: 4, mask: 3, want_state: false };

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A blocking stream over TCP or a Unix socket.
 #[derive(Debug)]
 pub enum BlockingStream {
-    /// Over TCP.
+    /// Stream over TCP.
     Tcp(TcpStream),
     /// Over a Unix socket.
     Unix(UnixStream),

@@ -90,7 +90,8 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. Before that, the child has made its own end depend on the parent's.
+    /// Waits until a child leads its own session. At this time, the child has already made its own end depend on the
+    /// parent's end.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

@@ -32,7 +32,7 @@ const TCP: u8 = 6;
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Bound address.
+    /// Address that the listener is bound to.
     pub local: SocketAddr,
     /// Inode of the socket, as shown by the links in /proc/PID/fd.
     pub inode: u32,
@@ -49,9 +49,9 @@ pub struct Listener {
 /// An established connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Connection {
-    /// Local address.
+    /// Local address of the connection.
     pub local: SocketAddr,
-    /// Remote address.
+    /// Remote address of the connection.
     pub remote: SocketAddr,
     /// Bytes received and not yet read by the program.
     pub receive_queue: u32,
@@ -84,7 +84,7 @@ impl Default for SocketName {
 pub struct TcpInfo {
     /// Smoothed round-trip time.
     pub rtt_us: u32,
-    /// Delayed-acknowledgement timer.
+    /// Timeout of the timer for delayed ACKs, microseconds.
     pub ato_us: u32,
     /// Maximum segment size that is sent, bytes.
     pub send_mss: u32,
@@ -113,9 +113,9 @@ pub struct TcpInfo {
 /// An established connection between other programs, as [`Diag::others`] describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherConnection {
-    /// Local address.
+    /// Local address of the connection.
     pub local: SocketAddr,
-    /// Remote address.
+    /// Remote address of the connection.
     pub remote: SocketAddr,
     /// Inode of the socket; 0 while the connection waits to be accepted.
     pub inode: u32,
@@ -147,9 +147,9 @@ pub struct Traffic {
 /// Selects connections of a dump by port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
-    /// Only connections with this local port, as a server has them.
+    /// Selects connections with this local port, as a server has them.
     pub local_port: Option<u16>,
-    /// Only connections to this remote port, as a client has them.
+    /// Selects connections to this remote port, as a client has them.
     pub remote_port: Option<u16>,
 }
 
@@ -296,9 +296,9 @@ fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the filter program that rejects connections with this port at either end. The program expresses "not equal"
-/// as "greater or less": a successful comparison continues at a jump over the other comparison. The kernel accepts a
-/// jump only to an instruction that a successful comparison can reach.
+/// Builds the filter program that rejects connections if either end has this port. The program expresses "not equal" as
+/// "greater or less": a successful comparison continues at a jump over the other comparison. The kernel accepts a jump
+/// only to an instruction that a successful comparison can reach.
 fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;
     const S_GE: u8 = 2;

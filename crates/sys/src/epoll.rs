@@ -23,12 +23,12 @@ pub struct Events {
     list: Vec<rx::Event>,
 }
 
-/// One event.
+/// One event that epoll reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// Number that was passed when the descriptor was added.
     pub token: u64,
-    /// Event bits.
+    /// Kinds of events, as bits.
     pub flags: Interest,
 }
 

@@ -80,7 +80,7 @@ mod tests {
         let (clock, sleeps) = (Cell::new(5_000_000_u64), Cell::new(0));
         let sleep = |until: u64| {
             sleeps.set(sleeps.get() + 1);
-            // The tenth sleep ends 30 ms late, the others 0.1 ms.
+            // The tenth sleep ends 30 ms late, and all others end 0.1 ms late.
             clock.set(until + if sleeps.get() == 10 { 30_000_000 } else { 100_000 });
         };
         let pauses = watch(|| clock.get(), sleep, || sleeps.get() >= 100);

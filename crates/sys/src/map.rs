@@ -12,7 +12,7 @@ use crate::{Errno, Result, last_errno};
 /// Size of a page in bytes.
 pub const PAGE_BYTES: usize = 4096;
 
-/// Mapped memory, either of a file or private.
+/// Mapped memory, of a file or private.
 #[derive(Debug)]
 pub struct Map {
     base: NonNull<u8>,

@@ -30,7 +30,7 @@ const DONE: u16 = 3;
 pub enum DumpControl {
     /// Continue with the next message.
     Continue,
-    /// Stop and give up the rest of the dump.
+    /// Stop and abandon the rest of the dump.
     Stop,
 }
 

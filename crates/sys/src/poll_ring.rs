@@ -16,9 +16,9 @@ const IGNORED_TOKEN: u64 = u64::MAX;
 /// Time at which the kernel turns wake-ups into completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskRun {
-    /// At every return of this thread from the kernel. Other system calls also collect completions.
+    /// Completions arrive at every return of this thread from the kernel. Other system calls also collect completions.
     Cooperative,
-    /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
+    /// Completions arrive only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
     Deferred,
 }
 
@@ -45,8 +45,8 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls at once. Without this, the kernel cleans up some milliseconds later. Until then an armed poll
-    /// keeps its file open, so a listening socket would keep its port.
+    /// Ends all polls immediately. Without this step, the kernel cleans up some milliseconds later. Until then an armed
+    /// poll keeps its file open, so a listening socket would keep its port.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
@@ -71,7 +71,7 @@ impl PollRing {
     }
 
     /// Arms a poll for `events` (`POLL…` bits) of `fd`. The kernel receives the request at the next [`PollRing::enter`]
-    /// or when the batch is full. If the descriptor is ready then, the poll completes at once.
+    /// or when the batch is full. If the descriptor is already ready, the poll completes immediately.
     #[inline]
     pub fn arm(&mut self, fd: RawFd, token: u64, events: u32) -> Result<()> {
         self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))

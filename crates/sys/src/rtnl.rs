@@ -41,13 +41,13 @@ pub struct Qdisc {
     pub handle: u32,
     /// Parent handle; `u32::MAX` is the root of the interface.
     pub parent: u32,
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub bytes: u64,
     /// Packets sent; a merged packet counts once per segment.
     pub packets: u32,
-    /// Bytes waiting.
+    /// Number of bytes that wait in the queue.
     pub backlog: u32,
-    /// Packets dropped.
+    /// Number of dropped packets.
     pub drops: u32,
     /// Number of times that the rate limit delayed a packet.
     pub overlimits: u32,

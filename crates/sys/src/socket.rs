@@ -53,7 +53,7 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
 }
 
 /// Returns a socket to its state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In SYN_SENT
-/// this sends no packet; close() would send none either.
+/// neither this call nor close() sends a packet.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
     net::connect_unspec(fd)

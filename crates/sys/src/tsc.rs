@@ -23,10 +23,11 @@ pub fn counts() -> u64 {
 pub struct Calibration {
     /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Counts between two readings with nothing between them: the median of many. Each timing subtracts it.
+    /// Counts between two readings with nothing between them: the median of many. This overhead is subtracted from each
+    /// timing.
     pub overhead: u64,
-    /// Maximum relative difference between the rates of two parts of the calibration. Above 0.01 the counter is
-    /// unreliable.
+    /// Maximum relative difference between the rates of two parts of the calibration. If the difference is above 0.01,
+    /// the counter is unreliable.
     pub spread: f64,
 }
 

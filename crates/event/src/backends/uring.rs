@@ -68,8 +68,8 @@ impl UringQueue {
         if lazy && slot.armed.contains(mask) {
             slot.wanted = mask;
             if !told {
-                // The event must report the whole current state, not only the bits of a completion. Delivery must check
-                // it.
+                // The event must report the whole current state, not only the bits of a completion. The next delivery
+                // must check the state.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -99,7 +99,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel takes no more requests. The poll then ends with the ring.
+        // Disarming fails only if the kernel takes no more requests. In this case the poll ends when the ring is
+        // closed.
         let _ = self.disarm(fd);
     }
 

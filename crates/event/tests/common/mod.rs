@@ -89,7 +89,7 @@ pub fn every() -> Vec<(String, Options)> {
     list
 }
 
-/// Raises the limit on open descriptors as far as possible and returns the new limit.
+/// Raises the limit on open descriptors to the hard limit and returns the new limit.
 pub fn descriptors() -> usize {
     usize::try_from(sys::limits::raise_descriptors().unwrap()).unwrap()
 }

@@ -12,9 +12,9 @@ use event::{Backend, Event, EventError, EventQueue, Group, Mask, State};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs)] // the layout is the interface
 pub struct EventDescr {
-    /// The descriptor.
+    /// Descriptor that the event is about.
     pub fd: c_int,
-    /// `EVENT_…` bits.
+    /// Kinds of events, as `EVENT_…` bits.
     pub mask: c_uint,
 }
 

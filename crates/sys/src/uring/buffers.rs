@@ -25,7 +25,7 @@ pub struct Buffers {
     count: u16,
     bytes: usize,
     tail: u16,
-    /// First buffer that was never given to the kernel.
+    /// First buffer that the kernel has never received.
     untouched: u16,
     /// Buffers returned since [`Buffers::returned`] was last called.
     returned: u32,

@@ -75,14 +75,14 @@ impl Default for Config {
     }
 }
 
-/// One completion.
+/// One completion of the ring.
 #[derive(Debug)]
 pub struct Cqe {
     /// Number that was passed with the operation.
     pub user: u64,
     /// Result of the operation, or a negated error number.
     pub result: i32,
-    /// True if a multishot operation continues. Otherwise the operation has ended and must be restarted.
+    /// True if a multishot operation continues. If false, the operation has ended and must be restarted.
     pub more: bool,
     /// The receive buffer that was filled. Return it with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
@@ -182,8 +182,8 @@ impl Ring {
     }
 
     /// Submits queued operations and waits for `want` completions, for at most `timeout_ns` (`None`: no limit). With
-    /// `batch_us` above 0, one completion suffices after that many microseconds, if the kernel supports this. A
-    /// timeout, a signal or a full completion queue is not an error.
+    /// `batch_us` above 0, one completion is enough after this many microseconds, if the kernel supports it. A timeout,
+    /// a signal or a full completion queue is not an error.
     #[inline]
     pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
         let time = types::Timespec::from(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));

@@ -35,13 +35,13 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Sets TCP_NODELAY.
+    /// Sets the socket option TCP_NODELAY.
     #[inline]
     pub fn nodelay(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         self.option(file, libc::IPPROTO_TCP as u32, libc::TCP_NODELAY as u32, op_flags, user)
     }
 
-    /// Sets IP_BIND_ADDRESS_NO_PORT.
+    /// Sets the socket option IP_BIND_ADDRESS_NO_PORT.
     #[inline]
     pub fn bind_address_no_port(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         self.option(file, libc::IPPROTO_IP as u32, IP_BIND_ADDRESS_NO_PORT, op_flags, user)
@@ -72,7 +72,8 @@ impl Ring {
     }
 
     /// Accepts until cancelled, with one completion per connection. With `direct`, connections enter the table of
-    /// registered files and each result is an index. Otherwise each result is a descriptor that the caller owns.
+    /// registered files and each result is an index. Without `direct`, each result is a descriptor that the caller
+    /// owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
         let entry = on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
@@ -94,8 +95,8 @@ impl Ring {
         self.push_send(file, ptr, part.len(), op_flags, user)
     }
 
-    /// Sends as much of a part of a send slot as the socket takes at once. Fails with EAGAIN if the socket takes
-    /// nothing.
+    /// Sends as many bytes of a part of a send slot as the socket takes without waiting. Fails with EAGAIN if the
+    /// socket takes nothing.
     pub fn send_now(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
@@ -149,7 +150,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Cancels all operations on a file. Each of them completes with ECANCELED.
+    /// Cancels all operations on a file. Each cancelled operation completes with ECANCELED.
     #[inline]
     pub fn cancel_file(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let which = on_file!(file, |f| CancelBuilder::fd(f).all());
