@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The name of a medium and its arguments, each of which is taken once.
+/// Name of a medium with its arguments; each argument can be taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.

@@ -24,7 +24,7 @@ pub enum TestbedError {
     /// A required program could not be started.
     #[error("cannot start {program}: {source}; install {package}")]
     Program {
-        /// The program.
+        /// Program that failed.
         program: &'static str,
         /// Debian package that contains it.
         package: &'static str,
@@ -38,7 +38,7 @@ pub enum TestbedError {
         what: String,
         /// Error message of the program or kernel.
         message: String,
-        /// Advice.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// The rate of a medium cannot be changed.
@@ -47,9 +47,9 @@ pub enum TestbedError {
     /// The host does not exist.
     #[error("there is no host {name:?}; this testbed has {known}")]
     Host {
-        /// Requested name.
+        /// Name that the caller asked for.
         name: String,
-        /// Known names.
+        /// Names of all hosts, for the error message.
         known: String,
     },
     /// A named testbed was not found, or could not be created.

@@ -14,7 +14,7 @@ use crate::tools;
 /// Maximum number of hosts of one testbed.
 pub(crate) const MAX_HOSTS: usize = 64;
 
-/// One host.
+/// One host of the testbed.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
@@ -32,7 +32,7 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Creates the namespaces. With `apart`, each host has its own.
+    /// Creates the namespaces. With `apart`, each host gets its own namespace.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;

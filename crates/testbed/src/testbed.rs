@@ -135,7 +135,7 @@ impl Testbed {
         self.medium.made_of()
     }
 
-    /// Returns the traffic that a kernel medium passes at once after a pause, as microseconds of wire time; the
+    /// Returns the traffic that a kernel medium passes without delay after a pause, as microseconds of wire time. The
     /// kernel's timer may be this late. Returns 0 if every frame takes its own time.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()

@@ -14,7 +14,7 @@ use testkit::alone;
 
 /// Maximum wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of numbered datagrams under way. All buffers between the two ends have room for them.
+/// Maximum number of numbered datagrams under way. All buffers between the two ends have room for this many.
 const MAX_UNDER_WAY: u32 = 128;
 
 /// Number of datagrams of the rate test, and how many of them are under way.

@@ -30,7 +30,8 @@ impl OtherPrograms {
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
     }
 
-    /// Returns true if the test had the machine to itself. Otherwise prints that a check is skipped.
+    /// Returns true if the test had the machine to itself. Returns false, and prints that a check is skipped, if other
+    /// programs disturbed the test.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();

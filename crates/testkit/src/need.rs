@@ -70,7 +70,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
     path.split(':').map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-/// Returns true if a program is installed. Otherwise skips the test.
+/// Returns true if a program is installed. If the program is missing, skips the test.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()

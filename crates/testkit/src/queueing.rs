@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn erlang_c_equals_published_tables() {
-        // For two servers: 2 rho^2 / (1 + rho).
+        // Checks the formula for two servers: 2 rho^2 / (1 + rho).
         assert!((erlang_c(2, 1.0) - 1.0 / 3.0).abs() < 1e-12);
         assert!((erlang_c(1, 0.3) - 0.3).abs() < 1e-12);
     }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::need::testbed;
 use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, is_root, or_skip, program};
 
-/// Number of concurrent logins that an sshd accepts. Beyond it, sshd may refuse connections.
+/// Number of concurrent logins that an sshd accepts. With more logins, sshd may refuse connections.
 const AT_ONCE: u32 = 10;
 
 /// A testbed whose hosts can be reached by ssh. The testbed ends when this value is dropped.

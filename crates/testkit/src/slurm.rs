@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::process::seen_within;
 use crate::{ChildProcess, SetupError, SshHosts, eventually, installed, or_skip, program};
 
-/// Required programs.
+/// Programs that a Slurm cluster needs.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
 
 /// Maximum wait for Slurm's daemons, which check each other only every few seconds.
@@ -24,7 +24,7 @@ pub struct Slurm {
     _munged: ChildProcess,
     conductor: String,
     config: PathBuf,
-    /// The hosts.
+    /// Hosts of the cluster.
     pub hosts: SshHosts,
 }
 

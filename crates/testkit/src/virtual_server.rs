@@ -47,7 +47,7 @@ pub struct Drift {
 /// A queueing model of a server, and the run of a search against it.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The model. Each trial sets its seed and its stalls (the pauses).
+    /// The model. Each trial sets the seed and the stalls (the pauses) of this model.
     pub server: SimServer,
     run: Run,
     load: LoadPlan,

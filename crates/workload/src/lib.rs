@@ -36,13 +36,13 @@ pub enum WorkloadError {
     /// A file or server cannot be used.
     #[error("cannot {what} {path}: {message}; {advice}")]
     Access {
-        /// Attempted action.
+        /// Action that failed.
         what: &'static str,
         /// File or server.
         path: String,
         /// Error of the system or server.
         message: String,
-        /// Advice.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// A process of the workload failed.

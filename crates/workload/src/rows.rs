@@ -12,11 +12,11 @@ use super::{Access, Calibration, Mode, Spread, ThreadSpec};
 pub struct Row {
     /// Name of the process.
     pub process: String,
-    /// Process ID.
+    /// ID of the process.
     pub pid: u32,
-    /// Thread ID.
+    /// ID of the thread.
     pub tid: u32,
-    /// Measured time.
+    /// Length of the measurement, milliseconds.
     pub total_ms: f64,
     /// Sum of the response times.
     pub response_ms: f64,

@@ -12,7 +12,7 @@ pub struct Workload {
     pub seconds: f64,
     /// Seed of all random choices.
     pub seed: u64,
-    /// The processes.
+    /// Processes of the workload.
     pub process: Vec<ProcessSpec>,
 }
 
@@ -70,9 +70,9 @@ pub struct ThreadSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spread {
-    /// Mean.
+    /// Mean of the distribution.
     pub mean: f64,
-    /// Standard deviation.
+    /// Standard deviation of the distribution.
     pub deviation: f64,
 }
 

@@ -219,7 +219,7 @@ struct Slots {
     free: Vec<usize>,
 }
 
-/// A frame under way. Without `to`, the frame is for all hosts except its sender.
+/// A frame under way. If `to` is `None`, the frame is for all hosts except its sender.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,

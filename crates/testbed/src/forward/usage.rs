@@ -15,7 +15,7 @@ pub(crate) fn wire_bytes(frame: usize) -> usize {
 pub(crate) struct Counts {
     /// Bytes carried, including the bytes that Ethernet adds.
     pub(crate) bytes: u64,
-    /// Frames carried.
+    /// Number of frames carried.
     pub(crate) frames: u64,
     /// Nanoseconds in which the wire was in use; `None` for a medium without a rate.
     pub(crate) busy_ns: Option<u64>,

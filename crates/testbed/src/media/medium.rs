@@ -11,7 +11,7 @@ pub struct MediumSpec {
     pub name: &'static str,
     /// Description of the arguments after the name.
     pub arguments: &'static str,
-    /// One-sentence description.
+    /// Description of the medium for help texts, in one sentence.
     pub help: &'static str,
     /// True if all hosts and both directions share one wire.
     pub shared_wire: bool,
@@ -53,8 +53,8 @@ pub(crate) trait BuiltMedium: Send + Sync {
         Err(NO_RATE.into())
     }
 
-    /// Returns the traffic that may pass at once after a pause, as microseconds of wire time; 0 if every frame takes
-    /// its own time.
+    /// Returns the traffic that may pass without delay after a pause, as microseconds of wire time; 0 if every frame
+    /// takes its own time.
     fn catches_up_us(&self) -> u64 {
         0
     }

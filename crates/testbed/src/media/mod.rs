@@ -14,7 +14,7 @@ use medium::MediumPlan;
 pub use medium::MediumSpec;
 pub(crate) use medium::{BuiltMedium, Wire};
 
-/// All media.
+/// All media that a testbed can simulate.
 pub const MEDIA: &[MediumSpec] = &[
     MediumSpec {
         name: "ethernet10",

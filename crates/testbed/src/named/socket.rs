@@ -10,7 +10,7 @@ use crate::error::{Result, TestbedError};
 /// Maximum wait for a keeper's answer.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the directory of the sockets. Only this user may access it.
+/// Returns the directory of the sockets. Only the current user may access the directory.
 fn directory() -> PathBuf {
     let uid = outside(
         rustix::process::geteuid().as_raw(),
@@ -66,7 +66,7 @@ pub(super) fn clear(path: &Path) {
 
 /// Result of a request to a keeper.
 pub(super) enum KeeperReply {
-    /// Answer.
+    /// Answer to the command.
     Answer(String),
     /// The keeper listens but does not answer. Contains its process ID, if known.
     Silence(Option<u32>),

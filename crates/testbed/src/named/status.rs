@@ -22,7 +22,7 @@ pub struct Status {
     pub keeper: u32,
     /// Seconds since the testbed was created.
     pub age_s: f64,
-    /// The hosts.
+    /// Status of each host.
     pub hosts: Vec<HostStatus>,
     /// One sample of the medium's counters.
     pub medium_use: Recording,
