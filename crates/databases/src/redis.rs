@@ -22,7 +22,7 @@ const MAX_COMMANDS: usize = 1024;
 /// Calls and time of each command.
 type Counts = BTreeMap<String, (u64, f64)>;
 
-/// A connection that samples.
+/// Connection to Redis that takes samples.
 #[derive(Debug)]
 pub(crate) struct RedisSession {
     connection: BlockingStream,
@@ -90,7 +90,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid it. The counts are sufficient.
+            // Managed services may forbid it. Without the statements, the counts of commands are sufficient.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };

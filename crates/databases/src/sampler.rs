@@ -62,7 +62,7 @@ impl Session {
     }
 }
 
-/// A database behind the server. Clones share one connection.
+/// A database behind the server. All clones use one connection.
 #[derive(Clone, Debug)]
 pub struct Database {
     behind: Behind,
@@ -120,7 +120,7 @@ impl Database {
     }
 }
 
-/// Samples until the stop. The last sample comes after the stop, for the counts of the whole trial.
+/// Takes samples until the stop. The last sample comes after the stop, for the counts of the whole trial.
 fn sample_until_stop(
     session: &mut Session,
     sums: &mut Sums,

@@ -160,7 +160,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reads a text between two equal marks such as `$$` or `$tag$`. Reads only the dollar if no such mark follows.
+    /// Reads a text in dollar quotes, such as `$$ … $$` or `$tag$ … $tag$`. Reads only the dollar sign if it does not
+    /// begin such a quote.
     fn dollar_text(&mut self) {
         let after = &self.rest[1..];
         let tag = after.find('$').filter(|end| after[..*end].chars().all(|c| is_name(c) && c != '$'));

@@ -73,7 +73,7 @@ impl Sums {
         self.sample_s += seconds;
     }
 
-    /// Adds sessions.
+    /// Adds the sessions of one sample to the sums.
     pub(crate) fn add(&mut self, sample: Sample) {
         self.sessions += (sample.sessions.len() as u64 + sample.idle + sample.hidden) as f64;
         self.active += sample.sessions.len() as f64;

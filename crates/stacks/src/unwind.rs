@@ -23,7 +23,7 @@ const ADDRESS_BITS: u64 = (1 << 48) - 1;
 /// Code addresses of a stack, innermost first. The first is where the thread is; the others follow calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Addresses {
-    /// Code addresses.
+    /// Addresses of code, from the innermost frame.
     pub addresses: Vec<u64>,
     /// True if the last frame is the outermost one of the thread.
     pub is_complete: bool,

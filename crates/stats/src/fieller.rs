@@ -6,9 +6,9 @@ use crate::Interval;
 /// Two estimates and their uncertainty. Each variance is the squared half-width of a 95 % interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Quotient {
-    /// Numerator.
+    /// Numerator of the quotient.
     pub part: f64,
-    /// Denominator.
+    /// Denominator of the quotient.
     pub whole: f64,
     /// Variance of the numerator.
     pub part_variance: f64,

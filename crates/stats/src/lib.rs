@@ -24,8 +24,8 @@ pub use moments::{NORMAL_95, Sample, average, ln_sd, normal, normal_tail};
 /// A 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }

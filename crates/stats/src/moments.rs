@@ -35,7 +35,7 @@ pub fn mean_and_squares(values: &[f64]) -> (f64, f64) {
 pub struct Sample {
     /// Number of values.
     pub n: f64,
-    /// Arithmetic mean.
+    /// Arithmetic mean of the sample.
     pub mean: f64,
     /// Standard deviation of one value, with divisor `n - 1`.
     pub sd: f64,

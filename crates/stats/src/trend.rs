@@ -5,7 +5,7 @@
 
 use crate::number::median;
 
-/// A trend.
+/// Trend of a series of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Deviation from a series without a trend, in standard deviations; positive if the series grows.

@@ -3,8 +3,8 @@
 use crate::moments::{average, mean_and_squares};
 
 /// Returns the standard error of a difference of two means, and its degrees of freedom (B. Welch, *Biometrika* 34,
-/// 1947; F. Satterthwaite, *Biometrics Bulletin* 2, 1946). Each side is the variance of its mean, and the degrees of
-/// freedom of that variance.
+/// 1947; F. Satterthwaite, *Biometrics Bulletin* 2, 1946). Each side consists of the variance of its mean and the
+/// degrees of freedom of this variance.
 pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
     let variance: f64 = sides.iter().map(|(variance, _)| variance).sum();
     let freedom = variance.powi(2) / sides.iter().map(|(variance, freedom)| variance.powi(2) / freedom).sum::<f64>();

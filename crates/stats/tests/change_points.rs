@@ -75,7 +75,7 @@ fn simulated(noise: &Noise, seed: u64, most_steps: usize) -> Simulated {
     Simulated { values, steps }
 }
 
-/// All series with steps of one kind of noise.
+/// Returns all series with steps, for one kind of noise.
 fn all(kind: usize) -> impl Iterator<Item = Simulated> {
     (0..SERIES).map(move |seed| simulated(&NOISES[kind], 1000 * kind as u64 + seed, 3))
 }

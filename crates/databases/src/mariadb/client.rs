@@ -18,7 +18,7 @@ const MAX_ROWS: usize = 4096;
 /// Command that runs a statement.
 const QUERY: u8 = 3;
 
-/// First bytes of packets.
+/// First byte of each kind of packet.
 const OK: u8 = 0;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;

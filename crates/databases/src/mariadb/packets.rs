@@ -70,7 +70,7 @@ impl Greeting {
 const CAPABILITIES: u32 = 0x1 | 0x4 | 0x200 | 0x8000 | 0x8_0000;
 const WITH_DATABASE: u32 = 0x8;
 const MAX_PACKET_BYTES: u32 = 1 << 24;
-/// utf8mb4_general_ci.
+/// Number of the character set utf8mb4_general_ci in MariaDB's protocol.
 const CHARACTER_SET: u8 = 45;
 /// Login method that this client knows.
 pub(super) const NATIVE: &str = "mysql_native_password";

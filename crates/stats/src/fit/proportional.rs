@@ -17,7 +17,7 @@ const MAD_TO_SD: f64 = 1.4826;
 /// A fitted coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficient {
-    /// The estimate.
+    /// Estimated coefficient.
     pub value: f64,
     /// Half-width of the coefficient's 95 % interval.
     pub half: f64,

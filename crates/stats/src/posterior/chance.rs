@@ -8,7 +8,7 @@ use crate::moments::normal_tail;
 
 /// Number of steps of the integral over the possible shares.
 const STEPS: u32 = 400;
-/// Standard deviations that the integral covers on either side.
+/// Range of the integral, in standard deviations on either side.
 const INTEGRAL_SD: f64 = 16.0;
 
 /// Returns the probability, 0 to 1, that the constraint holds at a window's rate, judged by this window alone. The

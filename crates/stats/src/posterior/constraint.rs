@@ -101,7 +101,7 @@ impl Constraint {
 pub(super) struct CapacityModel {
     c: f64,
     steep: f64,
-    /// Rate at which all answers would be late or the mean infinite. For a rate limiter, its own rate.
+    /// Rate at which all answers would be late or the mean infinite. For a rate limiter, its configured rate.
     pub(super) full: f64,
     /// Variance of the unfinished work in services.
     pub(super) scatter: Option<f64>,

@@ -53,7 +53,7 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     for _ in 0..2 {
         let dispersions = dispersions(&windows, constraint, found, dispersion);
         let now = grid.posterior(&dispersions).estimate()?;
-        // Each pass starts from the prior. Starting from the previous result would count the evidence twice.
+        // Each pass starts again from the prior. Starting from the previous result would count the evidence twice.
         let more =
             scatter((&windows, &dispersions), constraint, &now, (dispersion / PRIOR_DISPERSION.0, PRIOR_WINDOWS));
         dispersion = PRIOR_DISPERSION.0 * more.clamp(DISPERSION_FACTORS.0, DISPERSION_FACTORS.1);

@@ -2,7 +2,7 @@
 //! the run observed.
 //!
 //! On a shared machine, the CPU time of a request varies over seconds and minutes about as much as over hours (flicker
-//! noise with a flat Allan deviation; D. W. Allan, *Proc. IEEE* 54, 1966). How much the next run may differ is
+//! noise with a flat Allan deviation; D. W. Allan, *Proc. IEEE* 54, 1966). The possible difference of the next run is
 //! therefore predicted from two observations of a run. The first is the change of speed between windows. The second is
 //! the distance between the saturation rates of the closed loop, which came first, and of the open loop. The amounts
 //! that even a steady run shows are subtracted.

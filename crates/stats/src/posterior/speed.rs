@@ -11,7 +11,7 @@
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
 /// Number of points that represent a normal density.
 const POINTS: i64 = 11;
-/// Standard deviations that the density covers on either side.
+/// Range of the density, in standard deviations on either side.
 const DENSITY_SD: f64 = 2.5;
 
 /// Normal density on the steps of a grid.
@@ -42,8 +42,8 @@ impl Kernel {
         self.points.len() < 2
     }
 
-    /// Smooths a likelihood over the logarithm of the capacity. Beyond either end, the likelihood keeps its value at
-    /// the end.
+    /// Smooths a likelihood over the logarithm of the capacity. Outside its range, the likelihood keeps the value at
+    /// the nearer end.
     fn smoothed(&self, plain: &[f64]) -> impl Iterator<Item = f64> {
         let last = plain.len() as i64 - 1;
         let near = move |i: i64, off: i64| plain[(i + off).clamp(0, last) as usize];
@@ -137,7 +137,7 @@ mod tests {
         assert!(ln.iter().zip(&same[0]).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
     }
 
-    /// The product of a hundred windows, each of which almost excludes one end, must equal the sum of their logarithms.
+    /// The product over a hundred windows that each almost exclude one end must equal the sum of their logarithms.
     #[test]
     fn very_small_products_are_kept_as_logarithms() {
         let windows = vec![vec![-120.0, -0.2, 0.0]; 100];

@@ -23,7 +23,7 @@ impl Posterior {
         rows.into_iter().map(|(c, w)| (c, w / all)).collect()
     }
 
-    /// Returns the range of rates, in logarithms, outside of which no cell has more than a millionth of the weight.
+    /// Returns a range of rates, in logarithms; no cell outside has more than a millionth of the weight.
     pub(super) fn span(&self) -> (f64, f64) {
         let rates = self.rates();
         let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());
@@ -36,7 +36,7 @@ impl Posterior {
         let mut below = 0.0;
         for (c, w) in self.rates() {
             if below + w >= share {
-                // Within a cell, the weight is distributed evenly.
+                // The weight is distributed evenly within a cell.
                 let within = if w > 0.0 { (share - below) / w - 0.5 } else { 0.0 };
                 return c * (within * self.step).exp();
             }

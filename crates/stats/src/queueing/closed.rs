@@ -25,7 +25,7 @@ impl Closed {
 }
 
 /// Solves a network exactly for `clients` (0 gives an empty network). Time and memory grow with the number of clients
-/// times the number of stations. Each station with several servers doubles them.
+/// times the number of stations. Each station with several servers doubles time and memory.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);
@@ -66,7 +66,7 @@ impl<'s> Family<'s> {
         self.members.swap_remove(0).solution
     }
 
-    /// Adds one client to each variant. Variants that lack more stations come first, because the others need their
+    /// Adds one client to each variant. Variants that lack more stations come first, because the others need these
     /// results.
     fn step(&mut self, n: u32) {
         for lacks in (0..self.members.len()).rev() {

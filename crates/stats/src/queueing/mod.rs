@@ -14,7 +14,7 @@ pub use open::response_s as open_response_s;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// Serves this many requests at once, at least 1. Other requests wait.
+    /// Serves this many requests at a time, at least 1. Other requests wait.
     Some(u32),
     /// Serves every request at once, as a network distance, a sleep or a think time does.
     Unlimited,
