@@ -6,7 +6,7 @@ use run::Plan;
 use crate::Parameters;
 use crate::figures::Figures;
 
-/// One experiment.
+/// Entry of one experiment in the list of experiments.
 #[derive(Clone, Copy)]
 pub struct Experiment {
     /// Name on the command line: `loadline lab NAME`.

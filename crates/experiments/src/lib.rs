@@ -1,6 +1,6 @@
 //! Experiments from published sources, as rows of a table. Each one has a plan that a user can read and change
 //! (`experiments/NAME.toml`), and a function that runs its trials, fits its curves and computes its checks. In
-//! comments, "the paper" is the publication that the experiment reproduces. Its `mod.rs` names it.
+//! comments, "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names the paper.
 
 mod connections;
 mod event;
@@ -22,7 +22,7 @@ use lab::{Lab, LabError, Watch};
 pub use experiment::Experiment;
 pub use parameters::Parameters;
 
-/// All experiments.
+/// All experiments that `loadline lab` can run.
 pub const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "request-rate",

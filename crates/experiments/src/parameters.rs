@@ -1,4 +1,4 @@
-//! Parameters of an experiment: the table `[lab]` of its plan. Callers give the defaults.
+//! Parameters of an experiment: the table `[lab]` of its plan. The code that reads a parameter gives its default.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Takes the parameters from a plan. With `quick`, `[lab.quick]` takes precedence. The plan then contains the
-    /// values in use.
+    /// Takes the parameters from a plan. With `quick`, `[lab.quick]` takes precedence. Afterwards, the plan contains
+    /// the values in use.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {

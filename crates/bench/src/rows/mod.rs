@@ -43,15 +43,15 @@ impl Goal {
     }
 }
 
-/// One row.
+/// One row of the benchmark table.
 pub(crate) struct Row {
     /// ID of the row on the command line.
     pub(crate) id: &'static str,
     /// Description of the comparison.
     pub(crate) what: &'static str,
-    /// Required result.
+    /// Goal that the row must meet.
     pub(crate) goal: Goal,
-    /// Desired result.
+    /// Goal that the row should meet.
     pub(crate) aim: Option<Goal>,
     /// Measures the figure of this row in the given number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,

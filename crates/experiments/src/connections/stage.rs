@@ -1,5 +1,6 @@
-//! The network of the experiment: the loopback of a separate namespace. Ports, connection tracking and TIME_WAIT
-//! sockets of this machine are then not affected. Without namespaces, the experiment uses this machine's loopback.
+//! The network of the experiment: the loopback of a separate namespace. The experiment therefore uses none of this
+//! machine's own ports, connection tracking or TIME_WAIT sockets. Without namespaces, the experiment uses this
+//! machine's loopback.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};

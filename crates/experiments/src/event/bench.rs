@@ -104,8 +104,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two callers with interest in the same connections. Both callers get the same events one after the other. The
-/// caller that comes first alternates.
+/// Times two callers with interest in the same connections. For every batch of events, one caller runs after the other.
+/// The caller that comes first alternates.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

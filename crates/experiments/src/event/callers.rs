@@ -1,4 +1,4 @@
-//! The timed callers: the library, and the plain system call with the same interest.
+//! The timed callers: the library, and the plain system call, both with equal interest.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use lab::LabError;
 
 /// A source of events whose calls are timed.
 pub(super) trait Caller {
-    /// Makes one call for at most `most` events. This function is timed.
+    /// Makes one call for at most `most` events. The benchmark times this function.
     fn call(&mut self, most: usize) -> usize;
     /// Returns the descriptor of the event at index `at` of the last call.
     fn fd(&self, at: usize) -> RawFd;

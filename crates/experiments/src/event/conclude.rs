@@ -105,7 +105,8 @@ fn fit_name(name: &str) -> String {
     format!("{name}, a call against cold connections")
 }
 
-/// Fits the line. Returns the growth over the whole range relative to the base cost, the base cost, and the range.
+/// Fits a line of cost over the number of connections. Returns the growth over the whole range relative to the base
+/// cost, the base cost, and the range.
 fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.get(TRIMMED_US)?)));
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
@@ -137,7 +138,7 @@ fn across(run: &mut Run, name: &str) {
     ));
 }
 
-/// Compares the library with the plain system call.
+/// Computes the library's cost relative to the plain system call.
 fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };

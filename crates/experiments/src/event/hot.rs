@@ -8,7 +8,7 @@ use sys::socket;
 
 use lab::LabError;
 
-/// Both ends of the hot connections.
+/// Hot connections, with both ends of each.
 pub(super) struct Hot {
     ours: Vec<OwnedFd>,
     theirs: Vec<OwnedFd>,
@@ -43,8 +43,8 @@ impl Hot {
         Ok(hot)
     }
 
-    /// Opens connections with decoys. Together, a connection and its decoy always receive the same number of pieces.
-    /// The work between two calls and the state of the caches therefore never vary.
+    /// Opens connections with decoys. Each pair of a connection and its decoy receives an equal number of pieces. The
+    /// work between two calls and the state of the caches therefore never vary.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })

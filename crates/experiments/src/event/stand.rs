@@ -18,7 +18,7 @@ use lab::{Lab, LabError};
 
 /// Number of hot connections of the sweeps: the paper's 32 S-Clients.
 pub(super) const HOT: usize = 32;
-/// Connects per second.
+/// Rate at which connections are opened, per second.
 pub(super) const PACE: f64 = 8000.0;
 
 /// A backend to measure, parsed from its name in the plan.
@@ -54,7 +54,7 @@ impl Contender {
     }
 }
 
-/// Setup of the trials.
+/// Server, clients and settings of the trials.
 pub(super) struct Bench {
     pub(super) clock: Calibration,
     pub(super) amount: Amount,

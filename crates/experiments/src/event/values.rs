@@ -6,7 +6,7 @@ use run::ValueName;
 pub(crate) const ARRAY_MAX: ValueName<u32> = ValueName::new("array_max");
 /// Maximum number of events per timed call, for calls that always find this many.
 pub(crate) const FULL: ValueName<u32> = ValueName::new("full");
-/// Arrivals per event.
+/// Number of arrivals per event.
 pub(crate) const ARRIVALS: ValueName<u32> = ValueName::new("arrivals");
 /// True if the plain system call is timed instead of the library.
 pub(crate) const BARE: ValueName<bool> = ValueName::new("bare");

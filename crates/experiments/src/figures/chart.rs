@@ -7,13 +7,13 @@ use super::value::{Of, value};
 /// One chart of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChartSpec {
-    /// Title in one sentence.
+    /// Title of the chart, in one sentence.
     pub(crate) title: &'static str,
     /// Method of the measurement, and source of the published points.
     pub(crate) caption: &'static str,
-    /// Horizontal axis.
+    /// Quantity on the horizontal axis.
     pub(crate) x: Quantity,
-    /// Vertical axis.
+    /// Quantity on the vertical axis.
     pub(crate) y: Quantity,
     /// The lines of the chart.
     pub(crate) lines: Lines,

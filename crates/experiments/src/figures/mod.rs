@@ -25,7 +25,7 @@ pub(crate) struct Figures {
     pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
     /// Tables with one row per trial.
     pub(crate) tables: &'static [TableSpec],
-    /// Charts.
+    /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
     /// Times by which two runs can be compared: a description and some values, of which the first that is present
     /// counts.

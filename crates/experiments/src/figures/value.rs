@@ -1,5 +1,5 @@
-//! A value of a trial, for an axis or a table column. Fields are read directly. Costs and counters have IDs, which a
-//! test checks.
+//! A value of a trial, for an axis or a table column. Plain fields are read directly. Costs and counters have IDs,
+//! which a test checks.
 
 use run::{Recording, Side, Summary, SummaryFigure, Trial, ValueName, Window};
 

@@ -14,7 +14,7 @@ pub(super) struct Contender {
     pub(super) name: String,
     /// Name of a row of serve's `MODELS`.
     pub(super) model: String,
-    /// Option to turn on.
+    /// Server option that this entry turns on.
     pub(super) option: Option<String>,
     /// Name of a row of serve's `STRATEGIES`; empty for none.
     pub(super) strategy: String,

@@ -43,7 +43,7 @@ pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout
     Layout { processes, server_of }
 }
 
-/// Running servers.
+/// Servers that run, with their addresses.
 pub(super) struct Servers {
     group: Arc<Mutex<AgentGroup>>,
     pids: Vec<u32>,

@@ -13,7 +13,7 @@ use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, Obse
 /// Number of client machines in the paper.
 const CLIENTS: usize = 3;
 
-/// Hosts of the entries.
+/// Hosts on which the entries run.
 pub(super) enum Stage {
     /// Hosts on this machine.
     ThisMachine(Box<ThisMachine>),
@@ -48,8 +48,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts. Parameter `medium` names their medium. Without this parameter, and with `loopback`, the hosts
-    /// have no medium.
+    /// Builds the hosts of the experiment. Parameter `medium` names their medium. Without this parameter, and with
+    /// `loopback`, the hosts have no medium.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {

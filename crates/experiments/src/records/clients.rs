@@ -128,7 +128,7 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published series must satisfy conditions (a) and (b) of its own study.
+    /// Checks that the published series meets conditions (a) and (b) of its own study.
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

@@ -12,7 +12,7 @@ use crate::values::{BYTES_PER_S, WIRE_USE};
 /// Utilization of the wire in the measured window. Of several wires, this is the busiest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
-    /// Name of the wire.
+    /// Name of the simulated wire.
     pub(super) name: String,
     /// Bytes per second, including framing.
     pub(super) bytes_per_s: f64,

@@ -19,7 +19,7 @@ struct Level {
     packets_out: Option<Of>,
     bytes_in: Option<Of>,
     packets_in: Option<Of>,
-    /// Published value.
+    /// Value that the source published.
     source: &'static str,
 }
 

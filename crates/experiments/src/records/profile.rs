@@ -1,5 +1,5 @@
-//! `throughput-profile` (source 3): one client reads one record repeatedly, in 19 sizes. A simple model then explains
-//! the time of a read.
+//! `throughput-profile` (source 3): one client reads one record repeatedly, in 19 sizes. A simple model explains the
+//! time of a read.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Trial};

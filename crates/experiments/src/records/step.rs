@@ -1,4 +1,4 @@
-//! Steps of adding clients.
+//! Steps of the experiment `adding-clients`.
 
 use run::Trial;
 

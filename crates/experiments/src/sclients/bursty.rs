@@ -59,7 +59,7 @@ fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> 
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
 
-/// Stores the loss of throughput relative to the steady load with the same mean rate, as a share.
+/// Stores the share of throughput that is lost relative to a steady load of equal mean rate.
 fn put_losses(run: &mut Run) {
     let steady: Vec<(f64, f64)> = run
         .trials

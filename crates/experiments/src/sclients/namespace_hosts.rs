@@ -96,8 +96,8 @@ impl NamespaceHosts {
         self.client_cpus.len().max(1) as f64
     }
 
-    /// Runs one trial with its load divided among all client hosts. Its results contain the three counts of connection
-    /// requests.
+    /// Runs one trial with its load divided among all client hosts. The trial's results contain the three counts of
+    /// connection requests.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.settle();
         let before = self.counts()?;

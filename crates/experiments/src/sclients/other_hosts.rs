@@ -1,5 +1,5 @@
 //! Hosts of a plan for these experiments: the server on its host, and the clients on theirs. The server's interface has
-//! no filter, and the network settings of its host stay unchanged. Notes state both facts.
+//! no filter, and the network settings of its host stay unchanged. Notes on the page state both facts.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -32,8 +32,8 @@ impl OtherHosts {
         self.0.processors(host)
     }
 
-    /// Runs one trial with its load divided among the client hosts. Its results contain two counts of connection
-    /// requests.
+    /// Runs one trial with its load divided among the client hosts. The trial's results contain two counts of
+    /// connection requests.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.0.settle(lab);
         let load = Load { host: self.0.clients(), addr: self.0.addr.into(), plan: plan.clone() };

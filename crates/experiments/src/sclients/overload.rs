@@ -53,7 +53,7 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// Share of the best throughput below which throughput counts as declined. Smaller losses are noise.
+/// Share of the best throughput below which throughput counts as declined. Smaller losses count as noise.
 const DECLINED: f64 = 0.97;
 
 /// Stores the cost of each dropped connection request if throughput declined: (1 - X/X0) CPUs divided by the rate of
@@ -117,7 +117,7 @@ fn missing_below_capacity(trials: &[&Trial]) -> f64 {
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// States the argument of the paper, as far as this run supports it.
+/// States the argument of the paper if this run supports it.
 fn decline(last: &Trial, best: f64) -> String {
     let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
     let said = format!(

@@ -51,8 +51,8 @@ pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
     load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
 }
 
-/// Creates S-Clients that follow an arrival process with a mean rate. These S-Clients have enough descriptors for peaks
-/// of `peak` times the mean.
+/// Creates S-Clients that follow an arrival process with a mean rate. The number of descriptors is enough for peaks of
+/// `peak` times the mean.
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {

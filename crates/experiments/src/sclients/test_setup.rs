@@ -26,7 +26,7 @@ pub(crate) struct TestSetup {
 }
 
 impl TestSetup {
-    /// Uses the hosts of the plan if it names some, and otherwise as many namespaces as the parameters require.
+    /// Uses the hosts of the plan if it names some. Without them, creates as many namespaces as the parameters require.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
@@ -71,8 +71,8 @@ impl TestSetup {
         }
     }
 
-    /// Runs one trial with its load divided among all client hosts. Its results contain the counts of connection
-    /// requests.
+    /// Runs one trial with its load divided among all client hosts. The trial's results contain the counts of
+    /// connection requests.
     pub(crate) fn trial(
         &mut self,
         lab: &mut Lab<'_>,

@@ -38,7 +38,7 @@ pub(crate) const COOKIES_SENT_PER_S: ValueName<f64> = ValueName::new("cookies_se
 pub(crate) const PHANTOMS: ValueName<f64> = ValueName::new("phantoms");
 /// Server CPU time per dropped connection request, microseconds.
 pub(crate) const US_PER_DROPPED_SYN: ValueName<f64> = ValueName::new("us_per_dropped_syn");
-/// Share of throughput lost relative to a steady load with the same mean rate.
+/// Share of throughput lost relative to a steady load of equal mean rate.
 pub(crate) const LOST_SHARE: ValueName<f64> = ValueName::new("lost_share");
 /// Mean number of established connections at the server in the window.
 pub(crate) const OPEN_CONNECTIONS: ValueName<f64> = ValueName::new("open_connections");

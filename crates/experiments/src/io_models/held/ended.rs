@@ -17,8 +17,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns the descriptor limit as the reason if the process is close to `limit`. A ring's table of connections has
-    /// the same size.
+    /// Returns the descriptor limit as the reason if the process is close to `limit`. A ring's table of connections is
+    /// as large as the descriptor limit.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");

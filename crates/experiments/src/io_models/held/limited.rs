@@ -7,8 +7,8 @@ use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
 /// Share of the offered load above which the server counts as handling all of it, because a window starts and ends
-/// between two messages. If the share exceeds 1 by the same margin, the server works off a backlog, and something else
-/// is the limit.
+/// between two messages. If the share exceeds 1 by as much, the server works off a backlog, and something else is the
+/// limit.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict. Below it, the verdict is marked as a guess.
 const SURE: f64 = 0.6;

@@ -1,7 +1,7 @@
 //! Resources that a server's processes hold during a trial: accepted sockets, memory, threads, descriptors. The values
 //! come from the recording of the server's host, because the client cannot know which connections wait in the accept
-//! queue. This module also finds the reason if fewer connections than attempted were held, and the bottleneck of the
-//! trial.
+//! queue. This module also finds the bottleneck of the trial, and the reason if fewer connections than attempted were
+//! held.
 
 mod ended;
 mod levels;
