@@ -169,7 +169,7 @@ mod tests {
         assert!((beside.part("other programs") - 0.06).abs() < 1e-6, "{beside:?}");
     }
 
-    /// The generator has a CPU of its own: it takes nothing from the server's.
+    /// The generator runs on a separate CPU and takes no time from the server's CPU.
     #[test]
     fn programs_on_other_processors_are_no_part() {
         let apart = chain(&on_one_machine(0.4, [2.0, 1.0, 1.0]));

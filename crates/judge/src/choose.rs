@@ -13,13 +13,13 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner. Causes of one tier share the probability if none explains the other. A rule of the
-    /// last tier is at most as probable as the absence of every specific cause.
+    /// Probability of the winner. Causes of one tier divide the probability if none of them explains the others. A rule
+    /// of the last tier is at most as probable as the absence of every specific cause.
     pub(crate) chance: f64,
 }
 
-/// Chooses the winner: an answer of the highest tier that has a binding answer. Within the tier, a rule beats those
-/// that it explains; then the most probable answer wins. The order of the answers breaks exact ties.
+/// Chooses the winner: an answer of the highest tier that has a binding answer. Within the tier, a rule beats the rules
+/// that it explains. Among the rest, the most probable answer wins. The order of the answers breaks exact ties.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
@@ -60,8 +60,7 @@ impl Bound<'_> {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
-    /// Returns true if this cause is unlikely, but `winner` does not exclude it because `winner` has no signs of its
-    /// own.
+    /// Returns true if this cause is unlikely but not excluded by `winner`, because `winner` has no signs of its own.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }

@@ -85,7 +85,7 @@ fn finding(trial: &Trial, load: &HostLoad) -> HostFinding {
         completed_rate: completed_rate(trial, load),
         cpus_busy: view.and_then(|v| v.side.recording.cpu_times("total", v.window)?.busy()),
         segments_again: view.and_then(|v| ratio(v.value("tcp.retrans_segs")?, v.value("tcp.out_segs")?)),
-        // The order is that of [`busiest_first`].
+        // [`busiest_first`] orders the hosts.
         busiest: !trial.client_hosts.is_empty() && trial.client.host == load.host,
     }
 }

@@ -10,9 +10,9 @@ use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
 /// Upper limit of the confidence, and the words about its reason that follow the sentence of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cap {
-    /// Greatest confidence.
+    /// Maximum confidence.
     pub(crate) most: f64,
-    /// Words after the sentence.
+    /// Words that follow the sentence of the verdict.
     pub(crate) words: String,
     /// True if the words also follow a verdict that names no cause.
     pub(crate) always_told: bool,
@@ -36,8 +36,8 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     Some(Cap { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
 }
 
-/// Returns the cap for CPU use of programs that belong to neither side. These programs do not weaken a verdict that a
-/// counted resource ran out.
+/// Returns the cap for CPU use of programs that belong to neither side. The CPU use of these programs does not weaken a
+/// verdict that a counted resource ran out.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
     if RULES.iter().any(|rule| rule.is_counted && rule.id == verdict.id) {
         return None;

@@ -15,7 +15,7 @@ use crate::sides::window_of;
 /// One counter that goes into a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The counter.
+    /// Counter that this part of the cost comes from.
     pub counter: &'static str,
     /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
     pub instance: &'static str,
@@ -26,7 +26,7 @@ pub struct Part {
 /// Treatment of the rate that a counter had before any load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Subtracts nothing.
+    /// Subtracts no part from the total.
     Gross,
     /// Subtracts the rate at rest. The cost is absent if the rate at rest is unknown.
     Net,
@@ -45,7 +45,7 @@ pub struct CostSpec {
     pub unit: FigureUnit,
     /// Treatment of the rate at rest.
     pub rest: Rest,
-    /// Meaning in one line.
+    /// Meaning of the cost, in one line.
     pub help: &'static str,
     /// Explanation for the reader.
     pub explain: &'static str,
@@ -85,7 +85,7 @@ const SWITCH: &str = "At a voluntary switch a thread waits for something; at an 
 const RECORDS: &str =
     "Counted by the record server itself. A read that is split into several requests counts as several records.";
 
-/// The table.
+/// The costs that loadline derives from counters.
 pub const COSTS: &[CostSpec] = &[
     row(
         "cpu_us",

@@ -62,7 +62,7 @@ fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
-/// Returns the outcome of each trial; `chances` are those of [`crate::capacity::chances`].
+/// Returns the outcome of each trial; `chances` comes from [`crate::capacity::chances`].
 pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcome> {
     let of = |(trial, chance_held): (&Trial, &Option<f64>)| {
         let breach = breach(trial, &facts.limits);

@@ -14,7 +14,7 @@ use crate::view::View;
 pub struct Demand {
     /// ID of the device as a bottleneck, from [`run::BOTTLENECKS`].
     pub id: &'static str,
-    /// The device in words.
+    /// Name of the device, in words.
     pub device: String,
     /// Seconds per request, divided by the number of units of the device (CPUs).
     pub seconds: f64,
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// A server that sleeps, beside builds that fill all CPUs. It completed 11/s, and the findings once said "full at
-    /// 4.22/s".
+    /// A server that sleeps, beside builds that fill all CPUs. The server completed 11/s, and an earlier version
+    /// reported "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();

@@ -21,7 +21,7 @@ const NEAR: f64 = 0.9;
 /// Number of stretches that windows are cut into.
 const STRETCHES: usize = 10;
 
-/// A figure with its interval, as far as known.
+/// A figure with its interval, if known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figure {
     value: Option<f64>,
@@ -56,7 +56,7 @@ pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult>
     run.plan.expect.iter().map(|e| one(e, &parts, findings, finished(run).count())).collect()
 }
 
-/// Windows that stand for a run or a repeat.
+/// Windows that represent a run or a repeat.
 struct Seen<'a>(Vec<&'a Trial>);
 
 impl<'a> Seen<'a> {
@@ -145,8 +145,8 @@ impl<'a> Seen<'a> {
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Returns the number of independent draws that all answers stand for, and the half-width of an interval in
-    /// standard errors.
+    /// Returns the number of independent draws that equals all answers in precision, and the half-width of an interval
+    /// in standard errors.
     fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();
@@ -436,7 +436,7 @@ mod tests {
         assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
     }
 
-    /// One of three repeats completed nothing: the mean of the others is not that of the run.
+    /// One of three repeats completed nothing, so the mean of the others does not represent the run.
     #[test]
     fn a_repeat_that_completed_nothing_is_not_left_out() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
@@ -506,8 +506,8 @@ mod tests {
         assert!(median >= 52 && mean >= 52, "{median} {mean}");
     }
 
-    /// Windows near the capacity stand for it together: the best of them alone would always meet the limit that it was
-    /// chosen by.
+    /// All windows near the capacity represent it together. The best window was chosen by the limit, so it would always
+    /// meet the limit.
     #[test]
     fn expectations_at_the_capacity_use_all_windows_near_it() {
         let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();

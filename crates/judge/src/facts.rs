@@ -13,9 +13,9 @@ use crate::view::View;
 /// A run prepared for judgement.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
-    /// The run.
+    /// Run that the rules judge.
     pub run: &'a Run,
-    /// The objective.
+    /// Objective of the run.
     pub limits: Limits,
     /// Closed-loop steps that completed any request, by rising number of clients.
     pub sweep: Vec<&'a Trial>,
@@ -26,9 +26,9 @@ pub struct Facts<'a> {
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// Trial at the limit. With a sweep: its first step that reaches 97 % of the highest rate. In an experiment without
-    /// a sweep: the first trial that reaches 97 % and holds the objective. Otherwise: the trial with the highest rate,
-    /// in bytes if the requests differ in size.
+    /// Trial that represents the run. With a sweep: its first step that reaches 97 % of the highest rate. In an
+    /// experiment without a sweep: the first trial that reaches 97 % and holds the objective. Otherwise: the trial with
+    /// the highest rate, in bytes if the requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
@@ -128,7 +128,8 @@ impl<'a> Facts<'a> {
         self.decisive.and_then(server_of)
     }
 
-    /// Returns the server's side of the heaviest load among the steps at the highest rate. Most requests wait there.
+    /// Returns the server's side of the heaviest load among the steps at the highest rate. In this trial, the most
+    /// requests wait at the server.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
         top(&self.sweep).last().copied().or(self.decisive).and_then(server_of)
     }
@@ -189,7 +190,7 @@ fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
         let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
         let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
         let host = view.host()?;
-        // Soft interrupts count as work for the load, whichever process they are charged to.
+        // Soft interrupts count as work for the load, even if the kernel charges them to another process.
         Some(((host.busy - known? - host.softirq).max(0.0), host.online))
     };
     let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
@@ -331,7 +332,7 @@ mod tests {
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
         let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
-        // On a machine of its own the server's work explains nothing of the client's.
+        // If the client has its own machine, the server's work does not explain the client's CPU use.
         let (taken, _) =
             other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");

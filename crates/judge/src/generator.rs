@@ -1,4 +1,4 @@
-//! Limits of the generator itself. At such a limit, no figure describes the server.
+//! Limits of the generator itself. If the generator is at a limit, no figure describes the server.
 
 use run::{Evidence, FigureUnit};
 
@@ -46,8 +46,8 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns true if the generator was more likely than not at its limit. If the server refuses everything beyond some
-/// rate, the generator always runs as fast as it can.
+/// Returns true if the generator was more likely than not at its limit. This includes servers that refuse everything
+/// beyond some rate, because the generator runs as fast as it can.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     let refused = facts.run.sent_requests() && facts.refusals.keep_one_rate();
     !refused && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
@@ -113,7 +113,7 @@ fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     by_law.max(Waiting::of(facts).map_or(0.0, |waiting| waiting.client)).clamp(0.0, 1.0)
 }
 
-/// Returns the server's share, 0 to 1, of the busy time of CPUs that both sides share. This share explains that the
+/// Returns the server's share, 0 to 1, of the busy time of CPUs that both sides share. A large share explains why the
 /// generator waits.
 fn server_takes(facts: &Facts<'_>) -> f64 {
     if !facts.shared() {
@@ -123,7 +123,7 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server has CPUs of its own and fills them. Beside such a server, a generator that
+/// Returns the probability that the server runs on separate CPUs and fills them. If the server does, a generator that
 /// mostly waits has time left.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }

@@ -1,8 +1,8 @@
 //! CPU cost of a TLS handshake on both sides, if the windows of a run show it.
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted to CPU time
-//! over handshakes per request. Its slope is the cost of a handshake with its connect and close. If a load had one
-//! connection per request throughout, there is no such line, and the whole cost of a request is an upper bound.
+//! over handshakes per request. The line's slope is the cost of a handshake, including its connect and close. If a load
+//! had one connection per request throughout, no line can be fitted, and the whole cost of a request is an upper bound.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -16,8 +16,8 @@ use stats::fit::linear;
 const EACH: f64 = 0.9;
 /// Maximum handshakes per request at which connections count as kept.
 const KEPT: f64 = 0.1;
-/// Minimum handshakes per request for a short alternating window. It is lower than `EACH`, because the window's ends
-/// separate handshakes from their requests.
+/// Minimum handshakes per request for a short alternating window. The minimum is lower than `EACH`, because at the
+/// window's ends a handshake and its request fall into different windows.
 const MANY: f64 = 0.5;
 /// Maximum share of resumed handshakes in a window of full handshakes, and (`RESUMED`) minimum share in a window of
 /// resumed ones. The first handshake of each connection has no session to resume.
@@ -195,7 +195,7 @@ mod tests {
         whole
     }
 
-    /// Makes such windows with full handshakes alone.
+    /// Makes a run of windows with full handshakes only.
     fn run(handshakes: &[f64]) -> Run {
         windows(&handshakes.iter().map(|share| (*share, 0.0)).collect::<Vec<_>>())
     }

@@ -14,11 +14,11 @@ use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
 /// One step of a sweep, with its change from the step before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// Clients.
+    /// Number of clients in this step.
     pub(crate) n: f64,
     /// Completed and expected answers per second.
     pub(crate) x: f64,
-    /// Mean response time, microseconds.
+    /// Mean response time of this step, microseconds.
     pub(crate) r_us: f64,
     /// Growth of `x` over the step before, as a share.
     pub(crate) growth: Option<f64>,
@@ -40,9 +40,9 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
-/// Returns the requests in flight of one trial, as counted and by Little's law (rate times response time). Both come
-/// from one window, so they should agree. Returns `None` if many connections were never answered, since their requests
-/// have no response time.
+/// Returns the requests in flight of one trial, as counted and by Little's law (rate times response time). Both numbers
+/// come from one window, so they should agree. Returns `None` if many connections were never answered, since their
+/// requests have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::SClients { .. } => 0.0,
@@ -72,8 +72,8 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). Such a step shows that R1 is not the service
-/// time: a single client pays for wake-ups that several clients share.
+/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). At this step R1 is not the service time: a
+/// single client pays for wake-ups that several clients share.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let r1 = crate::single::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {

@@ -2,9 +2,10 @@
 //! or network, and panic on no run.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
-//! knee, fits, bottleneck, trust, argument). It can judge a run again that it, or an older version, has judged before.
+//! knee, fits, bottleneck, trust, argument). A run that was judged before, also by an older version, can be judged
+//! again.
 //!
-//! The method is that of R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, and the
+//! The method comes from R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, and the
 //! largest demand is the suspect. Added concurrency confirms or refutes the suspicion. Every step is printed.
 
 #[cfg(test)]

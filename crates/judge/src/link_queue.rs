@@ -1,6 +1,5 @@
-//! Signs of a queue on the path between client and server: the round trips of our own connections grow far beyond their
-//! minimum, and the sender's data waits. A server that delays answers on purpose has nothing to send meanwhile, so
-//! round trips stay short.
+//! Signs of a queue on the path between client and server: round trips grow far beyond their minimum, and the sender's
+//! data waits. A server that delays answers on purpose has nothing to send meanwhile, so round trips stay short.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -150,8 +149,8 @@ mod tests {
         assert_ne!(judged(&shaped).id, "server-rate-limit");
     }
 
-    /// Seen live: a link of 10 Mbit/s, whose segments woke the generator one by one on CPUs that other programs filled. Its threads waited for a
-    /// CPU 85 % of the time, while the shaper's queue grew with the load.
+    /// Seen live: a link of 10 Mbit/s, whose segments woke the generator one by one on CPUs that other programs filled.
+    /// The generator's threads waited for a CPU 85 % of the time, while the shaper's queue grew with the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
         let waits = |backlog: f64| {

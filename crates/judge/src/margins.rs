@@ -9,7 +9,7 @@ use crate::signals::Signal;
 
 /// Returns the margins of the winner, smallest first. If a signal were on the other side of its threshold, the winner's
 /// rule would not bind, and the next choice would be the verdict. A signal that is already on the other side does not
-/// carry the verdict.
+/// support the verdict.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());

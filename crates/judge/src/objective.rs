@@ -44,8 +44,8 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run: that of the plan, or without a limit on the response time one made of the unloaded median
-/// (`docs/explanation/capacity.md` says why).
+/// Returns the objective of a run: the one in the plan, or one derived from the unloaded median if the plan has no
+/// limit on response times (`docs/explanation/capacity.md` says why).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {

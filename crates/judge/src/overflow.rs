@@ -1,7 +1,8 @@
 //! Share of the connects that met a full accept queue, because they came faster than the server accepted.
 //!
-//! `tcp.listen_overflows` counts every listener of a network namespace. It supports a rule only if the listener or the queue
-//! of this server, or the connects of the generator, show the overflow as well. A unix socket has no such counters.
+//! `tcp.listen_overflows` counts every listener of a network namespace. The counter supports a rule only if the
+//! listener or queue of this server, or the generator's connects, also show the overflow. A unix socket has no such
+//! counters.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
@@ -13,7 +14,7 @@ use crate::sweep::Plateau;
 use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS, SYN_AGAIN_US};
 use crate::view::View;
 
-/// Overflow in one trial.
+/// Overflow of the accept queue in one trial.
 pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
     /// Counter that shows the overflow.
@@ -107,7 +108,7 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials around the limit. Far beyond the limit, the queue of any server overflows.
+/// Returns the trials around the limit. Far above the limit, the queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

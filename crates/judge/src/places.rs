@@ -105,8 +105,8 @@ pub(crate) fn requests(places: f64) -> String {
     format!("{} request{}", figure(shown), if shown == 1.0 { "" } else { "s" })
 }
 
-/// Relative difference below which a number of requests is shown as a whole number. This is only for display and
-/// decides nothing.
+/// Relative difference below which a number of requests is shown as a whole number. The difference only affects the
+/// display and decides nothing.
 const WHOLE: f64 = 0.02;
 
 /// Returns the processes of the server and of the upstreams on its machine by number, with their distance from the server.
@@ -175,7 +175,7 @@ type Counts = Vec<(u32, Counted)>;
 struct Connections {
     /// Distance of the upstream from the server, and the count.
     counted: (u32, Counted),
-    /// Program that answers there.
+    /// Program that accepts the connections.
     program: String,
     /// True if all of them await a reply; false if this is unknown, as for unix sockets.
     is_busy: bool,

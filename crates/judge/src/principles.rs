@@ -4,12 +4,12 @@
 //! The boxes with the rules' own wording are pictures in the text that we have, so the content comes from the text
 //! around each box. The content of rule 4 is unknown, and its page says so.
 
-/// One rule.
+/// One principle of the method.
 #[derive(Clone, Copy, Debug)]
 pub struct Principle {
-    /// `rule-1` to `rule-10`.
+    /// Identifier, from `rule-1` to `rule-10`.
     pub id: &'static str,
-    /// In a few words.
+    /// The principle in a few words.
     pub title: &'static str,
     /// Meaning of the rule.
     pub text: &'static str,
@@ -17,7 +17,7 @@ pub struct Principle {
     pub does: &'static str,
 }
 
-/// The table.
+/// All principles of the method.
 pub const PRINCIPLES: &[Principle] = &[
     Principle {
         id: "rule-1",

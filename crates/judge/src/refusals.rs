@@ -6,7 +6,7 @@ use run::Trial;
 use crate::single::{good, refused};
 use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, WIDE};
 
-/// Refusals of a run.
+/// Refused requests of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
     /// Trials with refusals whose rate of good answers is near the middle rate.
@@ -57,7 +57,7 @@ impl<'a> Refusals<'a> {
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A limit
-    /// of the generator would not show this. Failures such as status 500 are not refusals.
+    /// of the generator would not show this. Other failures, such as status 500, are not refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false)
     }

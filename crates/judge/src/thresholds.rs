@@ -21,7 +21,7 @@ pub struct Threshold {
     pub group: &'static str,
     /// Name of the constant.
     pub name: &'static str,
-    /// The number.
+    /// Value of the threshold.
     pub value: f64,
     /// Unit of the number.
     pub unit: &'static str,
@@ -51,7 +51,7 @@ macro_rules! thresholds {
             )*)?
         )*)*
 
-        /// The table.
+        /// All thresholds of the judge.
         pub const THRESHOLDS: &[Threshold] = &[$($(Threshold {
             group: $group,
             name: stringify!($name),

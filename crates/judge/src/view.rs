@@ -12,9 +12,9 @@ use stats::average;
 pub struct View<'a> {
     /// `client` or `server`.
     pub role: &'static str,
-    /// The trial.
+    /// Trial that is viewed.
     pub trial: &'a Trial,
-    /// The side.
+    /// Side of the trial that is viewed: client or server.
     pub side: &'a Side,
     /// Time range that counts.
     pub window: Window,

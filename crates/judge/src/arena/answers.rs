@@ -5,7 +5,8 @@ use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind
 /// Maximum number of characters of a body in a sentence.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares an answer with what the load states, and otherwise with the answer of the first server. Returns what is wrong.
+/// Compares an answer with what the load states, and otherwise with the answer of the first server. Returns a
+/// description of the difference, if any.
 pub fn wrong_answer(
     profile: &ArenaProfile,
     first: Option<(&str, &ArenaAnswer)>,

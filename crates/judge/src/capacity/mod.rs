@@ -58,7 +58,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     Some(Found { capacity, trial, failing })
 }
 
-/// Returns the lowest rate at which the load had too few connections of its own, if the server did not fail.
+/// Returns the lowest rate at which the load's own number of connections was too small, if the server did not fail.
 fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))

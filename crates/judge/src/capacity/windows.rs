@@ -14,9 +14,9 @@ use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_
 /// Result of all windows of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
-    /// The capacity.
+    /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
-    /// Constraint that the estimate is for. It also gives the capacity at other shares of late answers.
+    /// Constraint that the estimate is for. The constraint also gives the capacity at other shares of late answers.
     pub constraint: Constraint,
     /// Number of windows.
     pub windows: usize,
@@ -43,8 +43,8 @@ pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits
 }
 
 /// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
-/// request per `cycle_s` seconds, so the number of users stands for a rate. The model accounts for users who send less
-/// because they wait.
+/// request per `cycle_s` seconds, so the number of users corresponds to a rate. The model accounts for users who send
+/// less because they wait.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();

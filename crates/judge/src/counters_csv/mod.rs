@@ -45,13 +45,13 @@ pub struct Case {
 /// One derived figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
-    /// The case.
+    /// Name of the case in the file.
     pub case: String,
     /// Row of [`QUANTITIES`].
     pub quantity: &'static Quantity,
     /// The recomputed value.
     pub value: f64,
-    /// Printed value.
+    /// Value printed in the file, if any.
     pub printed: Option<f64>,
 }
 
@@ -100,7 +100,7 @@ pub enum CsvError {
     /// A column that no quantity uses.
     #[error("column `{name}` is not known{near}; the known ones are: {known}")]
     Column {
-        /// The column.
+        /// Name of the column in question.
         name: String,
         /// The nearest known one, in words.
         near: String,
@@ -112,9 +112,9 @@ pub enum CsvError {
     Number {
         /// Line, from 1.
         line: usize,
-        /// Column.
+        /// Column of the invalid cell.
         column: String,
-        /// The cell.
+        /// Text of the invalid cell.
         text: String,
     },
     /// A collected figure is out of its range.
@@ -122,9 +122,9 @@ pub enum CsvError {
     Range {
         /// Line, from 1.
         line: usize,
-        /// Column.
+        /// Column of the invalid cell.
         column: String,
-        /// The cell.
+        /// Text of the invalid cell.
         text: String,
     },
     /// A line has another number of cells than the header.
@@ -132,9 +132,9 @@ pub enum CsvError {
     Cells {
         /// Line, from 1.
         line: usize,
-        /// Cells found.
+        /// Number of cells in the row.
         found: usize,
-        /// Columns named.
+        /// Number of columns in the header.
         wanted: usize,
     },
 }

@@ -8,7 +8,7 @@ use crate::number::finite;
 /// One row of [`QUANTITIES`].
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
-    /// Name, with the unit.
+    /// Name of the quantity, with its unit.
     pub id: &'static str,
     /// Meaning in one line.
     pub help: &'static str,
@@ -36,7 +36,7 @@ impl Quantity {
     }
 }
 
-/// Returns all columns that a file may have: the inputs of all quantities, except those of the preceding case.
+/// Returns all columns that a file may have: the inputs of all quantities, except values of the preceding case.
 pub fn columns() -> Vec<&'static str> {
     let mut names: Vec<&str> =
         QUANTITIES.iter().flat_map(|q| q.inputs).copied().filter(|n| !n.starts_with("before.")).collect();
@@ -61,7 +61,7 @@ fn us_of(percent: f64, per_s: f64) -> f64 {
     1e4 * percent / per_s
 }
 
-/// The table.
+/// The quantities that are derived from the columns of a file.
 pub const QUANTITIES: &[Quantity] = &[
     q(
         "request_bytes",

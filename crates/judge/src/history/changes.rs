@@ -13,7 +13,7 @@ use stats::student::t95;
 pub(super) struct Recent {
     /// Number of runs before the recent ones.
     pub(super) runs: usize,
-    /// Smallest relative change.
+    /// Smallest relative change that is reported.
     pub(super) threshold: f64,
 }
 
@@ -86,8 +86,8 @@ impl Changes {
         }
     }
 
-    /// Returns true if the values before the recent runs do not show the change. Its place there may differ, but not
-    /// beyond the neighbouring changes.
+    /// Returns true if the values before the recent runs do not show the change. The place of the change may differ
+    /// between both analyses, but not beyond the neighbouring changes.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);
@@ -99,7 +99,8 @@ impl Changes {
         !self.earlier.iter().any(known)
     }
 
-    /// Returns true if the last values do not differ in the same direction from those before the change.
+    /// Returns true if the last values no longer differ from the values before the change in the direction of the
+    /// change.
     fn is_undone(&self, index: usize) -> bool {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);

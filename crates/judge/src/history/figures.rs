@@ -25,7 +25,7 @@ const fn less(name: &'static str, unit: FigureUnit, of: fn(&RunSummary) -> Optio
     HistorySpec { name, unit, more_is_better: false, of }
 }
 
-/// The table.
+/// The figures that the history follows.
 pub(super) const FIGURES: &[HistorySpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |run| match run.plan.command.as_str() {
         "find" => cpu(run.trials.get(run.findings.picks.at_capacity?)?).map(exact),

@@ -80,7 +80,7 @@ impl HistoryRuns {
         self.series.values().map(Vec::len).sum()
     }
 
-    /// Finds the changes.
+    /// Finds the changes of all figures.
     pub fn history(self, directory: String, limits: HistoryLimits) -> History {
         let HistoryLimits { recent, threshold } = limits;
         let mut history = History { directory, recent, threshold, skipped: self.skipped, ..History::default() };

@@ -1,4 +1,4 @@
-//! Two causes in one run: one server, one sweep and one search in which both limits are reached at the same load.
+//! Planted runs with two causes: both limits are reached at one load of one server.
 //!
 //! At the capacity of the common run, the counters of each cause have the values that they have at the capacity of the
 //! cause's own run. Counters of a busy device (CPU time, disk time, bytes on a wire) therefore follow the share of the
@@ -7,8 +7,8 @@
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Number of clients with which the common run reaches its capacity. It is above the 32 clients that some causes need
-/// to show.
+/// Number of clients with which the common run reaches its capacity. The number is above the 32 clients that some
+/// causes need to show.
 const KNEE_CLIENTS: f64 = 64.0;
 /// Minimum response time of one client in a common run, microseconds. With less, 64 clients would need more than the
 /// planted four CPUs.
@@ -50,7 +50,7 @@ fn same_counter(a: &Row, b: &Row) -> bool {
     (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
 }
 
-/// Adds a counter. If both causes set it, the stronger value counts at each operating point.
+/// Adds the row of a counter. If both causes set it, the stronger value counts at each operating point.
 fn plant(rows: &mut Vec<Row>, row: Row) {
     let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
     let first = rows.swap_remove(at);
@@ -60,7 +60,7 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
     rows.push(Row { value: Box::new(stronger), ..row });
 }
 
-/// Gives a counter of a busy device the value that it has in its own run at the same share of the capacity.
+/// Gives a counter of a busy device its value from the cause's own run, at an equal share of the capacity.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

@@ -41,7 +41,7 @@ const fn p(id: &'static str, story: &'static str, plant: fn() -> PlantedRun) -> 
     Planted { id, story, plant }
 }
 
-/// The table.
+/// All planted runs.
 pub const PLANTED: &[Planted] = &[
     p("client-fds", "connects fail with EMFILE in the last steps", || {
         let full = |t: &mut Trial, p: &super::Point| {

@@ -65,7 +65,7 @@ fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
 
-/// Makes a planted run.
+/// Function that makes a planted run.
 type Planted = fn() -> PlantedRun;
 
 /// Runs in which a measured rate exceeds a figure that should bound it, each with the words of its warning. `None`: no

@@ -1,4 +1,5 @@
-//! Both causes of every feasible pair of bottlenecks in one run, and which of them the verdict names. See `docs/reference/rule-matrix.md`.
+//! Plants both causes of every feasible pair of bottlenecks in one run, and records which of them the verdict names.
+//! See `docs/reference/rule-matrix.md`.
 
 use run::Run;
 
@@ -56,7 +57,7 @@ pub(super) fn ids() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.id).filter(|id| *id != "unknown").collect()
 }
 
-/// Verdict of one run.
+/// Verdict on one run with two causes.
 pub(super) struct Winner {
     pub(super) id: String,
     pub(super) confidence: f64,

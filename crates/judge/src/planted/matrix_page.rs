@@ -21,7 +21,7 @@ This page is generated: `make docs` writes it from the rules, and a test fails w
 a cell is a decision and needs a reason below.
 ";
 
-/// The whole page.
+/// Returns the text of the whole page.
 pub(super) fn page() -> String {
     let ids = ids();
     let cells: Vec<Vec<Cell>> = ids.iter().map(|a| ids.iter().map(|b| cell(a, b)).collect()).collect();
@@ -59,7 +59,7 @@ pub(super) fn page() -> String {
 /// Reason of a relation: the cause, what it explains, and why.
 type Reason = (&'static [&'static str], &'static str, &'static str);
 
-/// Reasons of all relations.
+/// Reasons for all relations in the matrix.
 const REASONS: &[Reason] = &[
     (&["client-connects"], "client-fds", "each needless connection holds a descriptor of the generator"),
     (&["client-connects"], "client-ports", "each needless connection holds a local port"),

@@ -1,6 +1,6 @@
 //! Runs with a planted, and so known, bottleneck. Every rule must win in its own run, stay silent in the others, and
 //! answer "unknown" if its counters are removed. Also sample data for the tests of other crates (feature `planted`).
-//! Nothing here was measured.
+//! All values are invented.
 
 #[cfg(test)]
 mod beside;
@@ -119,8 +119,8 @@ mod tests {
         }
     }
 
-    /// All planted runs in which another rule sees its own signs, too. The test fails if a pair appears or disappears.
-    /// The cause explains them, or its tier is higher. An idle server whose rate is flat looks like a fixed number of
+    /// All planted runs in which a second rule also sees its signs. The test fails if a pair appears or disappears. The
+    /// cause explains them, or its tier is higher. An idle server whose rate is flat looks like a fixed number of
     /// workers to a rule that does not know the cause.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),

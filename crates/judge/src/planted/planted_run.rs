@@ -11,7 +11,7 @@ use run::{
 /// Length of the measured window of a planted trial, seconds.
 const WINDOW_S: f64 = 2.0;
 
-/// An operating point.
+/// Operating point of a planted run.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// Clients, or requests in flight.
@@ -26,7 +26,7 @@ pub struct Point {
     pub capacity: f64,
 }
 
-/// Side of a counter.
+/// Side that a counter belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// Side of the generator.
@@ -225,7 +225,7 @@ impl PlantedRun {
         self
     }
 
-    /// The run.
+    /// Returns the planted run.
     pub fn run(&self) -> Run {
         let closed = self.steps.iter().map(|n| self.closed(*n));
         let open = self.rates.iter().map(|share| self.open(*share));

@@ -270,7 +270,7 @@ pub(crate) fn argued(mut run: Run) -> Bottleneck {
     run.findings.bottleneck
 }
 
-/// The planted experiments.
+/// Functions that make the planted experiments.
 const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_slots("server-cpu", 0.95, 0.02),
     || in_slots("client-cpu", 0.9, 0.05),

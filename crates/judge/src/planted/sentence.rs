@@ -5,9 +5,9 @@
 pub struct Sentence {
     /// `verdict`, `evidence`, `warning` and so on.
     pub kind: &'static str,
-    /// A bottleneck, or nothing.
+    /// ID of a bottleneck; may be empty.
     pub id: String,
-    /// The sentence.
+    /// Text of the sentence.
     pub text: String,
 }
 

@@ -1,10 +1,10 @@
 //! Level of the throughput before each slot, so that changes of the machine are not attributed to a lever.
 //!
-//! Each slot scatters. Shared machines also change their speed by up to a third within tenths of a second, and keep the
-//! new speed for a while: neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95 was seen between slots of
-//! 15 to 60 ms). The throughput without levers is therefore modelled as a level that moves from slot to slot, and a
-//! scatter about this level. If the level hardly moves, the mean of all earlier slots predicts best; if it moves much,
-//! the last slot does. The variance of the movement is chosen by maximum likelihood.
+//! The throughput of a single slot scatters. Shared machines also change their speed by up to a third within tenths of
+//! a second, and keep the new speed for a while: neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95
+//! was seen between slots of 15 to 60 ms). The throughput without levers is therefore modelled as a level that moves
+//! from slot to slot, and a scatter about this level. If the level hardly moves, the mean of all earlier slots predicts
+//! best; if it moves much, the last slot does. The variance of the movement is chosen by maximum likelihood.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
 //! Each slot minus its expectation, divided by the standard deviation of this difference, has unit variance and is

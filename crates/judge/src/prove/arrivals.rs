@@ -13,7 +13,7 @@ pub(super) struct OpenNetwork {
     pub(super) dose: f64,
 }
 
-/// Blocks of a trial.
+/// Number of blocks of a trial.
 const BLOCKS: usize = 24;
 /// Length of a slot, seconds. The first `SETTLE_S` seconds are left out: some hundred services, so that the queues of
 /// the preceding slot are gone.

@@ -10,7 +10,7 @@ use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, 
 pub(super) enum Own {
     /// No lever acts on the resource that the verdict names.
     NoLever,
-    /// Such a lever exists, but was not used.
+    /// A lever exists for the resource, but was not used.
     Unused,
     /// The lever took much less than ordered.
     Slack,
@@ -21,7 +21,7 @@ pub(super) enum Own {
     Astray,
     /// Throughput certainly hardly followed the lever.
     Small,
-    /// Neither.
+    /// Neither of the two is certain.
     Partly,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Own {
 pub(super) enum Kind {
     /// The verdict names this kind, or is not about the server's CPU.
     Agrees,
-    /// The kind is unknown.
+    /// The kind of the CPU limit is unknown.
     Open,
     /// The verdict names another kind.
     Differs,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 /// Another resource that surely explains most of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
-    /// No other resource.
+    /// No other resource explains the limit.
     None,
     /// The other resource describes the verdict's bottleneck more closely.
     Refines,
@@ -79,7 +79,7 @@ pub(super) enum Observed {
     Contradicts,
 }
 
-/// Subject of the verdict.
+/// Resource that the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Cause,
@@ -212,12 +212,13 @@ impl Conclusion {
         }
     }
 
-    /// Returns the new confidence of a verdict that stays, given its confidence from the counters. This is the only
-    /// place where an experiment changes a confidence. `own_most` is the upper end of the part that the verdict's own
-    /// resource explains.
+    /// Returns the new confidence of a verdict that stays, given its confidence from the counters. No other function
+    /// lets an experiment change a confidence. `own_most` is the upper end of the part that the verdict's own resource
+    /// explains.
     ///
-    /// An undecided experiment does not weaken a verdict that the counters made sure. It lowers the confidence only if
-    /// it contradicts: the own part is surely less than half, or throughput surely differs from the prediction.
+    /// An undecided experiment does not weaken a verdict that the counters made sure. The experiment lowers the
+    /// confidence only if it contradicts: the own part is surely less than half, or throughput surely differs from the
+    /// prediction.
     pub(super) fn confidence(
         self,
         before: f64,

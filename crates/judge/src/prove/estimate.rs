@@ -29,9 +29,9 @@ const DEFAULT_ORDER: f64 = 0.25;
 /// Results of a trial's slots, one entry per lever in the trial's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates {
-    /// Elasticities.
+    /// Estimated elasticities, one per lever.
     pub elasticities: Vec<Estimate>,
-    /// Origin of each elasticity.
+    /// Method behind each elasticity.
     pub bases: Vec<ElasticityBasis>,
     /// 1 minus the sum of the elasticities.
     pub remainder: Estimate,
@@ -53,9 +53,9 @@ enum Known {
 /// Estimates elasticities from the slots of a trial. The error says what is missing.
 ///
 /// An elasticity is at most the utilization, and equals it with one client and no queue. If the slowed threads hardly
-/// wanted a resource, no dose is needed: the elasticity lies between 0 and the wanted share. This bound also applies
-/// wherever it is tighter than the regression. A lever that took much less than ordered shows nothing. Its bound is not
-/// valid either: whatever kept the lever from the CPU may also keep the slowed threads from wanting it.
+/// wanted a resource, no dose is needed: the elasticity lies between 0 and the wanted share. The bound also applies if
+/// it is tighter than the regression. A lever that took much less than ordered shows nothing. The bound is not valid
+/// either: the cause that kept the lever from the CPU may also keep the slowed threads from wanting it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -129,8 +129,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Replaces the regression by a bound for one of two levers that slow each other's resource nearly as much as their
-    /// own, such as client and server on the same CPUs. The equations of such a pair give only the sum of both parts.
-    /// Bounding the resource that is wanted less makes the other one more exact.
+    /// own, such as client and server on the same CPUs. The equations of the two levers give only the sum of both
+    /// parts. Bounding the resource that is wanted less makes the other one more exact.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -159,7 +159,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates the levers marked for regression, and gives the others their bounds. The regressed levers may also
-    /// slow the resource of a bounded lever. That resource explains between nothing and its bound of their effect.
+    /// slow the resource of a bounded lever. The bounded resource then explains between nothing and its bound of their
+    /// effect.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -277,8 +278,8 @@ struct Nonlinearity {
 }
 
 impl Nonlinearity {
-    /// Computes the correction. It assumes that speeds combine with a constant elasticity of substitution
-    /// ([`CURVATURE`] 1 holds exactly for one client). A resource's share then grows with its slowdown, relative to the
+    /// Computes the correction. The correction assumes that speeds combine with a constant elasticity of substitution
+    /// ([`CURVATURE`] 1 holds exactly for one client). The share of a resource grows with its slowdown, relative to the
     /// mean over all shares.
     ///
     /// The dose counts only the slowdown by levers. A thread that waits for other threads of its process may have half

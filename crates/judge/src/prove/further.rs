@@ -15,8 +15,8 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if a rate limit that delays answers explains the verdict as well. This is so for a fixed number of
-/// workers that no counter shows.
+/// Returns true if a rate limit that delays answers explains the verdict as well. A fixed number of workers that no
+/// counter shows is such a verdict.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
@@ -28,7 +28,7 @@ pub fn may_be_rate_limit(run: &Run) -> bool {
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
-        // If nothing is full, throughput grows with the load. Otherwise throughput stays.
+        // If nothing is full, throughput grows with the load. If something is full, throughput stays.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
         // All source addresses share the workers, locks and pools.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,

@@ -9,15 +9,15 @@ use stats::student::t95;
 use super::estimate;
 use crate::thresholds::MOST;
 
-/// Maximum number of looks.
+/// Maximum number of looks at the data.
 pub const MAX_LOOKS: usize = 4;
 /// Bound of the last look, for one to four looks, in standard deviations. The bound of look k of K is larger by the
 /// square root of K/k.
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of a 95 % interval, in standard deviations.
 const USUAL_BORDER: f64 = 1.960;
-/// Returns true if the slots so far decide whether the first lever's resource carries more than half of the throughput.
-/// This is look `look` of `looks`. The last look ends the experiment in any case.
+/// Returns true if the slots so far decide whether the first lever's resource explains more than half of the
+/// throughput. The call is look number `look` of `looks`. The last look ends the experiment in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {

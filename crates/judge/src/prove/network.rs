@@ -13,7 +13,7 @@ pub(super) struct Network {
     pub(super) clients: u32,
 }
 
-/// Slots of a trial.
+/// Number of slots of a trial.
 const SLOTS: usize = 160;
 /// Length of a slot in mean service times of the slowest station.
 const SLOT: f64 = 40.0;

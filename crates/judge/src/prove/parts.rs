@@ -108,8 +108,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
     effects.iter().find(|effect| effect.lever == lever)
 }
 
-/// Returns the effect of the predicted lever. Without a prediction, returns that of the lever with the largest measured
-/// part.
+/// Returns the effect of the predicted lever. Without a prediction, returns the effect of the lever with the largest
+/// measured part.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);

@@ -11,8 +11,8 @@ use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
-/// Returns the verdict of all rules except those whose resource the experiment excluded. Its confidence comes from the
-/// counters.
+/// Returns the verdict of all rules except those whose resource the experiment excluded. The confidence of the returned
+/// verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
     // The rule may still see the named upstream at its limit, although the experiment showed that it does not limit the

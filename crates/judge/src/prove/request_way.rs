@@ -2,8 +2,8 @@
 //!
 //! On a half-duplex link (one wire for both directions) all bytes count. On a full-duplex link requests load only their
 //! own direction, so longer requests test a full link only if that direction is the fuller one. Outside a testbed the
-//! duplex mode is unknown, and full duplex is assumed, as on switched Ethernet. On a half-duplex link the effect is
-//! then smaller than predicted, never larger.
+//! duplex mode is unknown, and full duplex is assumed, as on switched Ethernet. On a half-duplex link, the effect is
+//! smaller than predicted, never larger.
 
 use run::Run;
 

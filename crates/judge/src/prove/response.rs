@@ -64,7 +64,7 @@ pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     }
 }
 
-/// A block: response times and mean speed without any lever, then with each lever.
+/// Block of slots: response times and mean speed, first without any lever, then with each lever.
 struct Block {
     times: Vec<Vec<u64>>,
     /// Speed of each lever's resource without any lever, and with its own lever.
@@ -73,11 +73,11 @@ struct Block {
 
 /// Effect of the levers on the response time, over a selection of blocks.
 struct PredictedResponse {
-    /// Response time with each lever, the one on the rate included, divided by that without any.
+    /// Response time with each lever, including the one on the rate, divided by the response time without any lever.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Growth of the response time by each lever except the one on the rate, relative to the time without levers. It is
-    /// scaled to the dose of the lever on the rate.
+    /// Growth of the response time by each lever except the one on the rate, relative to the time without levers. The
+    /// growth is scaled to the dose of the lever on the rate.
     adds: Vec<f64>,
     /// Relative growth of the response time when everything is slowed.
     whole: f64,
@@ -204,9 +204,9 @@ fn block_response(blocks: &[&Block], of: ProofMetric, rate_at: usize) -> Option<
     Some(PredictedResponse { adds, whole: whole.grows, ratios, doses })
 }
 
-/// Effect of slowing everything.
+/// Effect of slowing all resources.
 struct Whole {
-    /// Response time with everything slowed by the dose, divided by that without, minus 1.
+    /// Response time with all resources slowed by the dose, divided by the response time without a lever, minus 1.
     grows: f64,
     dose: f64,
     /// Utilization of a single queue whose response time would grow as much.
@@ -223,8 +223,8 @@ impl Whole {
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// Returns the relative growth of the response time by a lever. It is scaled to the common dose as the wait of a
-    /// single queue.
+    /// Returns the relative growth of the response time by a lever. The growth is scaled to the common dose like the
+    /// wait of a single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
         (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))
@@ -299,7 +299,7 @@ mod tests {
         for (network, of) in [
             (network(&[0.6, 0.5], 0.0), ProofMetric::Mean),
             (network(&[0.7, 0.4, 0.2], 3.0), ProofMetric::Mean),
-            // A delay that is the same for all only moves the percentiles of one queue.
+            // A delay that is equal for all requests only shifts the percentiles of one queue.
             (network(&[0.7], 3.0), ProofMetric::P50),
             (network(&[0.5], 3.0), ProofMetric::P99),
         ] {

@@ -109,7 +109,8 @@ mod tests {
     const AFTER: usize = 8;
     const SEEDS: u64 = 200;
 
-    /// A server whose CPU carries all, with noise of this size, on a machine whose speed is given for each slot.
+    /// Makes a trial of a server whose CPU is the only limit, with noise of this size and the machine's speed in each
+    /// slot.
     fn trial(seed: u64, noise: f64, speed: impl Fn(usize) -> f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|t| t < SLOTS - AFTER && random.bool()).collect::<Vec<bool>>();

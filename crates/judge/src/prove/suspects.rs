@@ -7,9 +7,9 @@ use crate::single::good;
 /// A bottleneck, the lever that tests it, and the prediction.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
-    /// Row of `BOTTLENECKS`.
+    /// Bottleneck, a row of `BOTTLENECKS`.
     pub bottleneck: &'static str,
-    /// Row of `LEVERS`.
+    /// Lever that tests it, a row of `LEVERS`.
     pub lever: &'static str,
     /// Limit of the upstream that the server waits for according to the verdict; none if the verdict is about the
     /// server, the client or the link.
@@ -19,12 +19,12 @@ pub struct Suspect {
     /// True if an unchanged throughput refutes the bottleneck. False for a rate limit, since it need not be a limit per
     /// address.
     pub refutes: bool,
-    /// Predicts the throughput with the lever divided by that without, for a dose.
+    /// Predicts the throughput with a lever of the given dose, divided by the throughput without it.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// Levers for each bottleneck. The other bottlenecks belong to the remainder, which no lever touches: a sleep, a lock,
-/// a service on an unobserved host, network distance, or a deliberate limit. They are tested by levers that are
+/// Levers that test each bottleneck. The other bottlenecks belong to the remainder, which no lever touches: a sleep, a
+/// lock, a service on an unobserved host, network distance, or a deliberate limit. They are tested by levers that are
 /// predicted to have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
@@ -66,7 +66,7 @@ pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspec
     })
 }
 
-/// Returns the bottlenecks that a lever tests, without those of upstreams and of requests that take turns.
+/// Returns the bottlenecks that a lever tests, except those of upstreams and of requests that take turns.
 pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     let of_lever = move |suspect: &&Suspect| suspect.lever == lever && suspect.behind.is_none() && !suspect.serial;
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
@@ -89,7 +89,8 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
 
 /// Delay of Linux before a delayed acknowledgement (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
-/// Maximum predicted speed-up. The other parts of a response are not known exactly enough to predict more.
+/// Maximum factor by which a prediction may speed up a response. The other parts of a response are not known exactly
+/// enough to predict more.
 pub(super) const MAX_PREDICTED_FACTOR: f64 = 10.0;
 
 /// Predicts the throughput if requests do not wait for the delayed-acknowledgement timer.

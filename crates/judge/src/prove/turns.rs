@@ -35,7 +35,7 @@ pub(super) enum PredictionCheck {
     Exceeded,
     /// The whole interval is close to no effect.
     Refuted,
-    /// Neither.
+    /// The turns neither confirm nor contradict the prediction.
     Open,
 }
 

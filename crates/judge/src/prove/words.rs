@@ -73,8 +73,8 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns true if the verdict predicts that the measured lever changes throughput. It predicts no change for levers
-/// other than its own.
+/// Returns true if the verdict predicts that the measured lever changes throughput. A verdict predicts no change for
+/// the levers of other resources.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }

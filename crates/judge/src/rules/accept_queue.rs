@@ -190,7 +190,8 @@ mod tests {
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
     }
 
-    /// 128 clients connect at once to a backlog of 32. Those whose SYN was dropped come a second later, before the window, and stay.
+    /// 128 clients connect at once to a backlog of 32. Clients whose SYN was dropped connect a second later, before the
+    /// window, and stay connected.
     #[test]
     fn connects_that_were_dropped_while_all_connected_limit_no_load_that_stays_connected() {
         let dropped = |again: f64| {

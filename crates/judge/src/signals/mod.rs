@@ -24,7 +24,7 @@ const PARTS: usize = 8;
 pub struct Signal {
     /// Name of the signal in words.
     pub name: &'static str,
-    /// Measured value.
+    /// Measured value of the signal.
     pub value: f64,
     /// Lower end of the 95 % interval of `value`.
     pub low: f64,

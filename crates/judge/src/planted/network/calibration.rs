@@ -25,7 +25,7 @@ pub(super) struct Case {
     pub(super) why: String,
 }
 
-/// A verdict.
+/// Verdict on one drawn world.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) id: String,

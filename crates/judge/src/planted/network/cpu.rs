@@ -24,7 +24,7 @@ pub(super) struct Cpu {
     pub(super) groups: Vec<Group>,
 }
 
-/// Threads of one program.
+/// Group of the threads of one program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     clock_s: f64,

@@ -24,12 +24,12 @@ const SLEEPS_S: f64 = 0.01;
 /// Minimum share of a host's work for a program to count as a cause of its full CPUs.
 const LARGE_PART: f64 = 0.35;
 
-/// Server architecture.
+/// Architecture of the drawn server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A thread for each connection, all parallel.
     Parallel,
-    /// Event loops.
+    /// Threads that each run an event loop.
     Loops,
     /// A thread for each connection; only one thread computes at a time.
     OneAtATime,
@@ -39,7 +39,7 @@ enum Kind {
     Workers,
 }
 
-/// Upstream of the server.
+/// Upstream service of the drawn server.
 #[derive(Clone, Copy, Debug)]
 struct Backend {
     threads: Threads,
@@ -50,7 +50,7 @@ struct Backend {
     here: bool,
 }
 
-/// Drawn parameters.
+/// Parameters drawn for one world.
 struct Draw {
     random: fastrand::Rng,
     /// Lowest limit, requests per second.
@@ -227,7 +227,7 @@ fn world(draw: &mut Draw) -> World {
     finish(draw, world, &parts)
 }
 
-/// Times of a request.
+/// Times of the parts of one request.
 struct Parts {
     backend: Option<Backend>,
     cpu_s: f64,

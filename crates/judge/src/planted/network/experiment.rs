@@ -45,7 +45,7 @@ const CONNECTIONS: f64 = 8.0;
 const AS_GOOD: f64 = 0.85;
 /// Most connections of an experiment.
 const MAX_CONNECTIONS: f64 = 1024.0;
-/// Pairs of turns.
+/// Number of pairs of turns.
 const PAIRS: usize = 5;
 
 /// Returns the experiment on the verdict of a judged run.

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub(super) cause: Cause,
-    /// Requests per second.
+    /// Rate limit, requests per second.
     pub(super) rate: f64,
 }
 
@@ -20,9 +20,9 @@ pub(super) enum Cause {
     ServerLoops,
     /// Work of the server that only one thread at a time does, on changing threads.
     Serial,
-    /// Workers that wait.
+    /// Workers that wait for the upstream.
     Workers,
-    /// Connections to the upstream.
+    /// Connections to the upstream service.
     Connections,
     /// The upstream of the server, on an observed host or another one.
     Backend,

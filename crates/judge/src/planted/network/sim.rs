@@ -64,7 +64,7 @@ pub(super) struct Request {
     pub(super) unread: bool,
 }
 
-/// One thread.
+/// One thread of the simulated world.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub(super) program: usize,
@@ -84,7 +84,7 @@ pub(super) struct Semaphore {
     pub(super) queue: VecDeque<usize>,
 }
 
-/// Workers of one program.
+/// Workers of one simulated program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workers {
     pub(super) first: usize,
@@ -93,7 +93,7 @@ pub(super) struct Workers {
     pub(super) queue: VecDeque<usize>,
 }
 
-/// Sums over time. The figures of a window are the difference of two copies.
+/// Sums over the simulated time. The figures of a window are the difference of two copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) in_flight: f64,

@@ -15,7 +15,7 @@ pub(super) struct Tally {
     pub(super) wrong_and_proven: usize,
     pub(super) wrong: usize,
     pub(super) unknown: usize,
-    /// Results before the experiment.
+    /// Number of wrong but sure verdicts before the experiment.
     pub(super) surely_wrong_by_counters: usize,
     pub(super) wrong_by_counters: usize,
     pub(super) unknown_by_counters: usize,
@@ -37,7 +37,7 @@ impl Tally {
     }
 }
 
-/// Verdicts of similar confidence.
+/// Verdicts with similar confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
     /// Lowest confidence of the band, and upper end (excluded).
@@ -47,7 +47,7 @@ pub(super) struct Band {
     pub(super) right: usize,
 }
 
-/// Borders of the bands.
+/// Borders of the bands of confidence.
 const BORDERS: [f64; 5] = [0.0, 0.5, 0.7, 0.9, 1.01];
 
 /// Returns the reliability of each confidence; `unknown` has none.

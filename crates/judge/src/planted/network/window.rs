@@ -3,7 +3,7 @@
 use super::sim::{Load, Sim, Sums};
 use super::world::World;
 
-/// Samples of a window.
+/// Number of samples of a window.
 pub(super) const SAMPLES: usize = 5;
 
 /// Snapshot of all counters of a simulation.
@@ -19,7 +19,7 @@ pub(super) struct Look {
     quotas: Vec<(f64, f64)>,
 }
 
-/// One measured window.
+/// Results of one measured window.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) load: Load,
@@ -33,7 +33,7 @@ pub(super) struct Seen {
     pub(super) per_s: Sums,
     /// Share of a CPU that each thread used, and share of the time that it waited for one.
     pub(super) threads: Vec<(f64, f64)>,
-    /// Program of each thread.
+    /// Index of the program of each thread.
     pub(super) program: Vec<usize>,
     /// CPUs that each group of each host used, and mean number of its ready threads.
     pub(super) groups: Vec<Vec<(f64, f64)>>,

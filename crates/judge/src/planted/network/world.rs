@@ -2,21 +2,21 @@
 
 use super::limit::Limit;
 
-/// Index of each program.
+/// Index of each program in [`World::programs`].
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
 pub(super) const BACKEND: usize = 2;
 
-/// A closed world.
+/// A simulated network with a fixed number of clients.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     /// Description of the world.
     pub(super) story: String,
     /// Hosts; the server's host comes first.
     pub(super) hosts: Vec<Host>,
-    /// Generator, server, and upstream.
+    /// Programs: generator, server and upstream.
     pub(super) programs: Vec<Program>,
-    /// Steps of one request.
+    /// Steps that each request takes.
     pub(super) steps: Vec<Step>,
     /// Index of the next step of a refused request.
     pub(super) reply: usize,
@@ -42,7 +42,7 @@ pub(super) struct World {
     pub(super) shared: bool,
 }
 
-/// One machine.
+/// One machine of the simulated world.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
     pub(super) cpus: u32,
@@ -50,7 +50,7 @@ pub(super) struct Host {
     pub(super) other: f64,
 }
 
-/// One program.
+/// One program on a simulated machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     pub(super) host: usize,
@@ -75,7 +75,7 @@ pub(super) enum Threads {
 /// One step of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Travels for [`World::way_s`].
+    /// The request travels for [`World::way_s`].
     Way,
     /// Waits until a worker of a program is free, and holds it.
     Enter(usize),

@@ -29,7 +29,7 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load. It uses the thresholds of a flat sweep and of an excluded resource.
+/// Returns the effect of a larger load. Uses the thresholds for a flat sweep and for an excluded resource.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {

@@ -281,8 +281,8 @@ fn a_bottleneck_that_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The next verdict from the counters keeps the confidence of its own signs. That the other resources did not matter
-/// does not raise it.
+/// The next verdict from the counters keeps the confidence of its own signs. The confidence does not rise because the
+/// experiment excluded other resources.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
     let (proof, verdict) = waits(sleeps(), verdict("server-cpu", 0.95), None);

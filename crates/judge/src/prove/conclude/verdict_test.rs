@@ -126,7 +126,7 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that also slowed an upstream on the machine. Such a lever surely changed throughput by more than the
+/// Returns a lever that also slowed an upstream on the machine. The lever surely changed throughput by more than the
 /// utilization of its resource, although an elasticity is at most the utilization.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;

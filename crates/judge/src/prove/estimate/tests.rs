@@ -90,13 +90,14 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// Seen with a CPU quota of 20 %: the server's CPU lever slowed it only while the generator's lever was on, too. The
-/// estimate then dropped both that lever and the quota's lever.
+/// Seen with a CPU quota of 20 %: the lever on the server's CPU slowed the server only while the generator was also
+/// slowed. The estimate wrongly dropped both this lever and the quota's lever.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // This lever is mostly off while the other lever is on, so half of its effect looks like the other lever's effect.
+    // The client's lever is mostly off while the server's lever is on, so half of its effect looks like an effect of
+    // the server's lever.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -113,9 +114,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     assert!(found.elasticities[2].low > 0.9, "{found:?}");
 }
 
-/// A single-threaded application moves between the CPUs of server and generator, which hardly use them, so their
-/// thieves slow the application, too. Without this in the equations, its loss would be attributed to the thief that was
-/// on more often together with the application's own lever.
+/// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. Levers on these
+/// CPUs therefore also slow the application. Without this in the equations, its loss would be attributed to the thief
+/// that was on more often together with the application's own lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
