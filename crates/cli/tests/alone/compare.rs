@@ -83,7 +83,7 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
-/// One server sleeps 2 ms per request in each of its two workers, the other 3 ms. Both searches use one objective.
+/// One server sleeps 2 ms per request in each of its two workers, the other 3 ms. Both searches have equal objectives.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();

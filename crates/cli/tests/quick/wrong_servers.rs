@@ -25,8 +25,8 @@ fn said(url: &str, more: &[&str]) -> String {
     text
 }
 
-/// Starts a server that answers the first bytes with `greeting` and the next ones with `begin`, and then sends `again`
-/// without end.
+/// Starts a server that answers the first bytes with `greeting` and the next ones with `begin`, and afterwards sends
+/// `again` without end.
 fn flood(greeting: Vec<u8>, begin: Vec<u8>, again: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -79,7 +79,7 @@ fn servers_with_another_protocol_are_named() {
 #[test]
 fn floods_are_refused_with_a_sentence() {
     let settings = frame(4, 0, 0, &[]);
-    // One name of 4 KiB enters the header table. A single block then refers to it many times.
+    // One name of 4 KiB enters the header table. A single block refers to this name many times.
     let large = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&[0x88], &large[..], &[0xbe; 12_000]].concat());
     let cases = [

@@ -36,7 +36,7 @@ fn a_leak_is_named_with_its_rate() {
     }
 }
 
-/// `make soak` runs this test. This test repeats the one above over a longer time.
+/// `make soak` runs this test. Repeats the test above over a longer time.
 #[test]
 #[ignore = "a minute; part of make soak"]
 fn a_leak_is_named_in_a_minute() {

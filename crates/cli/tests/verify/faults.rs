@@ -242,7 +242,7 @@ fn a_server_pid_without_a_process_is_refused() {
     // This ID is above the largest process ID of Linux.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no such process");
-    // This process exists but serves nobody.
+    // This process exists but listens on no port.
     let sleeps = ChildProcess::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
     let pid = sleeps.pid().to_string();
     refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is not a server");

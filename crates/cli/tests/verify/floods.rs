@@ -13,7 +13,7 @@ use testkit::{Watched, alone, binary, watched};
 
 /// Maximum memory in KiB of any process of loadline in these tests. With a normal server it uses about a third.
 const MAX_MEMORY_KIB: u64 = 96 * 1024;
-/// Number of bytes that a server sends on each connection, as far as loadline reads them.
+/// Maximum number of bytes that a server sends on each connection; loadline may stop reading earlier.
 const FLOOD: usize = 64 << 20;
 
 /// A malicious server: its first bytes, how it recognises a request, the correct answer to the very first request, and

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use testkit::{binary, eventually, serve, signal};
 
-/// Time of the interruption.
+/// Moment at which the command is interrupted.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// Milliseconds after the start.
@@ -66,7 +66,8 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
 /// Checks that the directory has a valid run that is marked as interrupted. Returns its number of trials.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Before the program installs its handlers, a signal ends it like any program. Nothing was started then.
+    // Before the program installs its handlers, a signal ends it like any program. At this time, the program has
+    // started nothing that it must end.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;

@@ -1,4 +1,4 @@
-//! Access logs of real servers are replayed by frequency and by time. Rates change with time.
+//! Access logs of real servers are replayed by frequency and by time. Some replays change their rate over time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -165,7 +165,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Times are those of the server's own log. A busy machine is late now and then, but not most of the time.
+/// The server's own log gives the times of arrival. A busy machine may send some requests late, but not most of them.
 #[test]
 fn sines_spikes_and_steps_reach_the_server_on_time() {
     let _alone = alone();
@@ -241,7 +241,7 @@ fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();
     let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    // A burst at once, then one request every tenth of a second, as a column of an unordered file.
+    // Times of a burst at once and of one request every tenth of a second, as a column of a file without order.
     let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
     let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
     let file = dir.path().join("times.csv");

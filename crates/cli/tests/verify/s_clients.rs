@@ -118,8 +118,8 @@ fn s_clients_follow_an_arrival_process_from_the_command_line() {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
     let url = format!("http://{}/", server.addr);
-    // There are enough descriptors for a server that stalls for a while. Without a free one, an arrival would wait,
-    // possibly beyond the end.
+    // The clients have enough descriptors for a server that stalls briefly. Without a free descriptor, an arrival would
+    // wait, possibly until after the end of the load.
     let run = json_of(&mut load(binary!(), &url, "1000", &["--rate", "300", "--arrival", "bursty:3,10%,500ms"]));
     let trial = &run["trials"][0];
     // There is one connect per arrival.

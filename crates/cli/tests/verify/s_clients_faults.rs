@@ -147,7 +147,7 @@ fn ports_that_run_out_are_named() {
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-ports", "{}", verdict(&run));
     assert!(trial["notes"].to_string().contains("local ports ran out"), "{:#}", trial["notes"]);
     honest(&run, 3000.0);
-    // Attempts that never left the machine do not count as sent. All others do.
+    // Attempts that never left the machine do not count as sent. All other attempts count.
     let measured = &trial["measured"];
     let tally = &measured["tally"];
     let never_left = num(&tally["errors"]["client_ports"]);

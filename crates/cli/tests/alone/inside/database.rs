@@ -1,4 +1,5 @@
-//! A PostgreSQL server of a test, and pgbouncer before it. Both run as nobody, since PostgreSQL refuses to run as root.
+//! A PostgreSQL server of a test, and pgbouncer before it. Both programs run as user nobody, since PostgreSQL refuses
+//! to run as root.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -35,7 +36,7 @@ fn initdb(postgres: &Path) -> Option<PathBuf> {
     beside.exists().then_some(beside)
 }
 
-/// Starts PostgreSQL.
+/// Starts a PostgreSQL server for one test.
 pub(super) fn postgres(test: &str) -> Option<Postgres> {
     let found = program("postgres").and_then(|postgres| Some((initdb(&postgres)?, postgres)));
     let Some((initdb, postgres)) = found else {
