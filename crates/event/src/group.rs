@@ -2,7 +2,7 @@
 //!
 //! Process-wide interest is declared in every present and future queue of the group. Wake-one interest is kept in one
 //! edge-triggered epoll instance that every queue watches. Each event goes to exactly one queue, the first that checks
-//! the instance. The queues of a group may have different backends. Several queues may wake to check.
+//! the instance. The queues of a group may have different backends. Several queues may wake up to check the descriptor.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};

@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
     }
 
-    /// Some requests of one class wait since the middle of the window.
+    /// Some requests of one class have waited since the middle of the window.
     #[test]
     fn a_class_that_stalls_at_the_end_of_the_window_breaks_the_objective() {
         let mut run = Run::default();

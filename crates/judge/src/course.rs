@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(offered(&run, &run.trials[0]), "1,600/s");
     }
 
-    /// A load of 6 s whose server completes at most `most` requests per second, with Poisson noise.
+    /// Makes a load of 6 s whose server completes at most `most` requests per second, with Poisson noise.
     fn load(stages: &[Stage], most: f64, random: &mut fastrand::Rng) -> Run {
         let mut trial = Trial { kind: TrialKind::Fixed, ..Trial::default() };
         trial.measured.length_s = 6.0;

@@ -118,7 +118,7 @@ mod tests {
                 let failed = (share * t.measured.tally.completed as f64) as u64;
                 t.measured.tally.unexpected_status = failed;
                 t.measured.tally.status.insert("5xx".into(), failed);
-                // Refusals are cheap: the more clients, the more of them.
+                // A refusal costs the server little, so the number of refusals grows with the number of clients.
                 t.rates.completed_rate *= 1.0 + p.n / 64.0;
             }
         };

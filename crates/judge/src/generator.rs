@@ -17,7 +17,7 @@ use crate::waiting::Waiting;
 
 /// Limit that the generator may have reached.
 pub(crate) struct ClientLimit {
-    /// Probability that this is the limit.
+    /// Probability that the generator is at this limit.
     pub(crate) chance: f64,
     pub(crate) sentence: String,
     pub(crate) evidence: Vec<Evidence>,
@@ -58,7 +58,7 @@ struct Load {
     threads: Vec<Task>,
     ran: Signal,
     wants: Signal,
-    /// Share of the time for which they waited for a CPU.
+    /// Share of the time for which the threads waited for a CPU.
     waited: f64,
     /// Share of the response time that these waits explain.
     delay: f64,

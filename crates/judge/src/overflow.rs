@@ -21,7 +21,7 @@ pub(crate) struct Overflow<'a> {
     pub(crate) counter: &'static str,
     /// Drops at this server's listener in the whole trial.
     pub(crate) drops: f64,
-    /// Drops that were counted for another listener of the namespace.
+    /// Drops that the kernel counted at another listener of the namespace.
     pub(crate) elsewhere: f64,
     /// Dropped share of all connects, 0 to 1, or the share of the clients' time that drops cost, if larger. A dropped
     /// connect takes a second.

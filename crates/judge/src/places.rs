@@ -219,7 +219,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::{Bottleneck, Upstream};
 
-    /// A proxy that reads every request at once, before a service of so many children, with a pool of connections to a database.
+    /// Makes a proxy that reads every request immediately, before a service of that many child processes with a pool of
+    /// database connections.
     fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
         let mut planted = PlantedRun::new(20_000.0, x_max).shared();
         let mut workers: Vec<String> = vec!["app:200".into()];

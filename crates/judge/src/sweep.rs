@@ -26,7 +26,7 @@ pub enum Plateau {
 }
 
 /// Returns the parts of a trial's key that change the server, its load, or the network path. All steps of a sweep must
-/// agree in these parts.
+/// have these settings in common.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     (key.record_bytes, key.cold, &key.values)
 }
@@ -131,7 +131,7 @@ fn in_flight(trial: &Trial) -> Option<f64> {
 }
 
 /// Returns the number of doublings between two neighbouring steps, as in `loadline prove`; the first doubling may have
-/// brought all the growth. Returns 1 if there are steps between them.
+/// brought all the growth. Returns 1 if there are steps between both loads.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
     // The steps are ordered by clients.

@@ -17,15 +17,15 @@ pub enum Basis {
 /// One number that decides something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// Part of the judgement that uses the number.
+    /// Part of the judgement that uses the threshold.
     pub group: &'static str,
     /// Name of the constant.
     pub name: &'static str,
     /// Value of the threshold.
     pub value: f64,
-    /// Unit of the number.
+    /// Unit of the threshold.
     pub unit: &'static str,
-    /// Cases on either side of the number.
+    /// Cases above and below the threshold.
     pub separates: &'static str,
     /// Basis of the value.
     pub basis: Basis,

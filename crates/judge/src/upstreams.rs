@@ -278,7 +278,7 @@ mod tests {
         held_under(&[], out, disk_us, app_bytes, own_bytes)
     }
 
-    /// Makes such a run with these numbers of clients.
+    /// Makes a run of this kind with these numbers of clients.
     fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
         let behind = Upstream {
             address: "127.0.0.1:8001".into(),

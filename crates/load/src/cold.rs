@@ -100,8 +100,8 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
 }
 
 impl ColdClient<'_> {
-    /// Starts connects at the planned pace and waits for the last one. Returns false if the conductor stops it
-    /// meanwhile.
+    /// Starts connects at the planned pace and waits for the last one. Returns false if the conductor stops the wait
+    /// early.
     fn open_all(&mut self, commands: &Receiver<AgentCommand>) -> sys::Result<bool> {
         let begin = clock::monotonic_ns();
         let gap_ns = 1e9 / self.plan.rate;

@@ -30,7 +30,7 @@ pub enum Completion<'a> {
         /// Due time and send time of the request.
         start: Start,
     },
-    /// Bytes arrived. They are in the driver's buffer.
+    /// Bytes arrived. The bytes are in the driver's buffer.
     Received {
         /// Connection on which the bytes arrived.
         conn: u32,
@@ -115,7 +115,7 @@ pub trait Ops {
         false
     }
 
-    /// Closes a connection. It causes no more completions.
+    /// Closes a connection. The closed connection causes no more completions.
     fn close(&mut self, conn: u32);
 
     /// Closes the sending side of an established connection and keeps receiving. Returns false if the driver cannot.

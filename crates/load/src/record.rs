@@ -61,7 +61,7 @@ pub(crate) struct Record {
     /// Time to the last byte: from the intended start (open loop), the connect (closed loop with one connection per
     /// request), or the send.
     pub(crate) response: Hist,
-    /// Time from the send to the last byte. Recorded only if it differs from `response`.
+    /// Time from the send to the last byte. The histogram is recorded only if it differs from `response`.
     pub(crate) service: Option<Hist>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,

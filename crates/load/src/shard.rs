@@ -10,8 +10,8 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
-/// Maximum wait of the loop, and so the maximum delay before it sees a new phase. Only an idle generator waits this
-/// long.
+/// Maximum wait of the loop, and so the maximum delay before it sees a new phase. Only an idle generator waits for this
+/// full time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard publishes its counts.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;

@@ -29,8 +29,8 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
-    /// Counts a request due `due_ns` after the load's start that failed. It goes into the last bucket, which has no
-    /// upper end.
+    /// Counts a request due `due_ns` after the load's start that failed. The request goes into the last bucket, which
+    /// has no upper end.
     pub(crate) fn count_unanswered(&mut self, due_ns: u64) {
         self.count(due_ns, u64::MAX);
     }

@@ -76,7 +76,7 @@ struct Watch<F, O> {
 
 impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
     /// Waits until a time after the start of the load, and records the times of completions until then if `timed` is
-    /// set. Returns `None` if the load ends before.
+    /// set. Returns `None` if the load ends earlier.
     fn look(&mut self, at_ns: u64, timed: bool) -> Option<Completions> {
         let until_ns = self.origin_ns + at_ns;
         let interval_ns = if timed { LOOK_INTERVAL_NS } else { CHECK_INTERVAL_NS };

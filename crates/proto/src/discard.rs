@@ -1,4 +1,5 @@
-//! Discard (RFC 863): the client sends, and the server reads and drops the bytes. Measures only this direction.
+//! Discard (RFC 863): the client sends, and the server reads and drops the bytes. The protocol measures only this
+//! direction.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;

@@ -1,4 +1,5 @@
-//! Message bytes that reveal lost, swapped or shifted data. They have no short period, and are equal in every process.
+//! Message bytes that reveal lost, swapped or shifted data. The bytes have no short period, and are equal in every
+//! process.
 
 use std::sync::Arc;
 

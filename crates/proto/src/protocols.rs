@@ -13,9 +13,8 @@ macro_rules! protocols {
         /// All protocols of the generator.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client half of a plan's protocol. It reads files once and reports errors in them or in the
-        /// settings before any load. With `tls`, the protocol runs within TLS; with `requests`, the client sends these
-        /// requests.
+        /// Prepares the client half of a plan's protocol. Reads files once, and reports errors in files or settings
+        /// before any load. With `tls`, the protocol runs within TLS; with `requests`, the client sends these requests.
         pub fn client(
             plan: &Protocol,
             requests: Option<&RequestSet>,

@@ -144,11 +144,11 @@ pub enum Fault {
     /// connection.
     #[error("the server left before it looked at the request")]
     Unprocessed,
-    /// An earlier answer announced the close, so the server does not process this request. It can safely be retried on
-    /// another connection.
+    /// An earlier answer announced the close, so the server does not process this request. The request can safely be
+    /// retried on another connection.
     #[error("the server closed the connection after an earlier request")]
     BehindClose,
-    /// The server ended the connection before it processed any request. It may refuse the retry as well.
+    /// The server ended the connection before it processed any request. The server may refuse the retry as well.
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
     /// Input exceeded a limit of loadline (header size, body size).

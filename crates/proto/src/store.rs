@@ -22,7 +22,7 @@ pub enum ChangeResult {
     Done,
     /// Nothing was changed.
     Unchanged,
-    /// There is no room for the value.
+    /// The store has no room for the value.
     Full,
 }
 

@@ -39,7 +39,7 @@ pub enum ServeError {
     Listen {
         /// Address in the plan.
         listen: String,
-        /// Reason why it is invalid.
+        /// Reason why the value is invalid.
         why: String,
     },
     /// A file or directory cannot be used.

@@ -2,7 +2,7 @@
 //!
 //! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer.
 //! Threads of a Go program show nothing about waiting goroutines. A read is not synchronised with the runtime, so a
-//! stack may be torn. Unwinding then ends early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
+//! stack may be torn. In this case, unwinding ends early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
 
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};

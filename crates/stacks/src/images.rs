@@ -84,7 +84,7 @@ fn is_mapped(pid: u32, mapping: &Mapping, file: &File) -> bool {
     read == COMPARED_BYTES && file.read_exact_at(&mut bytes, mapping.offset).is_ok() && memory == bytes
 }
 
-/// Opens the mapped file itself, which may be deleted. The kernel allows it to root only.
+/// Opens the mapped file itself, which may be deleted. The kernel allows this access to root only.
 fn mapped_file(pid: u32, mapping: &Mapping) -> Option<File> {
     let path = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
     let file = File::open(path).ok()?;

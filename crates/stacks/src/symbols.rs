@@ -4,7 +4,7 @@
 use object::LittleEndian;
 use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};
 
-/// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million.
+/// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million symbols.
 const MAX_SYMBOLS: usize = 2_000_000;
 
 /// Number of symbols before an address that are searched for one that covers the address. Symbols rarely overlap.

@@ -74,7 +74,7 @@ pub fn change_points(values: &[f64], resolution: f64) -> Vec<ChangePoint> {
 }
 
 impl Series {
-    /// Prepares a series. Values are exact to `resolution` at best.
+    /// Prepares a series for the search for changes. Values are exact to `resolution` at best.
     pub fn new(values: &[f64], resolution: f64) -> Self {
         let center = middle(values);
         let values: Vec<f64> = values.iter().map(|value| value - center).collect();

@@ -55,7 +55,7 @@ fn simulated(noise: &Noise, seed: u64, most_steps: usize) -> Simulated {
     let n = random.usize(60..=200);
     let mut steps: Vec<usize> = Vec::new();
     let wanted = if most_steps > 0 { random.usize(1..=most_steps) } else { 0 };
-    // A short series may have no room for the last step.
+    // A short series may be too short for the last step.
     for _ in 0..100 {
         let at = random.usize(APART..=n - APART);
         if steps.len() < wanted && steps.iter().all(|step| step.abs_diff(at) >= APART) {

@@ -10,7 +10,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use crate::{Errno, Result};
 
-/// Token of requests whose completions are ignored. Polls must not use it.
+/// Token of requests whose completions are ignored. Polls must not use this token.
 const IGNORED_TOKEN: u64 = u64::MAX;
 
 /// Time at which the kernel turns wake-ups into completions.

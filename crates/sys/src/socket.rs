@@ -113,12 +113,12 @@ pub fn set_reuse_address(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseaddr(fd, on)
 }
 
-/// Allows several listeners on one address. The kernel spreads connections over them.
+/// Allows several listeners on one address. The kernel spreads connections over these listeners.
 pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseport(fd, on)
 }
 
-/// Makes close() send a reset instead of a FIN, without TIME_WAIT. The peer loses data that it has not read.
+/// Makes close() send a reset instead of a FIN, without TIME_WAIT. The peer loses all data that it has not read.
 pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
     sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
 }

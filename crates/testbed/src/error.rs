@@ -10,7 +10,7 @@ pub enum TestbedError {
     Medium {
         /// The invalid text.
         text: String,
-        /// Reason why it is invalid.
+        /// Reason why the value is invalid.
         why: String,
     },
     /// The spec describes a testbed that cannot be built.

@@ -21,7 +21,8 @@ const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Description, for notes, of how the receive work of a host was moved to its CPUs. The error states why it was not.
+/// Description, for notes, of how the receive work of a host was moved to its CPUs. The error states why the work was
+/// not moved.
 pub type Steered = std::result::Result<&'static str, String>;
 
 /// A host whose receive work will be steered, while its testbed is being created.
@@ -48,8 +49,8 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Returns the result once the interface exists. If the kernel refused the default mask, this sets the mask of the
-    /// interface, which requires root.
+    /// Waits until the interface exists, and returns the result. If the kernel refused the default mask, this sets the
+    /// mask of the interface, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

@@ -1,4 +1,4 @@
-//! Shared code of all tests and of `make bench`. The released program does not use it.
+//! Shared code of all tests and of `make bench`. The released program does not use this crate.
 //!
 //! - [`skip`] reports that the machine lacks a requirement. This function prints a `SKIP` line, or fails the test if
 //!   `LOADLINE_REQUIRE=all`.

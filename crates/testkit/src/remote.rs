@@ -23,7 +23,8 @@ pub struct SshHosts {
 }
 
 impl SshHosts {
-    /// Creates hosts on a medium, all but the first with an sshd. Skips the test if this machine cannot.
+    /// Creates hosts on a medium, all but the first with an sshd. Skips the test if this machine cannot create the
+    /// hosts.
     #[track_caller]
     pub fn make(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         Self::make_with(test, binary, medium, hosts, &[])

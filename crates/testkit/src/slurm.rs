@@ -29,7 +29,7 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts the cluster. The first host is the conductor. Skips the test if this machine cannot.
+    /// Starts the cluster. The first host is the conductor. Skips the test if this machine cannot create the hosts.
     #[track_caller]
     pub fn start(test: &str, hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Option<Self> {
         or_skip(test, Self::where_possible(hosts, conductor, nodes))

@@ -8,7 +8,7 @@ use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, S
 
 /// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Time for which pauses are generated, in budgets. No search takes longer than this.
+/// Time for which pauses are generated, in budgets. Maximum length of any search.
 const BUDGETS: f64 = 3.0;
 
 /// Pauses of a machine, as on a shared host. The pauses start at Poisson times and have exponential lengths.
@@ -66,7 +66,7 @@ pub struct VirtualServer {
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
-    /// Time that does not count against the search, seconds.
+    /// Time that is not counted as the search's own, seconds.
     left_out_s: f64,
     seed: u64,
 }

@@ -46,7 +46,7 @@ pub struct ThreadSpec {
     pub think_ms: Spread,
     /// Number of file accesses in a cycle.
     pub cycle_reads: Spread,
-    /// Record of a random access, counted from the beginning of the file.
+    /// Index of the record that a random access uses, from the beginning of the file.
     pub seek_records: Spread,
     /// CPU time after each access, in milliseconds.
     pub cpu_ms: Spread,

@@ -12,7 +12,7 @@ const CONNECTIONS: &str = "connections=1000000";
 /// Messages per second over all connections.
 const RATE: f64 = 10_000.0;
 
-/// The last trial of the experiment. The rows share it, because it takes minutes.
+/// The last trial of the experiment. The rows share one measurement, because it takes minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {

@@ -18,8 +18,8 @@ fn found(binary: &Path, server: &Running, out: &Path) -> Value {
     json(binary, &["find", &url, "--cpus", "0", "--prove", "off", "--budget", "16s", "--out", out])
 }
 
-/// Returns the median throughput of the seconds of a load. A second in which the machine stalls does not count. A
-/// second has ten periods of a quota.
+/// Returns the median throughput of the seconds of a load. A second in which the machine stalls does not count. The CPU
+/// quota has ten periods per second.
 #[track_caller]
 fn completed(run: &Value) -> f64 {
     let tenths = run["trials"][0]["measured"]["series_completed"].as_array().unwrap();

@@ -125,7 +125,7 @@ pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str
         command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
         json_of(command.env(variable, password))
     };
-    // The load is on when the lock has waiters.
+    // The load has begun when sessions wait for the lock.
     eventually(|| sample("500ms")["waits"][0]["session"].is_string().then_some(()));
     sample("3s")
 }

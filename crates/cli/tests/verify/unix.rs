@@ -68,7 +68,7 @@ fn a_socket_without_a_server_is_named() {
     assert!(said.contains("none.sock") && said.contains("correct the path"), "{said}");
 }
 
-/// A Python application behind gunicorn. A line of its log is a status.
+/// A Python application behind gunicorn. Each line of the server's log is a status.
 #[test]
 fn counts_equal_the_log_of_gunicorn() {
     const APP: &str = r#"

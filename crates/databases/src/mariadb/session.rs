@@ -28,7 +28,7 @@ pub(crate) struct MariadbSession {
 }
 
 impl MariadbSession {
-    /// Connects and tries the statements, which need the right PROCESS.
+    /// Connects and tries the statements, for which the user needs the privilege PROCESS.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let mut session = Self { client: Client::connect(behind)? };
         session.client.query(LIMITS)?;

@@ -38,7 +38,7 @@ impl Stream {
         }
     }
 
-    /// Writes as much as fits. Returns `false` if nothing fits or the peer is gone.
+    /// Writes as many bytes as the buffer takes. Returns `false` if nothing fits or the peer is gone.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         match self {
             Self::Unix(s) => s.write(bytes).is_ok(),

@@ -18,7 +18,7 @@ use lab::LabError;
 pub(super) struct Declares {
     pub(super) declare: Timing,
     pub(super) revoke: Timing,
-    /// Time of a declaration that also returns the state.
+    /// Time of a declaration of interest that also returns the descriptor's state.
     pub(super) with_state: Timing,
     /// Time of adding a descriptor by epoll_ctl.
     pub(super) bare_add: Timing,

@@ -219,7 +219,7 @@ impl PlantedRun {
         self
     }
 
-    /// Changes the plan at the end.
+    /// Changes the plan of the finished run.
     pub fn plan(mut self, change: fn(&mut run::Plan)) -> Self {
         self.plan = change;
         self

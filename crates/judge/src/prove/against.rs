@@ -16,7 +16,7 @@ use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
 /// Candidate variances of the level's movement from slot to slot, relative to the variance of a single slot's scatter.
-/// With the last one, only the preceding slot matters.
+/// For the last slot, only the preceding slot matters.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Number of slots over which residuals may be correlated for reasons outside the model.
 const LAGS: usize = 3;
@@ -87,7 +87,8 @@ struct Step {
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the level given the slots so far. After the first slot it is the variance of that slot.
+        // Variance of the level given the slots so far. After the first slot, the level's variance is the variance of
+        // this slot.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;

@@ -245,7 +245,7 @@ impl Conclusion {
 mod tests {
     use super::*;
 
-    /// A verdict that names a cause, whose own lever gave this.
+    /// Returns the test of a verdict whose own lever had this effect.
     fn of(own: Own) -> Test {
         Test {
             subject: Subject::Cause,

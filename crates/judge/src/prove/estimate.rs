@@ -2,10 +2,10 @@
 //! per relative change of a resource's speed.
 //!
 //! Two regressions use the slots of one trial, both on whether each lever was on: one of the logarithm of the
-//! throughput, one of the logarithm of each resource's measured speed. The first divided by the second is the
-//! elasticity. The levers are instrumental variables for the speeds, so errors in single readings average out. A
-//! regression on the readings themselves would be biased towards zero. The equations also separate the effects of a
-//! lever that slows two resources on one CPU.
+//! throughput, one of the logarithm of each resource's measured speed. The elasticity is the coefficient of the first
+//! regression divided by that of the second. The levers are instrumental variables for the speeds, so errors in single
+//! readings average out. A regression on the readings themselves would be biased towards zero. The equations also
+//! separate the effects of a lever that slows two resources on one CPU.
 //!
 //! Queues carry over: requests that wait at the end of a slot are served in the next one. A column with the lever's
 //! state in the preceding slot accounts for this.
@@ -46,7 +46,7 @@ pub struct Estimates {
 enum Known {
     /// From the change of throughput.
     Regression,
-    /// Between 0 and this bound, with the basis of the bound.
+    /// The elasticity lies between 0 and this bound, with the basis of the bound.
     AtMost(f64, ElasticityBasis),
 }
 
@@ -83,7 +83,7 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
     }
 }
 
-/// Returns true if a lever took a good part of the dose that was ordered.
+/// Returns true if a lever reached a good part of its ordered dose.
 pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_ORDER)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
@@ -267,7 +267,7 @@ pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
 
-/// Correction for the size of the doses: while a resource is slowed, it is more of a bottleneck than without the lever.
+/// Corrects for the size of the doses: a slowed resource limits throughput more than the same resource without a lever.
 struct Nonlinearity {
     /// Each elasticity under the mean of all doses, divided by the elasticity without doses.
     by: Vec<f64>,
@@ -308,7 +308,7 @@ impl Nonlinearity {
     }
 }
 
-/// Subtracts a part between 0 and `most` from an estimate.
+/// Subtracts a part, known to lie between 0 and `most`, from an estimate.
 fn subtract(e: &mut Estimate, most: f64) {
     e.value -= most / 2.0;
     e.low -= most.max(0.0);

@@ -76,8 +76,8 @@ struct PredictedResponse {
     /// Response time with each lever, including the one on the rate, divided by the response time without any lever.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Growth of the response time by each lever except the one on the rate, relative to the time without levers. The
-    /// growth is scaled to the dose of the lever on the rate.
+    /// Growth of the response time by each lever, relative to the time without levers; without the lever on the rate.
+    /// The growth is scaled to the dose of the lever on the rate.
     adds: Vec<f64>,
     /// Relative growth of the response time when everything is slowed.
     whole: f64,

@@ -97,7 +97,7 @@ fn others(view: &View<'_>) -> String {
     )
 }
 
-/// One sign of a lack of memory.
+/// Sign of a lack of memory.
 struct Sign {
     confidence: f64,
     /// Words for the sign in the verdict's sentence.

@@ -40,7 +40,7 @@ pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
 }
 
 /// Returns the evidence of the messages in flight that the server is the limit, as log odds. Messages wait unread at
-/// the slower side. On shared CPUs this is no evidence.
+/// the slower side. On shared CPUs, these waits are no evidence.
 pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     let waiting = Waiting::of(facts).filter(|_| !facts.shared());
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
@@ -77,7 +77,7 @@ pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
 /// A thread; a process if threads were not read.
 pub(crate) struct Thread {
     pub(crate) task: Task,
-    /// Share of the time that it ran.
+    /// Share of the time during which the thread ran.
     pub(crate) ran: Signal,
     /// Share of the time that it ran or waited for a CPU.
     pub(crate) wants: Signal,

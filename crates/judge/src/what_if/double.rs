@@ -9,7 +9,7 @@ use super::pooled::{loaded, today};
 use super::solve::most;
 use crate::Facts;
 
-/// Verdicts for which more resources are no answer.
+/// Verdicts that more resources would not change.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
 /// Maximum growth of a resource that is reported; larger growth is not useful advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;

@@ -83,8 +83,8 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
 }
 
-/// A request waits for those that arrived before it (M/M/1). Above the rate of the first full resource, the wait is
-/// infinite.
+/// A request waits for the requests that arrived before it (M/M/1). Above the rate of the first full resource, the wait
+/// is infinite.
 #[test]
 fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     let model = |rate| Model { arrivals: Some(rate), ..capped(f64::INFINITY, 1, 0.0) };
@@ -222,7 +222,8 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     }
 }
 
-/// Users of the run had think times of 90 ms in each 100 ms. They keep them unless the change sets another think time.
+/// Users of the run had think times of 90 ms in each 100 ms. Users keep their think time unless the change sets another
+/// one.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();

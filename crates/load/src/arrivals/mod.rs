@@ -100,8 +100,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Creates the due times of shard `shard` of `shards`, for a process of `rate` requests per second in total.
-    /// `phase` (0 to 1) is the position of the shard's first arrival in an equal gap ([`run::LoadPlan::share_phase`]).
+    /// Creates the due times of shard `shard` of `shards`, for a process of `rate` requests per second in total. With
+    /// equal gaps, `phase` (0 to 1) places the shard's first arrival within a gap ([`run::LoadPlan::share_phase`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);

@@ -19,7 +19,7 @@ const PEAK_WINDOW_NS: u64 = 100_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     begin_ns: f64,
-    /// Requests due before this segment.
+    /// Number of requests due before this segment.
     before: f64,
     /// Requests per nanosecond at the start of the segment. `slope` is the change of that rate per nanosecond.
     rate: f64,

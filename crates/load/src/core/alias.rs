@@ -15,8 +15,8 @@ struct Line {
 pub(super) struct Alias(Box<[Line]>);
 
 impl Alias {
-    /// Builds the table from at most 65535 weights. They must be finite and not negative, and at least one must be
-    /// positive.
+    /// Builds the table from at most 65535 weights. All weights must be finite and not negative, and at least one must
+    /// be positive.
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
         // Weights in units of the mean weight.

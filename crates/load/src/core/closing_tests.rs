@@ -4,7 +4,7 @@ use run::{ErrorKind, Tally};
 
 use super::session_tests::Fixture;
 
-/// Completes the handshake of the current connection. Returns what was written after it.
+/// Completes the handshake of the current connection. Returns the bytes that were written after it.
 fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent();
     fixture.up();

@@ -6,7 +6,7 @@ use sys::Errno;
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops};
 
-/// Delay before a retry after the first failure. It doubles with each further failure in a row.
+/// Delay before a retry after the first failure. The delay doubles with each further failure in a row.
 const BACKOFF_NS: u64 = 1_000_000;
 /// Maximum number of doublings; the longest delay is about one second.
 const BACKOFF_DOUBLINGS: u8 = 10;

@@ -7,12 +7,12 @@ use super::task::Think;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    /// Position of this shard in the first gap, 0 to below 1. It offsets the shards of all processes against each
-    /// other.
+    /// Position of this shard in the first gap, 0 to below 1. The phase offsets the shards of all processes against
+    /// each other.
     pub(super) phase: f64,
 }
 
-/// The D descriptors of one shard.
+/// The descriptors of one shard of S-Clients.
 pub(super) struct Descriptors {
     pub(super) wanted: u32,
     pub(super) spread: Spread,

@@ -29,7 +29,7 @@ pub(super) enum Closer {
     /// The waiting time is not known yet.
     Unknown,
     Server,
-    /// The client, except for one trial from this time on.
+    /// The client closes first, except for one trial from this time on.
     Client {
         trial_ns: u64,
     },

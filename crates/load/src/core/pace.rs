@@ -1,5 +1,5 @@
-//! S-Clients with an arrival process: each arrival is one connect on a free one of the D descriptors. The connect is
-//! given up after T and not repeated. An arrival without a free descriptor waits and counts as due.
+//! S-Clients with an arrival process: each arrival is one connect on a free one of the D descriptors. A connect that is
+//! not established after T is given up and not repeated. An arrival without a free descriptor waits and counts as due.
 
 use super::descriptors::{Descriptors, Pace};
 use super::due_clock::MAX_DUE_PER_PASS;

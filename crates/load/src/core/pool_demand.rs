@@ -4,7 +4,7 @@
 
 /// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
-/// Ratio of the allowed connections to the mean demand. It is above 1 because arrivals and answers vary.
+/// Ratio of the allowed connections to the mean demand. The factor is above 1 because arrivals and answers vary.
 const MARGIN: f64 = 2.0;
 /// Maximum factor by which the allowance grows per window. The late answers of one pause fall into one or two windows,
 /// those of a slow server into all windows.

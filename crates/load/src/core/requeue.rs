@@ -52,7 +52,8 @@ fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
 }
 
 impl Core {
-    /// Starts the oldest requeued request on a connection. Returns false if there is none or no room for it.
+    /// Starts the oldest requeued request on a connection. Returns false if no request is requeued or the connection
+    /// has no room.
     #[inline]
     pub(super) fn start_requeued(&mut self, now: u64, conn: u32) -> bool {
         let Some(&Requeued { begun, sent }) = self.requeued.front() else { return false };

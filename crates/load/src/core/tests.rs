@@ -251,7 +251,8 @@ fn an_established_connection_leaves_the_descriptors_at_once() {
     // A server that answers everything in 1 µs: every descriptor is connecting for one round trip of 2 ms.
     let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
     let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
-    // Spread over 500 ms first, then 10 connects every 2 ms: 10 x (1000 - mean start 225) / 2.
+    // The first connects are spread over 500 ms; afterwards there are 10 connects every 2 ms: 10 x (1000 - mean start
+    // 225) / 2.
     let expected = 10.0 * (1000.0 - 225.0) / 2.0;
     assert!((part.total.attempted as f64 / expected - 1.0).abs() < 0.01, "{}", part.total.attempted);
     assert_eq!(part.total.completed, part.total.sent);

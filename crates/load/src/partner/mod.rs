@@ -27,7 +27,7 @@ const MAX_RESULT_BYTES: u64 = 64 << 20;
 /// A handling process, seen from the establishing one.
 #[derive(Debug)]
 pub(crate) struct Partner {
-    /// Descriptor for the establishing driver.
+    /// Descriptor that the driver of the establishing process uses.
     pub(crate) end: OwnedFd,
     stream: UnixStream,
     child: pass::Child,

@@ -163,7 +163,7 @@ fn fields(headers: &[httparse::Header<'_>]) -> Result<Fields, BadHead> {
     let mut fields = Fields::default();
     for header in headers {
         let name = header.name;
-        // Lengths first: this runs for every header of every uncached head.
+        // Compares lengths first, because this function runs for every header of every uncached head.
         match name.len() {
             10 if name.eq_ignore_ascii_case("connection") => {
                 for token in tokens(header.value) {

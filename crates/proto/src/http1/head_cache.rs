@@ -55,7 +55,7 @@ pub(super) fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
     })
 }
 
-/// Keeps the meaning of a head for responses to this request.
+/// Stores the meaning of a head for later responses to this request.
 pub(super) fn remember(item: u16, head: &[u8], facts: ResponseHead) {
     HEAD_CACHE.with_borrow_mut(|all| {
         let known = all.heads.iter().position(|known| known.bytes() == head);

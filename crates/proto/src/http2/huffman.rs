@@ -1,4 +1,5 @@
-//! Huffman-coded strings (RFC 7541, section 5.2 and appendix B). The code is canonical: its lengths define it.
+//! Huffman-coded strings (RFC 7541, section 5.2 and appendix B). The code is canonical: the lengths of its codewords
+//! define it.
 
 use crate::Fault;
 

@@ -17,7 +17,7 @@ pub(super) trait AnyStream {
     }
 }
 
-/// The open streams of a connection. They are few, and most accesses are to the oldest.
+/// The open streams of a connection. Few streams are open, and most accesses are to the oldest one.
 #[derive(Debug)]
 pub(super) struct StreamList<T>(pub(super) Vec<T>);
 

@@ -134,7 +134,7 @@ impl Reader {
         }
     }
 
-    /// Starts a level of `each` elements and returns true if it is complete already.
+    /// Starts a nested array of `each` elements, and returns true if it is already complete.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {

@@ -17,7 +17,7 @@ pub enum Value {
     Number(i64),
     /// Array of replies.
     List(Vec<Value>),
-    /// An error, safe to show.
+    /// Error text, safe to show.
     Error(String),
     /// Null reply: the key has no value.
     Nil,

@@ -1,4 +1,4 @@
-//! Event queue of a proxy thread. An experiment can time its calls (see `timing`).
+//! Event queue of a proxy thread. An experiment can time the calls of the queue (see `timing`).
 
 use std::os::fd::RawFd;
 use std::time::Duration;

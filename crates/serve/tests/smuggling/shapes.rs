@@ -192,7 +192,7 @@ pub(crate) const CHUNKS: &[Shape] = &[
     shape("a folded trailer", "9112 5.2", 400, "0\r\nX: y\r\n z\r\n\r\n"),
 ];
 
-/// Unusual but valid requests. Both they and the following request are answered.
+/// Unusual but valid requests. Both these messages and the following request are answered.
 pub(crate) const RIGHT: &[&str] = &[
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "GET / HTTP/1.1\r\nhost:  x:80  \r\n\r\n",

@@ -36,8 +36,8 @@ impl Running {
         self
     }
 
-    /// Waits until the main thread stays in one system call. It enters this call a moment after it has printed its
-    /// line.
+    /// Waits until the main thread stays in one system call. The program enters this call shortly after it has printed
+    /// its line.
     fn await_main_thread(&self) {
         let path = format!("/proc/{0}/task/{0}/syscall", self.pid());
         let (begin, mut before) = (Instant::now(), String::new());

@@ -155,8 +155,8 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
 /// Minimum distance from saturation for computing the mean. Closer to saturation, the mean grows with the length of the
 /// window.
 const MIN_SPARE: f64 = 0.05;
-/// Maximum share of late answers in the model, as a logarithm: 0.97. An overloaded window has this share while its
-/// queue grows.
+/// Maximum share of late answers in the model, as a logarithm: 0.97. A window with overload has this share of late
+/// answers while its queue grows.
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes outside the model may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;

@@ -26,7 +26,7 @@ const SCATTERS: (f64, f64) = (4.0, 1.5);
 const STEPS_SHARE: f64 = 0.5;
 
 /// Prior probability that something slowed a window down and no meter saw it: a garbage collection, a checkpoint, a
-/// neighbour. Nothing makes a server faster than it is. A spoiled window therefore shows more late requests than the
+/// neighbour. No disturbance makes a server faster. A spoiled window therefore shows more late requests than the
 /// capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
@@ -186,7 +186,7 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
 }
 
 /// Returns the factor by which the windows scatter more than the prior, averaged with the prior. `scaled` is the factor
-/// already contained in the dispersions. `thought` is the number of windows as which the prior counts.
+/// already contained in the dispersions. `thought` is the weight of the prior, as a number of windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,

@@ -51,7 +51,7 @@ mod tests {
     fn only_a_run_with_slow_changes_gets_a_wider_interval() {
         assert!((half(0.01, 1000.0) - 0.03).abs() < 1e-9, "{}", half(0.01, 1000.0));
         assert!((half(0.01, 1040.0) - 0.03).abs() < 1e-9, "a closed loop that is a little off");
-        // Expected: 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the 3 %.
+        // Expects 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the 3 % of the other source.
         assert!((half(0.1, 1000.0) - 0.101).abs() < 0.002, "{}", half(0.1, 1000.0));
         // Expected: 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2), combined with the 3 %.
         assert!((half(0.01, 1200.0) - 0.174).abs() < 0.004, "{}", half(0.01, 1200.0));

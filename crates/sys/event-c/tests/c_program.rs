@@ -70,7 +70,8 @@ fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
-        // `cargo test` of the whole workspace builds the static library. A run of this test alone may not.
+        // `cargo test` of the whole workspace builds the static library. `cargo test` for this test alone may not build
+        // it.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let target = lib.parent().unwrap();
         let mut command = Command::new(cargo);

@@ -44,7 +44,7 @@ pub struct CpuSample<'a> {
     pub tid: u32,
     /// Time on the kernel's perf clock, in nanoseconds.
     pub time_ns: u64,
-    /// Registers by DWARF number. The program counter is the last.
+    /// Registers by DWARF number. The program counter is the last of these registers.
     pub registers: [u64; REGISTER_COUNT],
     /// Copy of the stack from the stack pointer upwards.
     pub stack: &'a [u8],

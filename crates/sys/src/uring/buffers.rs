@@ -12,8 +12,8 @@ use crate::{Errno, Result};
 /// Number of the only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
 
-/// A buffer that the kernel has filled. The program owns it until it returns the buffer. The ID cannot be copied, so no
-/// buffer is returned twice.
+/// A buffer that the kernel has filled. The program owns the buffer until it returns the buffer. The ID cannot be
+/// copied, so no buffer is returned twice.
 #[derive(Debug)]
 pub struct BufferId(pub(super) u16);
 

@@ -54,7 +54,8 @@ pub struct Config {
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
     /// True if operations shall continue whenever the thread enters or leaves the kernel, not only while it waits for
-    /// completions. Threads that wait elsewhere need this. Eager operation interrupts the thread more often.
+    /// completions. Threads that wait in other system calls need this wake-up. Eager operation interrupts the thread
+    /// more often.
     pub eager: bool,
 }
 

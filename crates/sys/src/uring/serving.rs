@@ -37,8 +37,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Sends the first `len` bytes of a receive buffer of this ring. Keep the buffer until the completion. Returning it
-    /// earlier corrupts the peer's data.
+    /// Sends the first `len` bytes of a receive buffer of this ring. Keep the buffer until the completion. Returning
+    /// the buffer earlier corrupts the data that the peer receives.
     #[inline]
     pub fn send_buffer(
         &mut self,

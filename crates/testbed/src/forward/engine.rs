@@ -119,7 +119,7 @@ impl Drop for Engine {
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
         // Without exact timers every frame would be 50 µs late. Without priority a busy host would slow the medium. The
-        // forwarder also works without them.
+        // forwarder also works without exact timers and priority.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);

@@ -22,7 +22,7 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate for frames that are appended later. Waiting frames keep their times.
+    /// Changes the rate for frames that are appended later. Frames that already wait keep their times.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
     }

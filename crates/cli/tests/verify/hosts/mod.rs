@@ -52,7 +52,7 @@ fn the_machine_that_conducts_need_not_reach_the_server() {
     hosts.await_no_agents("a");
 }
 
-/// The client host has another /etc/hosts, and only that one has the server's name.
+/// The client host has its own /etc/hosts, and only this file has the server's name.
 #[test]
 fn the_name_of_the_server_is_looked_up_on_the_client_host() {
     if !has("a name that only the client host knows", "unshare") {
@@ -99,7 +99,7 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
     let mut connections = Vec::new();
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // The number includes the observers.
+        // The number of agents includes the observers.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
         connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
     });

@@ -60,7 +60,7 @@ pub(super) struct Request {
     /// Number of times that the request's SYN was dropped.
     pub(super) dropped: u32,
     pub(super) refused: bool,
-    /// True if the request arrived at the server and was not read yet.
+    /// True if the request has arrived at the server but was not read yet.
     pub(super) unread: bool,
 }
 

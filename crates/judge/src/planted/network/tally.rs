@@ -11,7 +11,7 @@ pub(super) struct Tally {
     pub(super) worlds: usize,
     /// Wrong with a confidence of 0.9 or more.
     pub(super) surely_wrong: usize,
-    /// Wrong although the experiment proved it.
+    /// Number of wrong verdicts that the experiment proved.
     pub(super) wrong_and_proven: usize,
     pub(super) wrong: usize,
     pub(super) unknown: usize,

@@ -229,8 +229,8 @@ fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     assert_eq!(runner_up(&run, "client-cpu", 0.25), None);
 }
 
-/// An earlier version concluded wrongly here. A disturbed experiment must not weaken the verdict of a quota that ran
-/// out in every period.
+/// An earlier version drew a wrong conclusion from this experiment. A disturbed experiment must not weaken the verdict
+/// of a quota that ran out in every period.
 #[test]
 fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {

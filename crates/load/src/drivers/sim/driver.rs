@@ -25,7 +25,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Operations of the sim driver. They hold the model, which every operation feeds.
+/// Operations of the sim driver. The operations contain the model and update it.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,

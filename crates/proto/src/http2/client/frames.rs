@@ -157,7 +157,7 @@ impl ClientSession {
 /// Maximum number of shown bytes of a text in GOAWAY.
 const MAX_SHOWN: usize = 200;
 
-/// Describes a GOAWAY.
+/// Describes a GOAWAY frame for display.
 fn leaving(code: u32, text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN)]);
     let words = if text.is_empty() { String::new() } else { format!(" and the words {:?}", run::visible(&text)) };

@@ -126,7 +126,7 @@ pub struct ClientSession {
     leaving: bool,
     /// Message in the last trailers of gRPC.
     message: Vec<u8>,
-    /// The first unexpected answer of this connection.
+    /// First unexpected answer of this connection.
     refusal: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,

@@ -69,7 +69,7 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
 #[derive(Default)]
 struct ParsedOptions {
     method: Option<String>,
-    /// Headers of `-H`. They replace headers from other options, whichever option comes first.
+    /// Headers of `-H`. These headers replace headers from other options, in any order of the options.
     headers: Vec<(String, String)>,
     /// Headers from other options, such as `-A`.
     made: Vec<(&'static str, String)>,
@@ -240,7 +240,7 @@ impl ParsedOptions {
         }
     }
 
-    /// Adds a header from an option. The last option counts.
+    /// Adds a header from an option. If an option is repeated, the last one counts.
     fn make(&mut self, name: &'static str, value: &str) {
         self.made.retain(|(made, _)| *made != name);
         self.made.push((name, value.into()));

@@ -38,7 +38,7 @@ enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// Take another turn without waiting, after the other pairs.
+    /// Take another turn after the other pairs, without waiting for an event.
     Again,
     Close,
 }
