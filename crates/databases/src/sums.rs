@@ -156,8 +156,8 @@ impl Sums {
 }
 
 /// Returns the typical length of holds from their ages at random moments. A sample falls into the middle of a hold on
-/// average, so a hold lasts twice the median age. For equal holds this is exact. For exponential holds it is 1.39 times
-/// the mean, since a random moment falls into long holds more often.
+/// average, so a hold lasts twice the median age. For holds of equal length, this length is exact. For exponential
+/// holds it is 1.39 times the mean, since a random moment falls into long holds more often.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)

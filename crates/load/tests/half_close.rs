@@ -1,5 +1,5 @@
-//! With `compat` a block's connection ends as in the source's client: first its own side, then everything once the
-//! server has ended the other side.
+//! With `compat`, a block's connection ends as in the source's client: the client ends its own side first, and closes
+//! the socket when the server has ended the other side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

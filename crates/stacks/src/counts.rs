@@ -7,7 +7,7 @@ use crate::frame::Frame;
 /// Maximum number of different stacks. Further ones are added up without their frames.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Root of stacks beyond [`MAX_STACKS`].
+/// Name of the root under which stacks beyond [`MAX_STACKS`] are counted.
 const OTHER: &str = "[other stacks]";
 
 /// Sums of equal stacks. Each stack is a process, then functions from the outermost to the innermost, with ";" between.

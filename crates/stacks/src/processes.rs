@@ -8,7 +8,7 @@ use crate::process::Process;
 /// Maximum number of processes that are kept open.
 const MAX_PROCESSES: usize = 1024;
 
-/// All observed processes, each opened once. They share the files that they run.
+/// All observed processes, each opened once. The processes share the files that they run.
 #[derive(Default)]
 pub struct Processes {
     images: Images,

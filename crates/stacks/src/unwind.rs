@@ -123,7 +123,8 @@ impl Unwinder {
         rules.step(sections, &known, stack)
     }
 
-    /// Follows the frame pointer, as compiled code of runtimes needs it, or finds the caller of a function at `start`.
+    /// Follows the frame pointer, which compiled code of runtimes needs, or finds the caller of a function at its
+    /// `start`.
     fn step_without_rules(
         &mut self,
         space: &Space,

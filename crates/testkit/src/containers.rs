@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::process::{PATIENCE, seen_within};
 use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 
-/// Returns the static program of the build to which `own` belongs. `make test` and `make bench` build it first.
+/// Returns the statically linked program from the same build as `own`. `make test` and `make bench` build it first.
 pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());

@@ -62,7 +62,7 @@ fn run(rounds: usize) -> Result<Value> {
     for set in sets {
         command.args(["--set", set]);
     }
-    // A failed check has its own exit status. The command prints its run even then.
+    // A failed check has its own exit status. The command prints its run even if checks fail.
     let output = command.stderr(std::process::Stdio::null()).output()?;
     serde_json::from_slice(&output.stdout).context("loadline lab event-api --json did not print a run")
 }

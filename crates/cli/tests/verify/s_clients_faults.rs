@@ -165,8 +165,8 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let hogs = Hog::on(0, 3);
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
-    // Two limits are planted: the generator starves, and the slow server lets its accept queue overflow. Either one is a
-    // true answer, if it is not given as the only one.
+    // Two limits are planted: the generator starves, and the slow server lets its accept queue overflow. The verdict
+    // may name either limit, but not as the only one.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

@@ -15,7 +15,7 @@ pub(super) struct OpenNetwork {
 
 /// Number of blocks of a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, seconds. The first `SETTLE_S` seconds are left out: some hundred services, so that the queues of
+/// Length of a slot, seconds. Leaves out the first `SETTLE_S` seconds, some hundred service times, until the queues of
 /// the preceding slot are gone.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;

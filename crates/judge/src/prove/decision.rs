@@ -128,7 +128,7 @@ pub(super) enum Conclusion {
     Excluded,
     /// Another resource explains most of the throughput.
     Overtaken,
-    /// The CPU's speed limits throughput, but by another kind than the verdict says.
+    /// The CPU's speed limits throughput, but the kind of the limit differs from the verdict.
     OtherKind,
     /// A larger load raised throughput, so nothing was saturated.
     LoadRaised,

@@ -222,8 +222,8 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     }
 }
 
-/// Users of the run had think times of 90 ms in each 100 ms. Users keep their think time unless the change sets another
-/// one.
+/// In the run, each user's cycle took 100 ms, of which 90 ms were think time. Users keep their think time unless the
+/// change sets another one.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();

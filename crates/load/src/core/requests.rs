@@ -126,7 +126,7 @@ impl Core {
     }
 
     /// Handles a complete send. If sending alone completes a request (protocol discard), the next request waits for the
-    /// next pass. Starting it at once would recurse as long as the socket accepts everything.
+    /// next pass. Starting the next request here would recurse while the socket accepts everything.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) =

@@ -10,7 +10,7 @@ use crate::arrivals::{Arrivals, exponential};
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) intensity: Shape,
-    /// Connection numbers besides those of the intensity, for connections that wait for an announced FIN.
+    /// Number of spare connections, for connections that wait for an announced FIN.
     pub(crate) spares: u32,
     /// True for one connection per request.
     pub(crate) new_connections: bool,

@@ -63,7 +63,7 @@ pub(crate) struct Shard {
     next_tick_ns: u64,
     /// Time of the next check of deadlines, while there are deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// True if a connection lingers, so that the next check covers all connections.
+    /// True if a connection lingers; the next check then covers all connections.
     any_lingers: bool,
     /// Connections with an incomplete request head.
     heads: Vec<u32>,

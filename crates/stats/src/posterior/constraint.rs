@@ -137,7 +137,8 @@ fn refused_ln(x: f64, steep: f64) -> f64 {
     (lost / (1.0 + x)).max(1e-300).ln()
 }
 
-/// Returns the excess over the rate of a limiter, as a share of that rate, at which the allowed share is refused.
+/// Returns how far the offered rate may exceed a limiter's rate before more than the allowed share is refused, as a
+/// share of the limiter's rate.
 pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
     for _ in 0..40 {

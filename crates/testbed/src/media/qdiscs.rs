@@ -14,7 +14,7 @@ use crate::forward::Counts;
 /// pause, as much traffic passes without delay. `htb` sends a whole frame and waits until its tokens return, so this
 /// time may be shorter than a frame. `tbf` would need room for a whole frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
-/// Maximum size of a frame on the wire in bytes. A class sends this much per turn.
+/// Maximum size of a frame on the wire in bytes. A class sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
 /// Minor number of the class for the wire, under the handle `1:`.
 pub(super) const WIRE_CLASS: u16 = 0xfff;

@@ -24,7 +24,7 @@ pub(super) enum Event {
     Arrival,
     /// The server accepts all connections that wait.
     AcceptAll,
-    /// The other program of a host starts its next work.
+    /// The host's other program starts its next piece of work.
     Other(usize),
 }
 
