@@ -1,6 +1,6 @@
-//! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A narrow table with sentences
-//! is stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, and
-//! its first column stays visible. The page needs no script, so the width of a table is estimated from its texts.
+//! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A table of a few columns is
+//! stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, and its
+//! first column stays visible. The page needs no script, so the width of a table is estimated from its texts.
 
 use askama::Template;
 
@@ -12,8 +12,9 @@ const PAGE: usize = 176;
 /// Gap between two columns, and maximum width of a column of words before it wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Maximum number of columns of a card.
+/// Maximum number of columns of a card, and of one without sentences.
 const STACKED: usize = 5;
+const STACKED_FIGURES: usize = 7;
 
 /// Layout of a table on a screen that is too narrow for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +72,10 @@ fn room(table: &Table) -> Room {
     let widest = |c: usize| cells(c).chain(head(c)).max().unwrap_or(0);
     let asks = |c: usize| GAP + if table.columns[c].right { widest(c) } else { widest(c).min(WORDS) };
     let sentences = (0..table.columns.len()).any(|c| !table.columns[c].right && widest(c) > WORDS);
+    let stacked = if sentences { STACKED } else { STACKED_FIGURES };
     match (0..table.columns.len()).map(asks).sum::<usize>() {
         asked if asked <= PHONE => Room::Fits,
-        _ if sentences && table.columns.len() <= STACKED => Room::Stacked,
+        _ if table.columns.len() <= stacked && !table.sortable => Room::Stacked,
         asked if asked <= PAGE => Room::Wide,
         _ => Room::Wider,
     }
@@ -95,7 +97,11 @@ mod tests {
         let long = "a claim of many words that wraps in its column";
         assert_eq!(room(&of(words(2), "short")), Room::Fits);
         assert_eq!(room(&of(words(5), long)), Room::Stacked);
-        assert_eq!(room(&of(words(5), "eleven char")), Room::Wide);
+        assert_eq!(room(&of(words(7), "eleven char")), Room::Stacked);
+        assert_eq!(room(&of(words(8), "eleven char")), Room::Wide);
+        // A click on a heading sorts the table, so the headings stay.
+        let sortable = Table { sortable: true, ..of(words(7), "eleven char") };
+        assert_eq!(room(&sortable), Room::Wide);
         assert_eq!(room(&of(words(12), long)), Room::Wider);
     }
 

@@ -17,7 +17,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         .into_iter()
         .chain(times(trial))
         .chain(failures(trial))
-        .chain(CHOSEN.iter().filter_map(|c| over_time(trial, c)))
+        .chain(CHOSEN.iter().filter_map(|(id, unit)| over_time(trial, id, unit)))
         .collect();
     if !small.is_empty() {
         let title = format!("Over time, at {}", pick::name(trial));
@@ -35,28 +35,28 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters that get a chart if they change.
-const CHOSEN: &[&str] = &[
-    "cpu.user",
-    "cpu.system",
-    "cpu.softirq",
-    "process.cpu",
-    "process.run_delay",
-    "system.context_switches",
-    "system.interrupts",
-    "softirq.count",
-    "tcp.in_segs",
-    "tcp.out_segs",
-    "tcp.retrans_segs",
-    "tcp.delayed_acks",
-    "tcp.listen_overflows",
-    "listen.queue",
-    "process.rss",
-    "process.fds",
-    "medium.busy",
-    "medium.queue",
-    "disk.busy",
-    "pressure.cpu_some",
+/// Counters that get a chart if they change, with the unit of their curve. Times per second are CPUs, threads or shares.
+const CHOSEN: &[(&str, &str)] = &[
+    ("cpu.user", "CPUs"),
+    ("cpu.system", "CPUs"),
+    ("cpu.softirq", "CPUs"),
+    ("process.cpu", "CPUs"),
+    ("process.run_delay", "threads that wait for a CPU"),
+    ("system.context_switches", "per second"),
+    ("system.interrupts", "per second"),
+    ("softirq.count", "per second"),
+    ("tcp.in_segs", "per second"),
+    ("tcp.out_segs", "per second"),
+    ("tcp.retrans_segs", "per second"),
+    ("tcp.delayed_acks", "per second"),
+    ("tcp.listen_overflows", "per second"),
+    ("listen.queue", "connections"),
+    ("process.rss", "bytes"),
+    ("process.fds", "descriptors"),
+    ("medium.busy", "share of the time"),
+    ("medium.queue", "level"),
+    ("disk.busy", "share of the time"),
+    ("pressure.cpu_some", "share of the time"),
 ];
 
 /// Returns the chart of the completed rate, beside the offered rate if that changed.
@@ -125,7 +125,7 @@ fn over_window<'a>(
     trial.moments.iter().filter_map(move |m| Some((m.t_s - begin_s, of(m)?)))
 }
 
-fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
+fn over_time(trial: &Trial, id: &str, unit: &str) -> Option<Plot> {
     let spec = counter(id)?;
     let mut series = Vec::new();
     if let Some(server) = &trial.server {
@@ -136,13 +136,15 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
+    // The legend names two sides.
     let who = match (shared, series.as_slice()) {
-        (true, _) => "both sides".to_string(),
-        (_, both) => both.iter().map(|s| s.label.clone()).collect::<Vec<_>>().join(" and "),
+        (true, _) => "; both sides".to_string(),
+        (_, [only]) => format!("; {}", only.label),
+        _ => String::new(),
     };
     moves.then(|| Plot {
         title: id.into(),
-        caption: format!("{}; {who}", unit_words(spec.kind, spec.unit)),
+        caption: format!("{unit}{who}"),
         x: Axis::new("time", Unit::Seconds, Scale::Linear),
         y: Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear),
         series,
@@ -176,15 +178,6 @@ const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
         (_, run::Unit::BytesPerSecond) => Unit::BytesPerSecond,
         (Kind::Gauge, run::Unit::Microseconds) => Unit::Seconds,
         _ => Unit::Plain,
-    }
-}
-
-const fn unit_words(kind: Kind, unit: run::Unit) -> &'static str {
-    match (kind, unit) {
-        (Kind::Cumulative, run::Unit::Microseconds) => "seconds per second",
-        (Kind::Cumulative, run::Unit::Bytes) => "bytes per second",
-        (Kind::Cumulative, _) => "per second",
-        (Kind::Gauge, _) => "level",
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
 /// Returns one row for each stage, or for each part of a ramp.
 pub(super) fn table(course: &CourseFinding) -> Table {
     let columns = vec![
-        Col::figures("at", 1),
+        Col::words("at", 1),
         Col::figures("offered", 0),
         Col::figures("completed", 0),
         Col::figures("p99 at most", 0),

@@ -11,8 +11,9 @@ use run::number::quantity;
 
 /// Distance between lines of text.
 const LINE: f64 = 15.0;
-/// Top of the frame without a legend.
+/// Top of the frame without a legend; of a small chart, which has no name of its axis either.
 const KEYLESS_TOP: f64 = 28.0;
+const SMALL_TOP: f64 = 6.0;
 /// Maximum number of points of a line with dots.
 const MAX_DOTS: usize = 80;
 /// Maximum number of hover values of a line without dots.
@@ -37,7 +38,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let with_key = frame.narrow() && named.len() > 1;
     let top = header(plot, frame, if with_key { &named } else { &[] }, &mut out);
     let margin = if frame.narrow() { 14.0 } else { end_margin(&named, frame) };
-    let height = frame.height + if with_key { (top - KEYLESS_TOP).max(0.0) } else { 0.0 };
+    let height = frame.height + (top - keyless_top(frame)).max(0.0);
     let bottom = height - if frame.small { 18.0 } else { 38.0 };
     let most_y = if frame.small { 2 } else { ((bottom - top) / 38.0).clamp(2.0, 8.0) as usize };
     let y = View::new(&plot.y, heights(plot), (bottom, top), Some(most_y));
@@ -87,12 +88,12 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
 /// Draws the name of the vertical axis, and the legend if the names do not fit at the lines. Returns the top of the
 /// frame.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
-    if frame.small {
-        return 6.0;
+    let (mut x, mut y) = (0.0, 12.0);
+    if !frame.small {
+        let name = escape(&cut(&plot.y.label, frame.width));
+        let _ = write!(out, "<text class=\"axis\" x=\"0\" y=\"{y}\">{name}</text>");
+        y += LINE + 2.0;
     }
-    let name = escape(&cut(&plot.y.label, frame.width));
-    let _ = write!(out, "<text class=\"axis\" x=\"0\" y=\"12\">{name}</text>");
-    let (mut x, mut y) = (0.0, 12.0 + LINE + 2.0);
     for series in key {
         let label = cut(&series.label, frame.width - 24.0);
         let wide = width(&label) + 34.0;
@@ -103,7 +104,11 @@ fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
         let _ = write!(out, "<text class=\"t\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 24.0, escape(&label));
         x += wide;
     }
-    if key.is_empty() { KEYLESS_TOP } else { y + 12.0 }
+    if key.is_empty() { keyless_top(frame) } else { y + 12.0 }
+}
+
+const fn keyless_top(frame: Frame) -> f64 {
+    if frame.small { SMALL_TOP } else { KEYLESS_TOP }
 }
 
 fn swatch(series: &Series, (x, y): (f64, f64), out: &mut String) {
