@@ -1,6 +1,7 @@
 //! The writer that sources write into: one column per counter and instance, one row per sample. It builds a
 //! [`run::Recording`] without copying values. Its columns keep their positions in the next recording.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use run::{Absence, Column, CounterId, Kind, Peak, Recording};
@@ -193,8 +194,9 @@ impl ColumnWriter {
     /// Copies everything written so far, while recording continues.
     pub fn copy(&self) -> Recording {
         let column = |page: &InstanceColumns| page.column(page.samples.rows(0, self.t_s.len()), page.quiet);
-        let columns = self.pages.iter().filter_map(column).collect();
-        Recording { t_s: self.t_s.clone(), columns, absent: self.absent.clone(), peaks: self.peaks() }
+        let columns: Vec<Column> = self.pages.iter().filter_map(column).collect();
+        let absent = without_answered(self.absent.clone(), &columns);
+        Recording { t_s: self.t_s.clone(), columns, absent, peaks: self.peaks() }
     }
 
     /// Returns the recording and starts a new one. Columns without any value are left out, but their reasons are kept.
@@ -207,8 +209,9 @@ impl ColumnWriter {
             let values = page.samples.take(t_s.len());
             page.column(values, page.quiet)
         };
-        let columns = self.pages.iter_mut().filter_map(column).collect();
-        Recording { t_s, columns, absent: std::mem::take(&mut self.absent), peaks }
+        let columns: Vec<Column> = self.pages.iter_mut().filter_map(column).collect();
+        let absent = without_answered(std::mem::take(&mut self.absent), &columns);
+        Recording { t_s, columns, absent, peaks }
     }
 
     fn peaks(&self) -> Vec<Peak> {
@@ -219,6 +222,13 @@ impl ColumnWriter {
         };
         self.pages.iter().flat_map(of).collect()
     }
+}
+
+/// Leaves out reasons for all instances of a counter that has values after all, since no reader needs them.
+fn without_answered(mut absent: Vec<Absence>, columns: &[Column]) -> Vec<Absence> {
+    let answered: HashSet<&CounterId> = columns.iter().map(|column| &column.counter).collect();
+    absent.retain(|a| !a.instance.is_empty() || !answered.contains(&a.counter));
+    absent
 }
 
 impl InstanceColumns {
@@ -235,6 +245,23 @@ mod tests {
     use run::Window;
 
     use super::*;
+
+    #[test]
+    fn a_reason_is_kept_until_its_counter_has_a_value() {
+        let mut writer = ColumnWriter::default();
+        let slots = writer.open(&["cpu.user"], "total");
+        let mut sample = |value: Option<f64>| {
+            writer.begin_series(1.0);
+            writer.absent("cpu.user", "", format_args!("not yet"));
+            writer.absent("cpu.user", "1", format_args!("offline"));
+            writer.put_some(slots, 0, value);
+            writer.take().absent.into_iter().map(|absence| absence.reason).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (sample(None), sample(Some(2.0))),
+            (vec!["not yet".into(), "offline".into()], vec!["offline".into()])
+        );
+    }
 
     #[test]
     fn a_recording_of_eight_hours_is_thinned_but_keeps_edges_and_its_end() {
