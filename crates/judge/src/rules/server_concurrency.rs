@@ -155,7 +155,7 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if let Some(beyond) = crate::laws::beyond_bound(facts) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
-            "the service time of one request: {n} clients did more than {n} times the work of one, whose response time includes wake-ups"
+            "the service time of one request: {n} clients did more than {n} times the work of one; measure again on a quiet machine"
         )));
     }
     if facts.x_max().is_none() {
