@@ -68,7 +68,7 @@
 
 /// The examples of `docs/reference/event-library.md`, compiled and run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/reference/event-library.md")]
+#[doc = include_str!("../event-library.md")]
 struct Page;
 
 mod backend;

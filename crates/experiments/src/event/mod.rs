@@ -62,7 +62,7 @@ connections (the 95 % interval of the slope contains zero, or the slope is below
 visibly. The library's overhead over the system call is measured at array_max 10, on the same connections in turn. uring
 is compared with epoll at array_max 64. The cost is independent of the hot rate. A declaration costs more than a
 revocation.",
-    toml: include_str!("../../../../experiments/event-api.toml"),
+    toml: include_str!("../../plans/event-api.toml"),
     on_hosts: false,
     run: api::run,
     figures: figures::EVENT_API,
@@ -82,7 +82,7 @@ mode and in the kernel.
 
 Checked: with the most cold connections, epoll and uring have the same throughput as without any, and select and poll
 have less.",
-    toml: include_str!("../../../../experiments/proxy.toml"),
+    toml: include_str!("../../plans/proxy.toml"),
     on_hosts: false,
     run: proxy::run,
     figures: figures::PROXY,

@@ -31,7 +31,7 @@ both sides. It compares the sum of server, client, wire and fixed time with the 
 Parameters: `medium`; `sizes`; `congestion` (reno; `host` keeps this machine's setting); `exchange_ms`, a fixed time per
 exchange that represents the slow machines of the study (-1: 3.3 on ethernet10, otherwise 0); `large_read_buffers` (0:
 every record is split); `seconds` per size.",
-    toml: include_str!("../../../../experiments/throughput-profile.toml"),
+    toml: include_str!("../../plans/throughput-profile.toml"),
     on_hosts: false,
     run,
     figures: figures::THROUGHPUT_PROFILE,
