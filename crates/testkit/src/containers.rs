@@ -143,7 +143,7 @@ impl Drop for Container {
 }
 
 /// Writes podman's configuration, with its storage in this folder. Returns the environment variables that name it.
-fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
+pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
     // Podman's default limits are too high for some machines.

@@ -33,7 +33,7 @@ mod virtual_server;
 
 pub use alone::alone;
 pub use certificate::self_signed;
-pub use containers::{Container, PodmanImage, static_program};
+pub use containers::{Container, PodmanImage, podman_configuration, static_program};
 pub use control_group::ControlGroup;
 pub use disturbance::OtherPrograms;
 pub use echoing::echoing;

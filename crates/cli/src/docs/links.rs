@@ -47,6 +47,26 @@ fn the_index_names_every_page_once() {
     }
 }
 
+/// Maximum size of all pictures of the pages together, bytes. A clone and a page stay small.
+const MAX_PICTURES_BYTES: u64 = 300_000;
+
+#[test]
+fn the_pictures_of_the_pages_are_small() {
+    let folder = root().join("docs/pictures").read_dir().expect("the folder can be read");
+    let sizes = folder.map(|entry| entry.and_then(|entry| entry.metadata()).expect("the size is known").len());
+    let bytes: u64 = sizes.sum();
+    assert!((1..=MAX_PICTURES_BYTES).contains(&bytes), "{bytes}");
+}
+
+/// Maximum number of lines of README.md.
+const MAX_README_LINES: usize = 120;
+
+#[test]
+fn the_readme_is_short() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("the page can be read");
+    assert!(text.lines().count() <= MAX_README_LINES, "README.md is too long");
+}
+
 /// Maximum number of lines of a page about one job.
 const MAX_HOW_TO_LINES: usize = 50;
 

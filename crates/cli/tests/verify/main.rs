@@ -46,4 +46,5 @@ mod tls_refusals;
 mod unix;
 mod users;
 mod watches;
+mod ways;
 mod websocket;

@@ -1,5 +1,6 @@
-//! Runs the commands in the tutorial and in the pages about jobs, as a reader does. A block is run if its first command starts a
-//! reference server, because its further commands need nothing else. Ports are free ones, and times are shorter.
+//! Runs the commands in the tutorial, in the pages about jobs, and in README.md's table of jobs, as a reader does. A block of a
+//! page is run if its first command starts a reference server, because its further commands need nothing else. Ports are free
+//! ones, and times are shorter.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,6 +14,65 @@ const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
 /// Times in the pages, and those of the test.
 const SHORTER: &[(&str, &str)] =
     &[("--budget 20s", "--budget 8s"), ("--duration 10s", "--duration 1s"), ("/20s", "/2s")];
+
+/// Words at the end of README.md's commands, by their first words, so that the commands end soon.
+const ENDS: &[(&str, &str)] = &[
+    ("loadline find", " --budget 6s --out latest-find"),
+    ("loadline load", ""),
+    ("loadline compare http", " --budget 6s"),
+    ("loadline compare old", ""),
+    ("loadline arena", " --budget 10s"),
+    ("loadline size", " --budget 20s"),
+    ("loadline waits", " --duration 1s"),
+    ("loadline watch", " --duration 1s"),
+    ("loadline history", ""),
+    ("loadline what-if", ""),
+    ("loadline lab", " --quick --model epoll"),
+];
+/// Parts of README.md's commands that need other hosts or a long time, and their replacements.
+const README: &[(&str, &str)] = &[
+    ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
+    (
+        "size http://127.0.0.1:8080/ --command './server'",
+        "size http://127.0.0.1:8082/ --command 'loadline serve --listen 127.0.0.1:8082'",
+    ),
+    ("--server-host web1", "--server-host web1 --via 'env HOST={host}'"),
+    ("--users 5000 --think 3s", "--users 50 --think 30ms"),
+    ("--duration 60s", "--duration 1s"),
+    ("/60s", "/2s"),
+];
+
+/// Returns the commands of README.md's table of jobs, made shorter.
+fn table(readme: &str) -> Vec<String> {
+    let rows = readme.lines().filter(|line| line.starts_with('|'));
+    let commands = rows.filter_map(|row| row.split('`').skip(1).step_by(2).find(|span| span.starts_with("loadline ")));
+    let shorter = |command: &str| {
+        let end = ENDS.iter().find(|(first, _)| command.starts_with(first));
+        let (_, end) = end.unwrap_or_else(|| panic!("no end of `{command}` is known"));
+        README.iter().fold(format!("{command}{end}"), |command, (page, test)| command.replace(page, test))
+    };
+    commands.map(shorter).collect()
+}
+
+/// Returns commands that make what README.md's table names: two servers, a log, two runs, and a file of servers.
+fn set_up() -> Vec<String> {
+    let servers = "[[profile]]\nname = \"hello\"\npath = \"/\"\n";
+    let entry = |name: &str, port: u16| format!("[[entry]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:{port}\"\n");
+    let servers = format!("{servers}{}{}", entry("a", 8080), entry("b", 8081));
+    let log = "seq 0 99 | awk '{printf \"10.0.0.9 - - [26/Nov/2026:08:00:%02d +0000] \\\"GET / HTTP/1.1\\\" 200 9\\n\", $1/50}' > access.log";
+    let kept = |name: &str| format!("loadline load http://127.0.0.1:8080/ --duration 300ms --out {name}");
+    [
+        "loadline serve --listen 127.0.0.1:8080 --option work_us=100 &".into(),
+        "loadline serve --listen 127.0.0.1:8081 --option work_us=100 &".into(),
+        log.into(),
+        kept("old"),
+        kept("new"),
+        kept("runs/a"),
+        kept("runs/b"),
+        format!("cat > servers.toml <<'END'\n{servers}END"),
+    ]
+    .into()
+}
 
 /// Returns the commands of each block of a page that starts a reference server.
 fn sessions(page: &str) -> Vec<Vec<String>> {
@@ -38,7 +98,9 @@ fn script(commands: &[String]) -> String {
         });
     }
     let script = SHORTER.iter().fold(script, |script, (page, test)| script.replace(page, test));
-    PORTS.fold(script, |script, port| script.replace(&port.to_string(), &free_port().to_string()))
+    PORTS
+        .chain([8080, 8081, 8082])
+        .fold(script, |script, port| script.replace(&port.to_string(), &free_port().to_string()))
 }
 
 /// Runs a script in an empty folder. Returns its error output if it failed.
@@ -65,6 +127,16 @@ fn the_commands_of_the_pages_run() {
         }
     }
     assert!(ran >= 5, "only {ran} blocks were found");
+}
+
+#[test]
+fn the_commands_of_the_table_of_jobs_run() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let commands = table(&std::fs::read_to_string(readme).unwrap());
+    assert!(commands.len() >= 15, "{commands:#?}");
+    let latest = "mkdir -p loadline-runs && ln -sfn ../latest-find loadline-runs/latest".to_owned();
+    let commands = commands.into_iter().flat_map(|command| [command, latest.clone()]);
+    run(&script(&set_up().into_iter().chain(commands).collect::<Vec<_>>())).unwrap_or_else(|why| panic!("{why}"));
 }
 
 #[test]
