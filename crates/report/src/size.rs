@@ -118,7 +118,11 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     ]
 }
 
+/// Returns a rate with its interval, if it has one.
 fn between(value: f64, low: f64, high: f64) -> Cell {
+    if !(low.is_finite() && high.is_finite()) {
+        return Cell { sort: Some(value), ..Cell::new(quantity(value, Unit::PerSecond)) };
+    }
     let [value_text, low, high] = [value, low, high].map(|rate| quantity(rate, Unit::PerSecond));
     Cell { sort: Some(value), ..Cell::new(format!("{value_text} ({low} to {high})")) }
 }
@@ -127,7 +131,7 @@ fn between(value: f64, low: f64, high: f64) -> Cell {
 fn limited(result: &SizeResult) -> Option<Block> {
     let reasons = result.steps.iter().flat_map(|step| {
         let missed = step.expected.iter().filter(|one| !one.met);
-        let missed = missed.map(|one| format!("not met: {}; it was {}", one.text, one.found));
+        let missed = missed.map(|one| format!("not met: {}; {}", one.text, one.found));
         let why = step.limited.clone().into_iter().chain(missed);
         why.map(|why| Item::new(setting_words(&step.setting), why)).collect::<Vec<_>>()
     });
