@@ -11,10 +11,10 @@ pub const MAX_ARENA_PROFILES: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaPlan {
-    /// Servers.
+    /// Servers that are compared.
     #[serde(rename = "entry", deserialize_with = "crate::bounded::list::<{ MAX_ARENA_ENTRIES }, _, _>")]
     pub entries: Vec<ArenaEntry>,
-    /// Loads. Each server gets each load.
+    /// Loads. Each server is tested with each load.
     #[serde(rename = "profile", deserialize_with = "crate::bounded::list::<{ MAX_ARENA_PROFILES }, _, _>")]
     pub profiles: Vec<ArenaProfile>,
     /// Resources that each server gets.
@@ -127,7 +127,7 @@ impl Default for ArenaProfile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerCheck {
-    /// Status only.
+    /// Compares only the status.
     Status,
     /// Status and length of the body.
     Length,

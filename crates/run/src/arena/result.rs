@@ -1,4 +1,4 @@
-//! Result of a comparison of many servers. Only types: judge fills them, report prints them.
+//! Result of a comparison of many servers. This module has only types: judge fills them, report prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::figure::Figure;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaResult {
-    /// [`crate::ARENA_FORMAT`].
+    /// Format of the file, [`crate::ARENA_FORMAT`].
     pub format: String,
     /// Path of the user's file.
     pub file: String,
@@ -38,7 +38,7 @@ pub struct ArenaResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaProfileResult {
-    /// Name.
+    /// Name of the load profile.
     pub profile: String,
     /// The load in words.
     pub load: String,
@@ -58,8 +58,8 @@ pub struct ArenaCell {
     pub entry: String,
     /// Name of the load.
     pub profile: String,
-    /// Group of servers that cannot be told apart by their CPU time per request, 1 is the best. Absent if the cell was
-    /// refused.
+    /// Group of servers that cannot be told apart by their CPU time per request, 1 is the best. Absent if the result
+    /// was refused.
     pub group: Option<u32>,
     /// Reason why the cell has no group.
     pub refused: Option<String>,

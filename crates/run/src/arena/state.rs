@@ -18,7 +18,7 @@ pub const MAX_ARENA_TURNS: usize = 1_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaState {
-    /// [`ARENA_FORMAT`].
+    /// Format of the file, [`ARENA_FORMAT`].
     pub format: String,
     /// Version of the program that wrote the file.
     pub version: String,
@@ -43,7 +43,7 @@ pub struct ArenaState {
     /// Results of the turns at the common rates, in the order in which they ended.
     #[serde(deserialize_with = "crate::bounded::list::<{ MAX_ARENA_TURNS }, _, _>")]
     pub turns: Vec<ArenaTurn>,
-    /// True once nothing is left to do.
+    /// True when all steps are done.
     pub done: bool,
 }
 
@@ -79,10 +79,10 @@ pub struct ArenaBuild {
     pub failed: Option<String>,
 }
 
-/// First answer of a server to a load's request.
+/// First answer of a server to the request of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaAnswer {
-    /// Status code.
+    /// HTTP status code of the answer.
     pub status: u16,
     /// Length of the body, bytes; absent if it is not known.
     pub body_bytes: Option<u64>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{Certainty, FigureUnit, WaitsFor};
 
-/// The verdict.
+/// Verdict on the bottleneck, with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -23,7 +23,7 @@ pub struct Bottleneck {
     pub evidence: Vec<Evidence>,
     /// Ruled-out bottlenecks, with the reasons.
     pub ruled_out: Vec<RuledOut>,
-    /// Next bottleneck once this one is gone.
+    /// Next bottleneck, after this one is removed.
     pub next: Option<NextBottleneck>,
     /// Missing data that would have made the verdict more certain.
     pub missing: Vec<String>,
@@ -90,7 +90,7 @@ pub struct Evidence {
 pub struct Margin {
     /// Name of the signal.
     pub signal: String,
-    /// Measured value.
+    /// Measured value of the signal.
     #[serde(with = "Figure")]
     pub value: f64,
     /// Lower end of the 95 % interval of `value`.
@@ -106,7 +106,7 @@ pub struct Margin {
     pub would_be: String,
 }
 
-/// A count of processes, threads, or connections to one peer, each of which handles one request at a time.
+/// Number of processes, threads, or connections to one peer, if each handles one request at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -149,7 +149,7 @@ pub struct NextBottleneck {
 /// One possible verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct BottleneckSpec {
-    /// The id.
+    /// Identifier of the bottleneck in run.json.
     pub id: &'static str,
     /// Meaning of the verdict.
     pub meaning: &'static str,

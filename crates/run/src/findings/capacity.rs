@@ -35,7 +35,8 @@ pub struct Capacity {
     /// Number of search windows behind the capacity.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
-    /// Coefficient of variation of the repeats' capacities. With repeats, the interval comes from it.
+    /// Coefficient of variation of the repeats' capacities. With repeats, the interval of the capacity comes from this
+    /// variation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
     /// Time left out because a machine stood still, and the capacity with that time included.
@@ -46,7 +47,8 @@ pub struct Capacity {
     pub own_limit: Option<OwnLimit>,
 }
 
-/// Open-loop load that had too few connections, while the server answered as fast as without load.
+/// Load of an open loop whose own number of connections was too small, while the server answered as fast as without
+/// load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -83,8 +85,8 @@ pub struct ExcludedTime {
     pub seconds: f64,
     /// Number of pauses.
     pub pauses: usize,
-    /// Capacity with that time included, requests per second. Absent if too little time was left without the pauses;
-    /// the capacity itself then includes them.
+    /// Capacity with that time included, requests per second. Absent if too little time was left without the pauses. In
+    /// this case, `capacity` itself includes the pauses.
     pub rate: Option<f64>,
     /// Interval of `rate`.
     pub interval: Option<Interval>,

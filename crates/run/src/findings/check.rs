@@ -11,7 +11,7 @@ use crate::figure::Figure;
 pub struct Check {
     /// The checked claim.
     pub name: String,
-    /// Computed value.
+    /// Value computed from the run.
     #[serde(with = "Figure")]
     pub value: f64,
     /// Expected value or bound.

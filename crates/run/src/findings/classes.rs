@@ -9,7 +9,7 @@ use crate::{Breach, CpuEstimate, Hist, LowerBounds, Summary, UnansweredTimes, ce
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassTally {
-    /// Requests started.
+    /// Number of requests that were started.
     pub begun: u64,
     /// Complete and well-formed responses, of any status.
     pub completed: u64,
@@ -113,11 +113,11 @@ pub struct ClassFinding {
     pub p99_us: Option<f64>,
     /// 99.9th percentile, microseconds.
     pub p99_9_us: Option<f64>,
-    /// Names of the percentiles that are lower bounds, since too many requests of the class were not answered.
+    /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class alone broke the objective. Neither that load nor a
-    /// higher one held the objective.
+    /// Index of the trial with the lowest load at which this class alone broke the objective. The objective held
+    /// neither at this load nor at a higher one.
     pub failing: Option<usize>,
     /// The broken limit in that trial.
     pub breach: Option<Breach>,

@@ -1,4 +1,4 @@
-//! Results of comparing two sets of runs. Only types: judge fills them, report prints them.
+//! Results of comparing two sets of runs. This module has only types: judge fills them, report prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ pub enum ComparisonOutcome {
     Passed,
     /// A figure became worse by more than the threshold, or the new server died.
     Regressed,
-    /// The data decides neither.
+    /// The data shows neither a change nor equality.
     #[default]
     Undecided,
 }
@@ -106,7 +106,7 @@ pub enum FigureRole {
     Listed,
 }
 
-/// Order of the windows of two live servers. Each pair holds one window per server; the seed fixes the order.
+/// Order of the windows of two live servers. Each pair holds one window per server. The seed fixes the order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -170,8 +170,8 @@ pub struct ComparedFigure {
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the interval of the ratio; absent with too few windows. The intervals that exclude 1 are all
-    /// correct with 95 % certainty, separately for the deciding figures and the listed ones. Of any other interval,
-    /// each end is correct with 95 % certainty.
+    /// correct with 95 % certainty, separately for the deciding figures and the listed ones. For intervals that include
+    /// 1, each end is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,

@@ -1,5 +1,5 @@
-//! Findings about a load whose rate changed: the rates at which the server kept up. Only types: judge fills them,
-//! report prints them.
+//! Findings about a load whose rate changed: the rates at which the server kept up. This module has only types: judge
+//! fills them, report prints them.
 
 use serde::{Deserialize, Serialize};
 

@@ -58,7 +58,7 @@ pub struct Picks {
     pub beyond: Option<usize>,
     /// Trial whose counters a page shows: the decisive one, or the first trial if no request completed.
     pub shown: Option<usize>,
-    /// Trial whose figures represent the run: the one at the capacity, otherwise `shown`.
+    /// Trial whose figures represent the run: the one at the capacity, or `shown` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<usize>,
     /// Open-loop step with the highest offered rate that held the objective.
@@ -169,12 +169,12 @@ pub enum Failure {
     Expectation,
 }
 
-/// Levels of confidence in a verdict. Only this type turns a confidence into a word.
+/// Levels of confidence in a verdict. No other type turns a confidence into a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// No evidence.
+    /// There is no evidence.
     #[default]
     Undecided,
     /// Confidence below 0.4.

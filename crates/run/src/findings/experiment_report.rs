@@ -46,11 +46,11 @@ pub struct Chart {
     pub title: String,
     /// Explanation of how the values were measured, and of the source of published points.
     pub caption: String,
-    /// Horizontal axis.
+    /// The horizontal axis of the chart.
     pub x: ChartAxis,
-    /// Vertical axis.
+    /// The vertical axis of the chart.
     pub y: ChartAxis,
-    /// Measured curves.
+    /// Measured curves of the chart.
     pub series: Vec<ChartSeries>,
     /// Points that a publication printed. A series with an empty name belongs to the only measured curve.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -81,10 +81,10 @@ pub struct ChartAxis {
 pub struct ChartSeries {
     /// Name, written at the end of the curve.
     pub name: String,
-    /// Horizontal positions.
+    /// Positions of the points on the horizontal axis.
     #[serde(with = "Figure")]
     pub x: Vec<f64>,
-    /// Vertical positions.
+    /// Positions of the points on the vertical axis.
     #[serde(with = "Figure")]
     pub y: Vec<f64>,
 }
@@ -107,7 +107,7 @@ impl ChartSeries {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ChartLevel {
-    /// The height.
+    /// Position of the level on the vertical axis.
     #[serde(with = "Figure")]
     pub y: f64,
     /// Text beside the mark.
@@ -121,7 +121,7 @@ pub struct ChartLevel {
 pub struct ResultTable {
     /// Content of the table, in a sentence.
     pub caption: String,
-    /// The columns.
+    /// Columns of the table.
     pub columns: Vec<ResultColumn>,
     /// Rows, each with a cell for each column; `null` for an unknown value.
     pub rows: Vec<Vec<Option<String>>>,
@@ -138,7 +138,7 @@ pub struct ResultTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ResultColumn {
-    /// Heading.
+    /// Heading of the column.
     pub name: String,
     /// True if the column holds numbers, aligned to the right.
     pub numeric: bool,

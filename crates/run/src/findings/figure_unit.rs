@@ -12,7 +12,7 @@ pub enum FigureUnit {
     /// Events per second.
     #[serde(rename = "/s", alias = "1/s")]
     PerSecond,
-    /// Bytes.
+    /// Number of bytes.
     #[serde(rename = "B")]
     Bytes,
     /// Bytes per second.
@@ -27,7 +27,7 @@ pub enum FigureUnit {
     /// A share from 0 to 1.
     #[serde(rename = "share")]
     Share,
-    /// CPUs.
+    /// Number of CPUs.
     #[serde(rename = "processors")]
     Cpus,
     /// Requests in flight.

@@ -28,14 +28,14 @@ pub struct Fit {
     pub quality: String,
 }
 
-/// An interval.
+/// Confidence interval of a fitted value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end of the interval.
     #[serde(with = "Figure")]
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     #[serde(with = "Figure")]
     pub high: f64,
 }

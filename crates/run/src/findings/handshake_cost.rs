@@ -38,7 +38,7 @@ pub struct HandshakeCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuEstimate {
-    /// The estimate.
+    /// Estimated CPU time, microseconds.
     #[serde(with = "Figure")]
     pub us: f64,
     /// Lower end of the 95 % interval; absent with too few windows.

@@ -1,5 +1,5 @@
-//! History of stored runs: figures in order of time, and the changes between them. Only types: judge fills them, report
-//! prints them.
+//! History of stored runs: figures in order of time, and the changes between them. This module has only types: judge
+//! fills them, report prints them.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct History {
     pub changes: Vec<HistoryChange>,
     /// Series of runs of one plan on equal machines, the longest first.
     pub series: Vec<HistorySeries>,
-    /// Series with too few runs for a change.
+    /// Series that have too few runs to show a change.
     pub small: Vec<SmallSeries>,
     /// Runs and files that take no part, with their reasons.
     pub skipped: Vec<SkippedRun>,
@@ -78,7 +78,7 @@ pub struct HistorySeries {
     pub figures: Vec<HistoryFigure>,
 }
 
-/// Stored run.
+/// One stored run of the history.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HistoryRun {
     /// Directory of the run.
@@ -94,7 +94,7 @@ pub struct HistoryRun {
 pub struct HistoryFigure {
     /// Name of the figure.
     pub figure: String,
-    /// Unit.
+    /// Unit of the figure.
     pub unit: FigureUnit,
     /// True if a higher value is better.
     pub more_is_better: bool,
@@ -105,7 +105,7 @@ pub struct HistoryFigure {
 /// Value of a figure in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HistoryValue {
-    /// The value.
+    /// Value of the figure.
     pub value: f64,
     /// Lower end of its 95 % interval, if the run has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ pub struct HistoryValue {
     pub high: Option<f64>,
 }
 
-/// Series with too few runs for a change.
+/// Series that has too few runs to show a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SmallSeries {
     /// Command, target and load in words.
@@ -127,7 +127,7 @@ pub struct SmallSeries {
 /// Run or file that takes no part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SkippedRun {
-    /// The file.
+    /// File that was skipped.
     pub file: String,
     /// Reason in one sentence.
     pub reason: String,

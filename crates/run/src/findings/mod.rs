@@ -1,4 +1,4 @@
-//! Conclusions of a run. Only types: judge fills them, report prints them.
+//! Conclusions of a run. This module has only types: judge fills them, report prints them.
 
 pub(crate) mod bottleneck;
 pub(crate) mod capacity;
@@ -71,7 +71,7 @@ pub struct Findings {
     pub course: Option<crate::CourseFinding>,
     /// Load beyond which more clients bring no more throughput.
     pub knee: Option<Knee>,
-    /// The bottleneck.
+    /// Bottleneck of the run, with its evidence.
     pub bottleneck: Bottleneck,
     /// Upstream services of the server, nearest first, and how busy they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -79,7 +79,7 @@ pub struct Findings {
     /// Result of the experiment that tests the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Causes inside the processes for which requests wait, the one with most threads first.
+    /// Causes inside the processes for which requests wait; the cause with most threads is first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<crate::WaitFinding>,
     /// Functions with the largest shares of the server's CPU time, the largest first.

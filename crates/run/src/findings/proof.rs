@@ -15,7 +15,7 @@ pub enum ProofOutcome {
     /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck itself, or its effect
     /// was not predicted.
     Supported,
-    /// A lever acted, and throughput did not change as the verdict predicts; `why` names what happened instead.
+    /// A lever had an effect, but throughput did not change as the verdict predicts; `why` names what happened.
     Refuted,
     /// The experiment ran and decided nothing; `why` has the reason.
     Inconclusive,
@@ -220,13 +220,13 @@ pub struct Effect {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Estimate {
-    /// The value.
+    /// Estimated value.
     #[serde(with = "Figure")]
     pub value: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     #[serde(with = "Figure")]
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     #[serde(with = "Figure")]
     pub high: f64,
 }
@@ -311,7 +311,7 @@ pub struct ProofTrial {
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
     /// Response times of the requests due in each slot, without the part right after a switch. Pairs of a bucket and
-    /// its count; 64 buckets per factor of two, the first one up to 1.024 us. Only for open loops.
+    /// its count; 64 buckets per factor of two, the first one up to 1.024 us. Only open loops record them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.

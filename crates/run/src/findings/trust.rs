@@ -44,10 +44,10 @@ pub struct TimeSpent {
     /// Starting agents and observers, and the lead time of the common start.
     #[serde(with = "Figure")]
     pub start_s: f64,
-    /// Warm-ups.
+    /// Time spent on warm-ups, seconds.
     #[serde(with = "Figure")]
     pub settle_s: f64,
-    /// From the end of a window until all data was collected.
+    /// Time from the end of a window until all data was collected.
     #[serde(with = "Figure")]
     pub drain_s: f64,
     /// Everything else: starting a server, first requests, judging, saving.

@@ -22,7 +22,7 @@ pub struct UsersFinding {
     /// Completed and expected responses per second at `held`.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// Think time.
+    /// Think time of a user between two requests.
     pub think: ThinkTime,
     /// Number of windows at `held` or `failed`, which determine the bracket.
     pub windows: usize,

@@ -13,7 +13,7 @@ pub enum WaitCause {
     /// Threads wait for one lock.
     #[default]
     Lock,
-    /// All workers are busy, and requests queue before them.
+    /// All workers are busy, and requests wait for a worker.
     WorkerPool,
     /// All connections to a peer are busy.
     ConnectionPool,
@@ -36,9 +36,10 @@ pub enum WaitCause {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitFinding {
-    /// Cause.
+    /// Cause of the wait.
     pub cause: WaitCause,
-    /// Lock, function, statement or file; its address if it has no name. For connections, the process at their other end.
+    /// Lock, function, statement or file; its address if it has no name. For connections, the name of the process at
+    /// their other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Process, with its id if it is the only one with this name.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Estimate;
 use crate::figure::Figure;
 
-/// Changes that are made together. Absent fields stay as they were.
+/// Changes that are made together. Absent fields mean no change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -97,7 +97,7 @@ pub struct LoadPoint {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WhatIf {
-    /// The change.
+    /// Change that the user asked about.
     pub change: Change,
     /// Users in question; by default those of the run's decisive trial. Requests in flight if the question is about
     /// arrivals.

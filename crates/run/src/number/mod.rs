@@ -19,7 +19,7 @@ pub enum Unit {
     Micros,
     /// A duration; the value is in seconds.
     Seconds,
-    /// Bytes.
+    /// Number of bytes.
     Bytes,
     /// A size in powers of two: 512 B, 4 KiB.
     Size,
@@ -27,7 +27,7 @@ pub enum Unit {
     BytesPerSecond,
     /// A share from 0 to 1, written in percent.
     Share,
-    /// CPUs.
+    /// Number of CPUs.
     Cpus,
     /// A plain number with a custom suffix.
     Named(&'static str),

@@ -15,10 +15,10 @@ pub const MAX_BEHIND: usize = 8;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DatabaseKind {
-    /// PostgreSQL.
+    /// The database is PostgreSQL.
     #[default]
     Postgres,
-    /// MariaDB.
+    /// The database is MariaDB.
     Mariadb,
     /// Redis and servers with its protocol.
     Redis,

@@ -33,7 +33,7 @@ impl Default for ColdPlan {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ColdPart {
-    /// Requested connections.
+    /// Number of connections that the plan asks for.
     pub asked: u64,
     /// Connections that were open at the same time when holding began.
     pub held: u64,

@@ -16,9 +16,9 @@ pub enum PlanError {
     Range {
         /// Path of the value in the plan.
         what: &'static str,
-        /// Given value.
+        /// Value that the plan gives.
         value: String,
-        /// Allowed values.
+        /// Allowed values, as advice to the user.
         advice: &'static str,
     },
 }

@@ -45,11 +45,11 @@ pub struct ExpectationResult {
 /// Unit of a figure that can be expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedUnit {
-    /// A time.
+    /// The limit is a time.
     Time,
     /// Requests per second.
     Rate,
-    /// A share.
+    /// The limit is a share.
     Share,
 }
 

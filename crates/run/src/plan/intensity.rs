@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Load intensity.
+/// Kind of loop and amount of load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "loop", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Intensity {
-    /// Closed loop: a fixed number of clients, each of which waits for its response.
+    /// Closed loop: a fixed number of clients. Each client waits for the response to its request.
     Closed {
         /// Connections over all threads (with `new_connections`: simple clients).
         connections: u32,
@@ -150,8 +150,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load needs only CPU time to keep its pace. This is so for S-Clients, which wait for neither
-    /// responses nor connections.
+    /// Returns true if the load needs only CPU time to keep its pace. Only S-Clients do: they wait for neither responses
+    /// nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }
@@ -179,9 +179,9 @@ impl Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {
-    /// Equal gaps.
+    /// All gaps between requests are equal.
     Constant,
-    /// Exponential gaps.
+    /// Gaps between requests are exponentially distributed.
     #[default]
     Poisson,
     /// Mean rate with peaks (source 1): `peak` times the mean for a share `share` of each period.
@@ -207,7 +207,7 @@ pub enum Arrival {
 pub struct ThinkTime {
     /// Mean in milliseconds; 0 for no pause.
     pub mean_ms: f64,
-    /// True if the pause is exponentially distributed instead of constant.
+    /// True if the pause is exponentially distributed, false if it is constant.
     pub exponential: bool,
 }
 

@@ -15,7 +15,8 @@ use crate::{
 pub struct LoadPlan {
     /// Protocol and its settings.
     pub protocol: Protocol,
-    /// Requests that replace the one in the protocol's settings. The headers of the settings are added to each of them.
+    /// Requests that replace the request in the protocol's settings. The headers of the settings are added to each of
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
     /// Times at which requests are due, read from a file. The rate of the intensity is then the mean rate of these
@@ -25,7 +26,7 @@ pub struct LoadPlan {
     /// TLS settings; absent for plain connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
-    /// Load intensity.
+    /// Amount of load that the plan asks for.
     pub intensity: Intensity,
     /// Rate changes of an open loop from the start of the load. The last rate continues after the last stage. The rate
     /// of the intensity is the mean of the stages.
@@ -33,8 +34,8 @@ pub struct LoadPlan {
     pub stages: Vec<Stage>,
     /// True if each request has its own connection: connect, one exchange, close.
     pub new_connections: bool,
-    /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. 0
-    /// connects all clients at once, or spread over the first think time.
+    /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. With
+    /// 0, all clients connect together, or spread over the first think time.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
     /// Closed loop with blocks of connections that are opened once (source 4).
@@ -42,7 +43,7 @@ pub struct LoadPlan {
     pub blocks: Option<Blocks>,
     /// Generator threads per agent.
     pub threads: u32,
-    /// Client driver.
+    /// System interface that the client uses for its connections.
     pub io: Io,
     /// Length of the measured window, seconds.
     pub duration_s: f64,
@@ -75,11 +76,11 @@ pub struct LoadPlan {
     pub late_us: Vec<f64>,
     /// CPUs that the generator may use; empty for all.
     pub cpus: Vec<u32>,
-    /// True if the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). For an experiment on
-    /// delayed acknowledgements.
+    /// True if the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). Used by an experiment
+    /// on delayed acknowledgements.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
-    /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. For an experiment on TCP windows.
+    /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. Used by an experiment on TCP windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
     /// Values of the placeholders in the protocol; never stored.
@@ -144,7 +145,7 @@ impl Default for LoadPlan {
     }
 }
 
-/// Client driver.
+/// System interface that the client uses for its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -152,7 +153,7 @@ pub enum Io {
     /// io_uring if the kernel allows it, otherwise epoll with a note.
     #[default]
     Auto,
-    /// epoll.
+    /// The client uses epoll.
     Epoll,
     /// io_uring, or an error.
     Uring,

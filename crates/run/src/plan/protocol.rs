@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Protocol {
-    /// HTTP/1.1.
+    /// Requests over HTTP/1.1.
     Http1(HttpPlan),
     /// HTTP/2: with prior knowledge, or over TLS by ALPN.
     Http2(HttpPlan),
@@ -34,7 +34,7 @@ pub enum Protocol {
         /// Bytes per message.
         message_bytes: u64,
     },
-    /// Redis commands.
+    /// Commands for a Redis server.
     Redis {
         /// Command of each request, unless a file provides commands.
         command: String,
@@ -94,7 +94,7 @@ pub enum Protocol {
     },
     /// gRPC: unary calls over HTTP/2.
     Grpc {
-        /// `/package.Service/Method`.
+        /// Path of the called method: `/package.Service/Method`.
         path: String,
         /// Value of `:authority`.
         host: String,

@@ -15,12 +15,12 @@ const MAX_STORED_REQUESTS: usize = 200;
 /// Name of the class shared by the rarest classes.
 const OTHER_CLASS: &str = "other";
 
-/// Decodes base64.
+/// Decodes a base64 text; `None` if it is invalid.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text.trim()).ok()
 }
 
-/// Encodes base64.
+/// Encodes bytes as base64.
 pub fn to_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
@@ -34,7 +34,7 @@ pub struct RequestSet {
     pub from: String,
     /// Order of the requests.
     pub order: RequestOrder,
-    /// The requests.
+    /// Requests of the set.
     pub requests: Vec<RequestPlan>,
     /// Number of requests in the set, if a run stored only the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.
     pub order: DataOrder,
-    /// First row of this process. `first` and `step` divide the rows among processes without overlap.
+    /// First row that this process uses. `first` and `step` divide the rows among processes without overlap.
     pub first: u64,
     /// Distance to the next row of this process; 0 means 1.
     pub step: u64,
@@ -76,12 +76,12 @@ pub struct DataTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// In order, then again from the first.
+    /// Rows are used in order, and again from the first one after the last.
     #[default]
     Cycle,
-    /// Each row at most once.
+    /// Each row is used at most once.
     Unique,
-    /// In random order.
+    /// Rows are used in random order.
     Random,
 }
 
@@ -145,9 +145,9 @@ pub enum RequestOrder {
     /// At random, weighted.
     #[default]
     Weighted,
-    /// In written order, from the first on each connection.
+    /// Requests are sent in written order, from the first one on each connection.
     Sequence,
-    /// All requests once in random order, then all again in another random order.
+    /// All requests are sent once in random order, and all again in another random order.
     Shuffle,
 }
 

@@ -58,7 +58,7 @@ pub struct SearchPlan {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prove {
-    /// No experiment.
+    /// Runs no experiment.
     Off,
     /// Everything that the user's own rights and processes allow.
     #[default]

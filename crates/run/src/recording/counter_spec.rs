@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub enum Unit {
     /// A plain count.
     Count,
-    /// Bytes.
+    /// The counter counts bytes.
     Bytes,
-    /// Microseconds.
+    /// The counter counts microseconds.
     Microseconds,
     /// Pages of memory of the kernel's page size.
     Pages,
@@ -113,7 +113,7 @@ const OBJECTS: &[(&str, Scope)] = &[
 /// One row of [`crate::COUNTERS`].
 #[derive(Clone, Copy, Debug)]
 pub struct CounterSpec {
-    /// Dotted name.
+    /// Identifier, with dots between its parts.
     pub id: &'static str,
     /// Kind of instance (Processor, Process, Interface, …), as in Performance Monitor. An empty instance is the host.
     pub object: &'static str,

@@ -10,7 +10,7 @@ const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help:
     CounterSpec { id, object, unit, kind, together: Aggregation::Sum, help }
 }
 
-/// All counters.
+/// All counters that loadline knows.
 pub const COUNTERS: &[CounterSpec] = &[
     // CPUs: instances `0`, `1`, … and `total`.
     c("cpu.user", "CPU", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),

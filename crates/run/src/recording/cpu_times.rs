@@ -9,15 +9,15 @@ pub struct CpuTimes {
     pub user_us: f64,
     /// The kernel on behalf of programs.
     pub system_us: f64,
-    /// Hard interrupts.
+    /// Time in hard interrupts, microseconds.
     pub irq_us: f64,
-    /// Soft interrupts.
+    /// Time in soft interrupts, microseconds.
     pub softirq_us: f64,
     /// Time taken by the hypervisor.
     pub steal_us: f64,
     /// Idle while a disk request was pending.
     pub iowait_us: f64,
-    /// Idle.
+    /// Idle time, microseconds.
     pub idle_us: f64,
 }
 

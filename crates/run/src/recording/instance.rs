@@ -4,7 +4,7 @@
 /// Process or thread as a counter instance. A thread has its own name, which may differ from the name of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// Process id.
+    /// ID of the process.
     pub pid: u32,
     /// Thread id, for a thread.
     pub tid: Option<u32>,

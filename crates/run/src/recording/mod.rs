@@ -35,14 +35,14 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peak {
-    /// The counter.
+    /// Counter that has this peak.
     pub counter: CounterId,
-    /// The instance.
+    /// Instance of the counter.
     pub instance: String,
     /// Time of the sample, seconds since the origin of the trial.
     #[serde(with = "Figure")]
     pub t_s: f64,
-    /// The value.
+    /// Highest value of the counter.
     #[serde(with = "Figure")]
     pub value: f64,
 }
@@ -51,7 +51,7 @@ pub struct Peak {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Column {
-    /// The counter.
+    /// Counter in this column.
     pub counter: CounterId,
     /// The instance: `0` (a CPU), `nginx:1234` (a process), `nginx:1234/1240` (a thread), `eth0`; empty for the host.
     pub instance: String,
@@ -89,7 +89,7 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Absence {
-    /// The counter.
+    /// Counter that is absent.
     pub counter: CounterId,
     /// The instance; empty for all.
     pub instance: String,

@@ -21,7 +21,7 @@ pub const FORMAT: &str = "loadline-run/1";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Run {
-    /// [`FORMAT`].
+    /// Format of the file, [`FORMAT`].
     pub format: String,
     /// Version of the program that wrote the file.
     pub version: String,
@@ -36,7 +36,7 @@ pub struct Run {
     /// Elapsed time so far, seconds.
     #[serde(with = "Figure")]
     pub elapsed_s: f64,
-    /// The plan.
+    /// Plan of the run.
     pub plan: Plan,
     /// Hosts that took part.
     pub hosts: Vec<HostInfo>,
@@ -105,11 +105,11 @@ pub struct HostInfo {
     pub name: String,
     /// `client`, `server`, or `client and server`.
     pub role: String,
-    /// Kernel release.
+    /// Release of the kernel.
     pub kernel: String,
     /// Number of online CPUs.
     pub cpus: u32,
-    /// CPU model.
+    /// Model of the CPU.
     pub cpu_model: String,
     /// Memory in bytes.
     pub memory_bytes: u64,
@@ -149,19 +149,19 @@ pub enum RunDirError {
     /// A file operation failed.
     #[error("cannot {what} {path}: {source}; {advice}")]
     Io {
-        /// The operation.
+        /// Operation that failed.
         what: &'static str,
-        /// The file.
+        /// File that the operation used.
         path: String,
         /// Error from the system.
         source: std::io::Error,
-        /// Advice.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// A file of a run could not be written. The partial file was removed.
     #[error("cannot write {path}: {}; it needs {bytes} bytes: {}", reason(source), write_advice(source))]
     Write {
-        /// The file.
+        /// File that could not be written.
         path: String,
         /// Length of the file.
         bytes: usize,
@@ -171,17 +171,17 @@ pub enum RunDirError {
     /// The file exceeds a size limit.
     #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
     TooLarge {
-        /// The file.
+        /// File that is too large.
         path: String,
         /// Size of the file, with its unit.
         found: String,
-        /// Maximum size.
+        /// Maximum size of a file, bytes.
         most: u64,
     },
     /// The file is not a run.
     #[error("{path} is not a run of loadline: {message}")]
     Parse {
-        /// The file.
+        /// File that could not be parsed.
         path: String,
         /// Description of the error.
         message: String,
@@ -191,7 +191,7 @@ pub enum RunDirError {
         "{path} has format {found:?}, this version reads {FORMAT:?}; use the loadline that wrote it, or a newer one"
     )]
     Format {
-        /// The file.
+        /// File that has another format.
         path: String,
         /// Format of the file.
         found: String,

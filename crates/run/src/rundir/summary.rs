@@ -22,7 +22,7 @@ pub struct RunSummary {
     pub started: String,
     /// Label of the run.
     pub label: Option<String>,
-    /// The plan.
+    /// Plan of the run.
     pub plan: Plan,
     /// Hosts that took part.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_RUN_HOSTS, _, _>")]
@@ -30,7 +30,7 @@ pub struct RunSummary {
     /// Trials in the order in which they ran.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_TRIALS, _, _>")]
     pub trials: Vec<TrialSummary>,
-    /// Stored conclusions.
+    /// Stored conclusions of the run.
     pub findings: FindingsSummary,
     /// True if the run ended early.
     pub interrupted: bool,
@@ -42,12 +42,12 @@ pub struct RunSummary {
 pub struct TrialSummary {
     /// Purpose of the trial.
     pub kind: TrialKind,
-    /// Requested intensity.
+    /// Amount of load that the trial asked for.
     pub intensity: Intensity,
     /// Completed responses with an expected status per second.
     #[serde(with = "Figure")]
     pub goodput: f64,
-    /// Response time.
+    /// Response times of the trial.
     pub latency_us: Summary,
     /// Server side; absent if its counters could not be read.
     pub server: Option<ServerSummary>,

@@ -1,6 +1,6 @@
-//! Blocks of connections (source 4). Each connection opens once and sends messages of one size: either right after each
-//! response, or paced so that the block keeps to a rate. After the client in A. Jones, J. Ohlund, *Network Programming
-//! for Microsoft Windows*, 2nd ed. (2002), chapter 6.
+//! Blocks of connections (source 4). Each connection opens once and sends messages of one size, either directly after
+//! each response or at a fixed rate. After the client in A. Jones, J. Ohlund, *Network Programming for Microsoft
+//! Windows*, 2nd ed. (2002), chapter 6.
 
 use serde::{Deserialize, Serialize};
 

@@ -251,7 +251,7 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
 }
 
-/// Returns the summary of a histogram of which `unanswered` further requests have no end.
+/// Returns the summary of a histogram if `unanswered` further requests were never answered.
 pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }
@@ -310,8 +310,9 @@ mod tests {
         assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
     }
 
-    /// A server closes each connection after its answer, so half of the requests fail at once. Their number decides
-    /// whether the median is the longest answer or unknown, so the median is a bound near the typical answer.
+    /// The simulated server closes each connection after its answer, so half of the requests fail immediately. Their
+    /// number decides whether the median is the longest answer or unknown, so the median is a bound near the typical
+    /// answer.
     #[test]
     fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
         let failing = |failed| {
@@ -366,9 +367,9 @@ mod tests {
         }
     }
 
-    /// Draws response times of which all above a timeout are cut, some are reset early, and the window cuts the clients
-    /// that are in flight at both of its ends. An exact figure equals the truth apart from its scatter, and a lower
-    /// bound is below the truth.
+    /// Draws response times. Those above a timeout are cut, some are reset early, and the window cuts requests in
+    /// flight at both ends. An exact figure equals the truth apart from its scatter, and a lower bound is below the
+    /// truth.
     #[test]
     fn percentiles_of_simulated_windows_are_never_below_the_truth() {
         const CLIENTS: usize = 40;

@@ -49,7 +49,7 @@ impl SessionState {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SessionGroup {
-    /// Activity.
+    /// Activity of the sessions.
     pub state: SessionState,
     /// Name of the database for the wait, such as `Lock:transactionid`; empty if it does not wait.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -103,7 +103,7 @@ pub struct CommandSum {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DatabaseProfile {
-    /// Kind.
+    /// Kind of database.
     pub kind: DatabaseKind,
     /// Address and name of the database.
     pub address: String,

@@ -25,7 +25,7 @@ pub struct Hist {
 /// Error while reading a stored histogram.
 #[derive(Debug, thiserror::Error)]
 pub enum HistError {
-    /// Not base64.
+    /// The text is not valid base64.
     #[error("histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
     /// Not an HdrHistogram V2 payload.
@@ -236,31 +236,31 @@ impl<'de> Deserialize<'de> for Hist {
 pub struct Summary {
     /// Number of durations, without unanswered requests.
     pub count: u64,
-    /// Mean.
+    /// Mean of all values.
     #[serde(with = "Figure")]
     pub mean: f64,
-    /// Shortest.
+    /// Shortest value.
     #[serde(with = "Figure")]
     pub min: f64,
-    /// Median.
+    /// Median of all values.
     #[serde(with = "Figure")]
     pub p50: f64,
-    /// 90th percentile.
+    /// 90th percentile of all values.
     #[serde(with = "Figure")]
     pub p90: f64,
-    /// 99th percentile.
+    /// 99th percentile of all values.
     #[serde(with = "Figure")]
     pub p99: f64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of all values.
     #[serde(with = "Figure")]
     pub p99_9: f64,
-    /// Longest.
+    /// Longest value.
     #[serde(with = "Figure")]
     pub max: f64,
     /// Number of requests that were never answered. They affect every figure except `count` and `min`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unanswered: u64,
-    /// Names of the figures that are lower bounds, since too many requests were not answered.
+    /// Names of the figures that are lower bounds, because too many requests were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
 }

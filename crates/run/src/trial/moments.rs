@@ -13,7 +13,7 @@ pub struct Moment {
     /// Middle of the part, seconds since the load began.
     #[serde(with = "Figure")]
     pub t_s: f64,
-    /// Length, seconds.
+    /// Length of the moment, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
     /// Responses, of any status.
@@ -23,8 +23,8 @@ pub struct Moment {
     /// Responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Median response time, microseconds, within 9 %; absent without responses, and if too many
-    /// requests failed for it to be known.
+    /// Median response time, microseconds, within 9 %; absent without responses, or if too many failed requests make it
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
     /// 99th percentile of the response time, microseconds; absent for the same reasons.

@@ -27,7 +27,7 @@ pub struct Side {
     pub waits: Option<Box<crate::WaitProfile>>,
     /// True if client and server share these CPUs.
     pub shared: bool,
-    /// Counter samples.
+    /// Samples of the counters.
     pub recording: Recording,
     /// Derived: each counter over the measured window, summed over this side's instances. For gauges, their mean.
     pub counters: BTreeMap<CounterId, Reading>,

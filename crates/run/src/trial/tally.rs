@@ -13,7 +13,7 @@ use crate::skip_empty;
 pub struct Tally {
     /// Connection attempts: connect() calls.
     pub attempted: u64,
-    /// Established connections.
+    /// Number of established connections.
     pub connected: u64,
     /// Requests that were sent completely.
     pub sent: u64,
@@ -43,8 +43,8 @@ pub struct Tally {
     /// is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
-    /// Idle connections that the server closed just as requests left on them. Their idempotent requests are counted in
-    /// `resent`; the others are failures.
+    /// Idle connections that the server closed just as requests left on them. Idempotent requests on these connections
+    /// are counted in `resent`; the others are failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
     /// Payload and header bytes written to sockets.

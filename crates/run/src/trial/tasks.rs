@@ -38,7 +38,7 @@ pub enum TaskState {
 pub struct TaskGroup {
     /// Process, with its id if it is the only one with its name.
     pub process: String,
-    /// Activity.
+    /// Activity of the tasks.
     pub state: TaskState,
     /// Function that waits, with its file and line if known; empty for running tasks.
     #[serde(skip_serializing_if = "String::is_empty")]

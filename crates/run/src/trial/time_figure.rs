@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A figure of times, microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeFigure {
-    /// The value.
+    /// The time is known exactly.
     Exact(f64),
     /// A lower bound. The value is unknown, since too many requests were not answered.
     AtLeast(f64),
@@ -30,23 +30,23 @@ impl TimeFigure {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryFigure {
-    /// Mean.
+    /// Mean of the response times.
     Mean,
-    /// Median.
+    /// Median of the response times.
     P50,
-    /// 90th percentile.
+    /// 90th percentile of the response times.
     P90,
-    /// 99th percentile.
+    /// 99th percentile of the response times.
     P99,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the response times.
     #[serde(rename = "p99_9")]
     P999,
-    /// Longest.
+    /// Longest response time.
     Max,
 }
 
 impl SummaryFigure {
-    /// All figures.
+    /// All figures of a summary.
     pub const ALL: [Self; 6] = [Self::Mean, Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
 
     /// Returns the field name in `run.json`.

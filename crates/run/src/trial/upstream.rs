@@ -53,9 +53,9 @@ pub struct UpstreamLoad {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UpstreamLimit {
-    /// CPU quota, which stops the service for the rest of each period.
+    /// CPU quota; the kernel stops the service when the quota of a period is used up.
     Quota,
-    /// All CPUs that the service may use.
+    /// All CPUs that the service may use are busy.
     Cpu,
     /// One thread, while other CPUs idle.
     Thread,

@@ -57,8 +57,8 @@ impl ThreadState {
         matches!(self, Self::Events | Self::ClientRead | Self::Accept | Self::Signal)
     }
 
-    /// Returns true if the thread works on something, or waits in the middle of its work. A wait for a futex, or in an
-    /// unknown system call, counts neither as idle nor as active.
+    /// Returns true if the thread works on something, or waits in the middle of its work. A wait for a futex or in an
+    /// unknown system call is neither idle nor active.
     pub const fn is_active(self) -> bool {
         !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::Other)
     }
@@ -78,7 +78,7 @@ pub enum FutexKind {
     Condition,
     /// A semaphore (sem_t of glibc). Python's locks up to 3.12 are semaphores.
     Semaphore,
-    /// Unknown.
+    /// The kind of the futex is unknown.
     #[default]
     Unknown,
 }
@@ -94,8 +94,8 @@ pub struct WaitGroup {
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object of the wait: the address of a futex, of a peer, a file, or a system call. Empty if there is nothing to
-    /// name, and for threads that each wait for their own futex.
+    /// Object of the wait: the address of a futex, of a peer, a file, or a system call. Empty if the object has no
+    /// name, or if each of the threads waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.
@@ -135,7 +135,7 @@ pub struct WaitProcess {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HolderState {
-    /// Activity.
+    /// Activity of the thread.
     pub state: ThreadState,
     /// Object of the owner's wait, as in [`WaitGroup::key`].
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -160,7 +160,7 @@ pub struct FutexProfile {
     /// Function that waits, with its file and line if known; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// Object.
+    /// Kind of object that the futex belongs to.
     pub kind: FutexKind,
     /// Number of threads that waited for the futex at some time.
     pub users: u64,
@@ -234,7 +234,7 @@ pub struct PeerConnections {
     /// Process, as in [`WaitGroup::process`]; empty in runs of older versions.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub process: String,
-    /// Address.
+    /// Address of the peer.
     pub address: String,
     /// Mean number of open connections.
     #[serde(with = "Figure")]

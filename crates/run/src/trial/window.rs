@@ -8,10 +8,10 @@ use crate::figure::Figure;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Window {
-    /// Start.
+    /// Start of the window, seconds.
     #[serde(with = "Figure")]
     pub begin_s: f64,
-    /// End.
+    /// End of the window, seconds.
     #[serde(with = "Figure")]
     pub end_s: f64,
 }

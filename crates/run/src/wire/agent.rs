@@ -14,13 +14,13 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "agent", rename_all = "kebab-case")]
 pub enum AgentSpec {
-    /// Generate load.
+    /// Generates load.
     Load {
         /// This agent's share of the load.
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,
-        /// True to start as soon as possible instead of waiting for [`crate::AgentCommand::Start`].
+        /// True to start as soon as possible, without waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
         /// Contents of the files named in the plan, by path, in base64. Needed because another host has other files.
@@ -29,7 +29,7 @@ pub enum AgentSpec {
         /// True if some ticks carry [`TickDetail`], for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send a tick for every step of the load during warm-up. Only for few agents.
+        /// True to send a tick for every step of the load during warm-up. Used only with few agents.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
@@ -46,7 +46,7 @@ pub enum AgentSpec {
     },
     /// Run a shell command that starts a server, and end all of its processes with the agent.
     Command {
-        /// The command.
+        /// Command for the shell.
         shell: String,
         /// True if the parent process is another agent with this task. If one of the two agents is killed, the other
         /// one ends the processes.
@@ -58,7 +58,7 @@ pub enum AgentSpec {
     },
     /// Ask the server something by one connection or one request.
     Ask {
-        /// The question.
+        /// Question to answer.
         question: ServerQuestion,
         /// The load whose first request is made.
         plan: Box<LoadPlan>,
@@ -70,7 +70,7 @@ pub enum AgentSpec {
     },
     /// Look up the addresses of a name, as this host knows it.
     LookUp {
-        /// The name.
+        /// Host name to look up.
         host: String,
         /// Port of the addresses.
         port: u16,
@@ -111,9 +111,9 @@ pub struct ServePlan {
     pub model: String,
     /// Row of `STRATEGIES`; empty for none.
     pub strategy: String,
-    /// Address to listen on. With port 0 the kernel picks a port, and the agent reports it.
+    /// Address to listen on. If the port is 0, the kernel picks a port, and the agent reports it.
     pub listen: String,
-    /// Worker threads.
+    /// Number of worker threads.
     pub threads: u32,
     /// Length of the accept queue (listen backlog).
     pub backlog: u32,
@@ -236,7 +236,7 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Delay of the window's start against the requested time, seconds. Above 0 if the request came too late.
+    /// Delay of the window's start against the requested time, seconds. Positive if the request came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the window's length, so possibly a fraction.
@@ -270,15 +270,15 @@ pub struct LoadPart {
     /// Times in which a generator thread woke late or stood still during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes
+    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes,
     /// also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time until the failure of
     /// each failed request, and `refused` the time until each answer with an unexpected status. `under_way` holds the
     /// ages of requests without a response at the end of the window, and `carried_in` the ages of those in flight at
     /// its start.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Times of requests without an answer in the measured window, from their send. Empty if every request starts with
-    /// its send.
+    /// Times of requests without an answer in the measured window, from their send. Empty if every request is due when
+    /// it is sent.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.

@@ -82,7 +82,7 @@ pub enum AgentCommand {
     },
     /// Change of phase. A load agent reports its results when its drain ends.
     Enter {
-        /// The phase.
+        /// Phase that begins now.
         phase: Phase,
         /// Time of the change on the agent's monotonic clock, nanoseconds; absent for as soon as all threads can.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +128,7 @@ pub enum AgentCommand {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum AgentReport {
-    /// First line, before any input.
+    /// First line of an agent, sent before it reads any input.
     Hello(Hello),
     /// Request for the program's bytes on standard input, sent before the hello. It comes from the script that starts
     /// an agent on a host without the program.
@@ -149,7 +149,7 @@ pub enum AgentReport {
     Watching(Box<WatchedHost>),
     /// All incidents of the processes so far, sent after each change.
     Incidents {
-        /// The incidents.
+        /// All incidents so far.
         incidents: Vec<Incident>,
     },
     /// An observer took the requested sample.
@@ -159,14 +159,14 @@ pub enum AgentReport {
     },
     /// Newest samples of the counters that show what is busy, during the trial.
     Latest(Box<Observed>),
-    /// First part of a recording that is too long for one line. More parts follow; the last part comes in
+    /// First part of a recording that does not fit into one line. More parts follow; the last part comes in
     /// [`AgentReport::Observed`].
     Rows(Box<Recording>),
     /// Observations of one trial.
     Observed(Box<Observed>),
     /// The agent is ready: a server listens, or a generator has its sockets and memory.
     Ready {
-        /// Process id.
+        /// ID of the process.
         pid: u32,
         /// Address that a server listens on.
         listening: Option<SocketAddr>,

@@ -10,10 +10,10 @@ use crate::{Address, Incident, Recording, Upstream};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The generator.
+    /// The observed side is the load generator.
     #[default]
     Client,
-    /// The server.
+    /// The observed side is the server.
     Server,
 }
 
@@ -54,7 +54,7 @@ pub struct ObserverSpec {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Observed {
-    /// Counter samples.
+    /// Samples of the counters.
     pub recording: Recording,
     /// Instances `name:pid` of the watched processes.
     pub processes: Vec<String>,
