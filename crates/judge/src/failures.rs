@@ -59,6 +59,17 @@ impl<'a> Failures<'a> {
         format!("{at} {from}{on}, {} of the requests failed{}", percent(self.share), self.kinds())
     }
 
+    /// Returns the next step. A gateway's statuses tell of the server behind it (RFC 9110, 15.6.3 and 15.6.5).
+    pub(crate) fn advice(&self) -> &'static str {
+        let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
+        if has(&["502", "504"]) {
+            "Read the server's error log: it got no answer from its upstream. It may lack free ports, file descriptors or \
+             connections to that upstream; connections that stay open need fewer ports."
+        } else {
+            "Read the server's error log: it tells why these requests failed."
+        }
+    }
+
     /// Returns the statuses of the failures, and the number of requests without an answer: ` (5xx: 1,240)`.
     fn kinds(&self) -> String {
         let tally = &self.trial.measured.tally;
@@ -125,6 +136,7 @@ mod tests {
         let b = refuses_from(1.0, 0.8, 49.0);
         assert!(b.id == "unknown" && b.sentence.contains("5xx") && b.sentence.contains("from "), "{b:#?}");
         assert!(b.ruled_out.iter().any(|r| r.id == "server-single-thread" && r.why.contains("failed")), "{b:#?}");
+        assert!(b.advice.iter().any(|next| next.starts_with("Read the server's error log")), "{b:#?}");
         let works = refuses_from(1e9, 0.8, 49.0);
         assert_eq!(works.id, "server-single-thread", "{works:#?}");
     }

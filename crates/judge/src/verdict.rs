@@ -142,18 +142,17 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     if none_good(facts.run).is_some() {
         return vec![no_good_answer(facts).into()];
     }
+    let failures = Failures::of(facts).map(|failures| failures.advice().to_string());
     let unread = facts.server().is_none();
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
-    [
+    let reads = [
         (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
         (one_load, "Try several load levels: run `loadline find URL`."),
         (forbidden, "Run loadline as root: it may not read some of the counters that are missing."),
-    ]
-    .into_iter()
-    .filter(|(is_missing, _)| *is_missing)
-    .map(|(_, text)| text.to_string())
-    .collect()
+    ];
+    let missing = reads.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, text)| text.to_string());
+    failures.into_iter().chain(missing).collect()
 }
 
 /// Returns the next step if no answer was good.

@@ -437,6 +437,17 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
 }
 
 /// With a budget that ends before any load fails, the capacity is a lower bound, and no more than was offered.
+/// A firewall that drops connects makes a client wait for a second. Nothing completed in the first window, and the search
+/// ended.
+#[test]
+fn a_first_window_in_a_pause_of_the_server_is_repeated() {
+    let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();
+    let rates: Vec<f64> = run.trials.iter().map(|trial| trial.rates.completed_rate).collect();
+    assert!(rates[0] == 0.0 && rates[1] > 0.0, "{rates:?}");
+    assert_eq!(run.trials[1].label, "1 connection");
+    assert!(run.findings.capacity.is_some_and(|capacity| capacity.rate > 0.0));
+}
+
 #[test]
 fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     let mut bounds = 0;

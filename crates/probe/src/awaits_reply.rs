@@ -5,17 +5,17 @@ use sys::diag::Traffic;
 /// Longest delay of an acknowledgement (RFC 1122, 4.2.3.2). A later one answers a keep-alive probe.
 const MAX_DELAYED_ACK_MS: u32 = 500;
 
-/// Returns true if the last data of a client's connection was a request.
+/// Returns true if the last data of a client's connection was a request; `None` if this is undecided.
 ///
 /// The kernel keeps times in ticks of up to 10 ms. A busy pool sends the next request in the tick of the last reply, so
 /// both times are often equal. Acknowledgements then decide, since a reply acknowledges its request: a request that is
-/// not acknowledged, or was acknowledged after the last reply, has no reply yet. Otherwise the connection counts as free.
-pub(crate) fn awaits_reply(traffic: &Traffic) -> bool {
+/// not acknowledged, or was acknowledged after the last reply, has no reply yet. A young connection acknowledges at once.
+pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
-        (0, _) => false,
-        (_, 0) => true,
-        _ if traffic.sent_ms_ago != traffic.received_ms_ago => traffic.sent_ms_ago < traffic.received_ms_ago,
-        _ => traffic.unacknowledged > 0 || has_late_acknowledgement(traffic),
+        (0, _) => Some(false),
+        (_, 0) => Some(true),
+        _ if traffic.sent_ms_ago != traffic.received_ms_ago => Some(traffic.sent_ms_ago < traffic.received_ms_ago),
+        _ => (traffic.unacknowledged > 0 || has_late_acknowledgement(traffic)).then_some(true),
     }
 }
 
@@ -36,17 +36,18 @@ mod tests {
 
     #[test]
     fn times_decide_if_they_differ() {
-        assert!(awaits_reply(&traffic(4, 8)) && !awaits_reply(&traffic(8, 4)));
-        assert!(!awaits_reply(&Traffic { data_out: 0, ..traffic(4, 8) }));
-        assert!(awaits_reply(&Traffic { data_in: 0, ..traffic(8, 4) }));
+        assert_eq!((awaits_reply(&traffic(4, 8)), awaits_reply(&traffic(8, 4))), (Some(true), Some(false)));
+        assert_eq!(awaits_reply(&Traffic { data_out: 0, ..traffic(4, 8) }), Some(false));
+        assert_eq!(awaits_reply(&Traffic { data_in: 0, ..traffic(8, 4) }), Some(true));
     }
 
     #[test]
     fn acknowledgements_decide_within_one_tick() {
-        let free = traffic(4, 4);
-        assert!(!awaits_reply(&free));
-        assert!(awaits_reply(&Traffic { unacknowledged: 1, ..free }));
-        assert!(awaits_reply(&Traffic { acknowledged_ms_ago: 0, ..traffic(44, 44) }));
-        assert!(!awaits_reply(&Traffic { acknowledged_ms_ago: 0, ..traffic(9000, 9000) }), "a keep-alive probe");
+        let equal = traffic(4, 4);
+        assert_eq!(awaits_reply(&equal), None);
+        assert_eq!(awaits_reply(&Traffic { unacknowledged: 1, ..equal }), Some(true));
+        assert_eq!(awaits_reply(&Traffic { acknowledged_ms_ago: 0, ..traffic(44, 44) }), Some(true));
+        let probe = Traffic { acknowledged_ms_ago: 0, ..traffic(9000, 9000) };
+        assert_eq!(awaits_reply(&probe), None, "a keep-alive probe");
     }
 }

@@ -47,6 +47,11 @@ pub fn descendants_of(pid: u32) -> Vec<u32> {
     descendants(Path::new("/proc"), &[pid])
 }
 
+/// Returns a process of this machine, followed by all processes below it.
+pub fn with_descendants(pid: u32) -> Vec<u32> {
+    std::iter::once(pid).chain(descendants_of(pid)).collect()
+}
+
 /// Returns all descendants of these processes, ascending. The processes themselves are left out.
 pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
@@ -101,5 +106,14 @@ mod tests {
             std::fs::write(dir.path().join(pid).join("stat"), stat).unwrap();
         }
         assert_eq!(descendants(dir.path(), &[7]), [12, 13]);
+    }
+
+    #[test]
+    fn a_process_comes_before_its_children() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let all = with_descendants(std::process::id());
+        assert!(all[0] == std::process::id() && all[1..].contains(&child.id()), "{all:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

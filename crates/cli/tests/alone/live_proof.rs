@@ -74,6 +74,22 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
+/// The number of nginx's first process stands for its workers, too. An earlier version slowed only the first process,
+/// which never computes, and excluded the server's CPU.
+#[test]
+fn the_workers_of_a_process_given_by_number_are_slowed() {
+    let (_alone, binary) = alone_with_release!("proof by --server-pid");
+    let Some(server) = nginx(1, "", "") else {
+        return skip("proof by --server-pid", "nginx is not installed");
+    };
+    let (url, pid) = (format!("http://{}/file", server.addr), server.pid().to_string());
+    let flags = ["--server-pid", &pid, "--connections", "8", "--budget", "16s"];
+    let Some(run) = prove(&binary, &url, &flags) else { return };
+    let parts = run["findings"]["proof"]["elasticities"].as_array().unwrap();
+    let part = parts.iter().find(|part| part["lever"] == "server-cpu").unwrap_or_else(|| panic!("{parts:#?}"));
+    assert!(num(&part["low"]) > 0.5, "{part:#}\n{}", verdict(&run));
+}
+
 /// With an open loop, the experiment predicts the response time. Its growth belongs to the server, and the generator's
 /// share is below a quarter.
 #[test]

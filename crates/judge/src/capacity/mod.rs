@@ -7,7 +7,7 @@ pub use own_pool::own_pool;
 pub use windows::{Pooled, pooled};
 pub(crate) use windows::{chances, pooled_search, pooled_users};
 
-use run::{Capacity, OwnLimit, Trial};
+use run::{BreachKind, Capacity, OwnLimit, Trial};
 
 use crate::Facts;
 use crate::number::{figure, finite, positive, rate};
@@ -97,15 +97,29 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound it may
-    /// be too high: a limit of seconds does not show in a short window that requests pile up.
+    /// be too high: a limit of seconds does not show in a short window that requests pile up. Returns `None` if the
+    /// failures contradict the estimate.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let facts = self.facts;
         let whole = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
-        whole.filter(|p| p.estimate.low <= most).map(|mut p| {
+        let is_sound = |p: &Pooled| p.estimate.low <= most && !self.fails_below(p.estimate.rate);
+        whole.filter(is_sound).map(|mut p| {
             (p.estimate.rate, p.estimate.high) = (p.estimate.rate.min(most), p.estimate.high.min(most));
             p
         })
+    }
+
+    /// Returns true if more windows of the search had too many failures below a rate than held the objective above it. One
+    /// window more may be chance. Failures need not grow with the rate as a limit of the rate makes them: a proxy without
+    /// free ports fails from time to time, at every rate above a low one.
+    fn fails_below(&self, rate: f64) -> bool {
+        let facts = self.facts;
+        let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count();
+        let failed = |t: &Trial| breach(t, &facts.limits).is_some_and(|b| b.kind == BreachKind::Errors);
+        let below = count(&|t| t.rates.offered_rate < rate && failed(t));
+        let above = count(&|t| t.rates.offered_rate > rate && holds(t, &facts.limits));
+        below > above + 1
     }
 
     fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
@@ -264,6 +278,21 @@ mod tests {
         assert!(c.held && c.at_least && (c.rate - 139.0).abs() < 1e-6 && c.failed_at.is_none(), "{c:?}");
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0)).at_least, "it failed at 1,150/s");
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
+    }
+
+    /// A proxy without free ports failed at four rates below the estimate of 7,800/s, and only the lowest rate held.
+    #[test]
+    fn failures_at_lower_rates_end_the_capacity_below_them() {
+        let fails = |t: &mut run::Trial, p: &crate::planted::Point| {
+            let share = [(2631.0, 0.108), (3759.0, 0.345), (5370.0, 0.355), (7671.0, 0.167)];
+            if let Some((_, share)) = share.iter().find(|(rate, _)| (p.offered - rate).abs() < 1.0) {
+                let failed = (t.measured.tally.completed as f64 * share) as u64;
+                (t.tally.unexpected_status, t.measured.tally.unexpected_status) = (failed, failed);
+            }
+        };
+        let rates = [0.1842, 0.2631, 0.3759, 0.5370, 0.7671, 1.0959];
+        let c = capacity(&PlantedRun::new(130.0, 10_000.0).rates(&rates).change(fails));
+        assert!((c.rate - 1842.0).abs() < 1.0 && c.failed_at.is_some_and(|rate| (rate - 2631.0).abs() < 1.0), "{c:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Causes other than locks: blocked event loops, sleeping workers, disks, peers, and one computing thread.
 
-use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, cause_of};
 use super::pools;
@@ -29,11 +29,18 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
     };
     let demand = requests.demand();
     let cpu = activity.on_cpu();
-    let waits_for_cpu = process.busiest >= FULL_MIDDLE && cpu < process.busiest + WAIT_FEW;
-    if waits_for_cpu && demand >= process.processes + WAIT_QUEUE {
+    if computes_serially(process, cpu) && demand >= process.processes + WAIT_QUEUE {
         return Some(finding(WaitCause::SerialCpu, process.processes, thread_on_cpu(activity)));
     }
     waits_in_calls(profile, activity, requests, &finding).or_else(|| pools::used_up(profile, activity, requests))
+}
+
+/// Returns true if one thread of all the processes computes, or one thread of each process. One more process may be their idle parent.
+/// `cpu` is the mean number of computing threads per process.
+fn computes_serially(process: &WaitProcess, cpu: f64) -> bool {
+    let (all, most) = (cpu * process.processes.max(1.0), process.busiest + WAIT_FEW);
+    let each = process.processes >= 2.0 - WAIT_FEW && all >= FULL_MIDDLE * (process.processes - 1.0) && cpu < most;
+    process.busiest >= FULL_MIDDLE && (all < most || each)
 }
 
 /// Returns the cause that the system calls of blocked threads show.

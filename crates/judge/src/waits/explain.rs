@@ -1,10 +1,11 @@
 //! Adds the causes inside the processes to the words of a verdict. They never change its bottleneck or its confidence.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
-use run::{Bottleneck, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
+use run::{Bottleneck, Counted, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
 
 use crate::number::percent;
 use crate::places;
+use crate::view::program;
 
 /// Verdict without a cause. The threads' waits follow its sentence as an observation.
 const UNKNOWN: &str = "unknown";
@@ -68,9 +69,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
         };
         verdict.evidence.push(evidence(&finding.sentence, &finding.process, finding.threads));
         if finding.cause == ConnectionPool {
-            // The advice on counted connections is the same one.
             let counted: Vec<String> =
-                verdict.counted.iter().filter(|c| places::is_connections(c)).map(places::advice).collect();
+                verdict.counted.iter().filter(|c| follows(c, finding)).map(places::advice).collect();
             verdict.advice.retain(|advice| !counted.contains(advice));
         }
         verdict.advice.insert(0, advice(finding));
@@ -82,6 +82,12 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
         verdict.evidence.push(evidence(&words, &hot.process, hot.share));
         verdict.advice.insert(0, format!("Make {} of {} cheaper, or call it less often.", hot.function, hot.process));
     }
+}
+
+/// Returns true for a count that follows the size of a pool: its connections, or processes of the peer, such as the backends of a
+/// database.
+fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
+    places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
 fn joined(first: &str, second: &str) -> String {
@@ -221,6 +227,20 @@ mod tests {
             explain(&mut found, std::slice::from_ref(&command), None);
             assert_eq!(found.evidence.len() == 1, is_told, "{id}");
         }
+    }
+
+    #[test]
+    fn a_used_up_pool_gives_one_piece_of_advice() {
+        let count =
+            |what: &str, of: &str| Counted { what: what.into(), count: 3.0, of: of.into(), peer: String::new() };
+        let counted = vec![count("connections", "node"), count("children", "postgres"), count("threads", "node")];
+        let advice = counted.iter().map(places::advice).collect();
+        let mut found = Bottleneck { counted, advice, ..verdict("server-concurrency") };
+        let pool = WaitFinding { cause: ConnectionPool, name: "postgres".into(), queued: Some(13.0), ..lock(None) };
+        explain(&mut found, &[pool], None);
+        assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
+        assert!(found.advice[0].starts_with("Raise the number of connections of app"), "{:?}", found.advice);
+        assert!(found.advice[1].contains("threads of node"), "{:?}", found.advice);
     }
 
     #[test]

@@ -201,6 +201,23 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 }
 
 #[test]
+fn processes_are_serial_if_one_or_each_of_them_computes() {
+    // A parent and its workers, `computing` of which compute.
+    let serial = |processes: f64, computing: f64| {
+        let mut profile = process(
+            processes,
+            &[(ThreadState::OnCpu, "", computing), (ThreadState::Events, "", processes - computing)],
+        );
+        profile.processes[0].processes = processes;
+        profile.processes[0].busiest = 1.0;
+        profile.clients = Some(clients(32.0, 0.0));
+        causes(&profile) == [WaitCause::SerialCpu]
+    };
+    assert!(serial(2.0, 1.0) && serial(5.0, 4.0) && serial(4.0, 4.0));
+    assert!(!serial(8.0, 2.6), "some backends of a database compute");
+}
+
+#[test]
 fn an_idle_server_has_no_cause_and_says_what_its_threads_do() {
     let profile = process(3.0, &[(ThreadState::Events, "", 3.0)]);
     assert!(waits(&profile, &[]).is_empty());

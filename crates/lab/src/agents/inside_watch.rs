@@ -89,7 +89,10 @@ fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
             observer.listen = Some(server.listen);
         }
         Some(Err(why)) => found.missing = Some(why.to_string()),
-        None => observer.netns_pid = observer.netns_pid.or(named.and_then(probe::other_network)),
+        None => {
+            observer.netns_pid = observer.netns_pid.or(named.and_then(probe::other_network));
+            observer.processes = observer.processes.iter().copied().flat_map(probe::with_descendants).collect();
+        }
     }
     found.missing = found.missing.or(named
         .filter(|pid| probe::parent_of(*pid).is_none())

@@ -33,8 +33,11 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds.
+    /// Median response time of the last step, seconds. With pauses, at least the longest.
     response_s: f64,
+    /// Length of the longest window of the sweep in which nothing completed although the server had answered before,
+    /// seconds; 0 without one. A packet that a firewall drops is sent again after a second or more.
+    pause_s: f64,
     /// Seconds left when the rate search began.
     search_s: f64,
     /// Fewest clients of the sweep that reached the highest rate.
@@ -62,6 +65,7 @@ impl Finder {
             phase: Phase::Sweep(sweep),
             budget,
             response_s,
+            pause_s: 0.0,
             search_s: f64::INFINITY,
             connections: 1,
             low_rate: None,
@@ -107,7 +111,11 @@ impl Finder {
             let length = length.within(left_s, length.measure_s);
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
+            let knew_pauses = self.pause_s > 0.0;
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
+            if self.pause_s > 0.0 && !knew_pauses {
+                return Ok(Phase::Sweep(sweep));
+            }
             match judge::mostly_refused(&trial) {
                 true => {
                     self.let_through = judge::good_of_all(&trial);
@@ -233,7 +241,9 @@ impl Finder {
             return Ok(Trial::default());
         };
         if kind == TrialKind::Sweep {
-            self.response_s = trial.latency_us.p50 / 1e6;
+            let has_paused = trial.measured.tally.completed == 0 && trial.tally.completed > 0;
+            self.pause_s = self.pause_s.max(if has_paused { trial.measured.window.length_s() } else { 0.0 });
+            self.response_s = (trial.latency_us.p50 / 1e6).max(self.pause_s);
         }
         self.check_alive(conductor, &trial)?;
         Ok(trial)

@@ -182,7 +182,7 @@ impl TargetSetup {
             }
             Some(pid) => {
                 note_other_owner(lab, pid, addr);
-                Found { pids: vec![pid], netns_pid: Some(pid), listen: addr.clone() }
+                Found { pids: probe::with_descendants(pid), netns_pid: Some(pid), listen: addr.clone() }
             }
             None => match probe::find_server(addr.clone()) {
                 Ok(found) => found,
@@ -246,9 +246,8 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
 /// processes do.
 fn note_other_owner(lab: &mut Lab<'_>, pid: u32, addr: &Address) {
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
-    let below = |pid: u32| std::iter::once(pid).chain(probe::descendants_of(pid)).collect::<Vec<u32>>();
-    let own = below(pid);
-    let related = owners.pids.iter().any(|owner| own.contains(owner) || below(*owner).contains(&pid));
+    let own = probe::with_descendants(pid);
+    let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
     if let Some(owner) = owners.pids.first().filter(|_| !related) {
         lab.note(format!(
             "process {pid} (--server-pid) does not own the target's port: process {owner} does, so the counters of {pid} may \

@@ -55,7 +55,7 @@ fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<ObservedServer, 
         }
         Some(pid) => ObservedServer {
             host: "localhost".into(),
-            pids: vec![pid],
+            pids: probe::with_descendants(pid),
             netns_pid: probe::other_network(pid),
             listen: listener,
             shared: false,

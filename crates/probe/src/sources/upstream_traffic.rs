@@ -48,7 +48,7 @@ impl TrafficCounts {
         let mut all = self.ended.clone();
         for (address, traffic) in self.open.values() {
             let sums = all.entry(address.clone()).or_default();
-            sums.busy += f64::from(u8::from(awaits_reply(traffic)));
+            sums.busy += f64::from(u8::from(awaits_reply(traffic) == Some(true)));
             sums.data_out += f64::from(traffic.data_out);
             sums.data_in += f64::from(traffic.data_in);
         }

@@ -6,6 +6,8 @@
 
 use sys::diag::{OtherConnection, Traffic};
 
+use crate::awaits_reply::awaits_reply;
+
 /// Numbers of segments of a request and of its response that are tried.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
 /// Minimum number of responses of a connection for judging its regularity.
@@ -51,6 +53,42 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
+/// Counts the connections of a process to one peer that await a reply. Counts of segments decide what times and acknowledgements leave
+/// open, if they agree with all others.
+pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
+    let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
+    let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
+    let awaits = |(turned, own): &(&OtherConnection, &OtherConnection)| {
+        let by_counts = exchange.is_some_and(|kind| by_counts(turned, kind) == Some(true));
+        // A reply that was not read yet does not keep the connection busy.
+        own.receive_queue == 0 && own.traffic.is_some_and(|traffic| awaits_reply(&traffic).unwrap_or(by_counts))
+    };
+    turned.iter().zip(connections).filter(awaits).count() as f64
+}
+
+/// Returns a connection as its other end has it.
+fn turned(connection: &OtherConnection) -> OtherConnection {
+    let turn = |t: Traffic| Traffic { data_in: t.data_out, data_out: t.data_in, ..t };
+    OtherConnection { traffic: connection.traffic.map(turn), ..*connection }
+}
+
+/// Returns true if a request is in progress, by the counts of segments; `None` if they fit neither.
+fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
+    match ahead(turned.traffic.as_ref()?, kind) {
+        0 => Some(false),
+        n => (n == i128::from(kind.0 * kind.1)).then_some(true),
+    }
+}
+
+/// Returns true if some connections are decided by their times, and the counts say the same of all of those.
+fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection], kind: (u64, u64)) -> bool {
+    let pairs = turned.iter().zip(connections);
+    let decided: Vec<bool> = pairs
+        .filter_map(|(turned, own)| Some(by_counts(turned, kind)? == awaits_reply(own.traffic.as_ref()?)?))
+        .collect();
+    !decided.is_empty() && decided.iter().all(|agrees| *agrees)
+}
+
 /// Returns by how much requests are ahead of responses: 0 after a response, and the product of both numbers while a
 /// request is in progress.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
@@ -77,7 +115,9 @@ mod tests {
 
     fn connection(data_in: u32, data_out: u32, ms_ago: (u32, u32), receive_queue: u32) -> OtherConnection {
         let (received_ms_ago, sent_ms_ago) = ms_ago;
-        let traffic = Traffic { data_in, data_out, received_ms_ago, sent_ms_ago, ..Traffic::default() };
+        let acknowledged_ms_ago = received_ms_ago;
+        let traffic =
+            Traffic { data_in, data_out, received_ms_ago, sent_ms_ago, acknowledged_ms_ago, ..Traffic::default() };
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
         let name = sys::diag::SocketName::default();
         OtherConnection { local: address, remote: address, inode: 1, receive_queue, traffic: Some(traffic), name }
@@ -93,6 +133,18 @@ mod tests {
             connection(9, 9, (0, 1), 5),
         ];
         assert_eq!(count(&all, 2.0), [5.0, 2.0, 0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn counts_tell_which_connections_await_a_reply_if_they_agree_with_times() {
+        // Sent and received: the last two await a reply, one of them in one tick.
+        let idle = |ms_ago| connection(50, 50, ms_ago, 0);
+        let waits = |ms_ago| connection(50, 51, ms_ago, 0);
+        assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
+        assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
+        // The login of this protocol took one segment more.
+        assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
+        assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }
 
     #[test]

@@ -106,7 +106,6 @@ pub(super) struct ProfileSums {
     users: UserRounds,
     clients: (u64, [f64; 5]),
     peers: PeerReadings,
-    unix_peers: PeerReadings,
 }
 
 impl ProfileSums {
@@ -169,7 +168,6 @@ impl ProfileSums {
             self.clients.1.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         self.peers.add(&now.peers, now.is_full);
-        now.unix_peers.iter().for_each(|peers| self.unix_peers.add(peers, true));
     }
 
     /// Returns the process and the address of each futex for which at least two threads waited.
@@ -256,8 +254,7 @@ impl ProfileSums {
 
     fn peer_rows(&self) -> Vec<PeerConnections> {
         let instance = |process: &Arc<str>| self.instance(process);
-        let rows = self.peers.rows(instance).chain(self.unix_peers.rows(instance));
-        largest(rows.collect(), |row| row.open)
+        largest(self.peers.rows(instance).collect(), |row| row.open)
     }
 }
 

@@ -99,8 +99,7 @@ impl Reader {
         match self.sockets.read(&self.held) {
             Ok(mut sample) => {
                 self.name_peers(&mut sample.peers);
-                sample.unix_peers.iter_mut().for_each(|peers| self.name_peers(peers));
-                sample.upstreams.iter().for_each(|address| self.note_upstream(address));
+                sample.peers.iter().for_each(|peer| self.note_upstream(&peer.address));
                 Some(sample)
             }
             Err(error) => {

@@ -1,6 +1,6 @@
 //! Samples of one round, in which each thread is read once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use run::{FutexKind, ThreadState};
@@ -64,10 +64,6 @@ pub(super) struct ConnectionSample {
     pub(super) peers: Vec<PeerSample>,
     /// True if `peers` has all of them.
     pub(super) is_full: bool,
-    /// Connections over unix sockets, whose `busy` is not a number; `None` if they were not read.
-    pub(super) unix_peers: Option<Vec<PeerSample>>,
-    /// Addresses of all peers, with unix sockets, too. The kernel keeps no times for those.
-    pub(super) upstreams: BTreeSet<Arc<str>>,
 }
 
 /// Name of the processes and address of the peer.
@@ -79,6 +75,7 @@ pub(super) struct PeerSample {
     pub(super) process: Arc<str>,
     pub(super) address: Arc<str>,
     pub(super) open: f64,
+    /// Not a number for unix sockets.
     pub(super) busy: f64,
     /// Name of the processes that answer at the address; `None` if unknown.
     pub(super) to: Option<Arc<str>>,

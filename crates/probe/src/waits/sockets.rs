@@ -1,13 +1,11 @@
 //! Sockets of a network namespace by inode: which are connections of the server's clients, and which lead to peers.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sys::diag::{Diag, OtherConnection, SocketName};
 
-use crate::awaits_reply::awaits_reply;
 use crate::tree::diag_in;
 
 use super::exchanges;
@@ -18,15 +16,13 @@ const MAX_CONNECTIONS: usize = 16_384;
 
 /// Maximum number of connections to peers that each round reads again.
 const MAX_KNOWN: usize = 32;
-/// Number of dumps for each one with unix sockets, unless a thread waits for one. A desktop has a thousand of them.
-const UNIX_DUMPS: u64 = 4;
 
 /// Sockets of the namespace.
 #[derive(Debug, Default)]
 struct Dump {
     tcp: Vec<OtherConnection>,
-    /// Accepted unix sockets; `None` if they were not read.
-    unix: Option<Vec<UnixPair>>,
+    /// Accepted unix sockets.
+    unix: Vec<UnixPair>,
     /// Connections that wait to be accepted.
     queued: f64,
 }
@@ -34,20 +30,20 @@ struct Dump {
 /// Accepted unix socket: its inode, the inode of the connecting end, and the path of the listener.
 type UnixPair = (u32, u32, PathBuf);
 
-/// Numbers of open and of busy connections to each peer.
+/// Connections to each peer.
 #[derive(Debug, Default)]
-struct PeerSums(BTreeMap<PeerId, (f64, f64)>);
+struct PeerSums(BTreeMap<PeerId, Vec<OtherConnection>>);
 
 impl PeerSums {
     fn add(&mut self, id: &PeerId, connection: &OtherConnection) {
-        // A reply that was not read yet does not keep the connection busy.
-        let is_busy = connection.receive_queue == 0 && connection.traffic.is_some_and(|t| awaits_reply(&t));
-        let sums = self.0.entry(id.clone()).or_default();
-        *sums = (sums.0 + 1.0, sums.1 + f64::from(u8::from(is_busy)));
+        self.0.entry(id.clone()).or_default().push(*connection);
     }
 
     fn rows(self) -> Vec<PeerSample> {
-        let row = |((process, address), (open, busy))| PeerSample { process, address, open, busy, to: None };
+        let row = |((process, address), connections): (PeerId, Vec<OtherConnection>)| {
+            let (open, busy) = (connections.len() as f64, exchanges::awaiting(&connections));
+            PeerSample { process, address, open, busy, to: None }
+        };
         self.0.into_iter().map(row).collect()
     }
 }
@@ -72,10 +68,6 @@ pub(super) struct Sockets {
     ports: HashSet<u16>,
     /// Names of addresses, kept so that each exists once.
     names: HashMap<String, Arc<str>>,
-    /// True if a thread waited for a socket that is no TCP connection, so that unix sockets are worth reading.
-    met_unknown: Cell<bool>,
-    /// Number of dumps so far.
-    dumps: u64,
     /// Connections to peers at the last dump.
     known: Vec<(SocketName, PeerId)>,
 }
@@ -87,9 +79,7 @@ impl Sockets {
 
     /// Returns the use of a socket, if it is known.
     pub(super) fn socket_use(&self, inode: u32) -> Option<&SocketUse> {
-        let known = self.uses.get(&inode);
-        self.met_unknown.set(self.met_unknown.get() || known.is_none());
-        known
+        self.uses.get(&inode)
     }
 
     /// Finds the listening ports of sockets that the server (`front`) and that upstream services hold.
@@ -139,35 +129,32 @@ impl Sockets {
             }
             self.uses.insert(connection.inode, SocketUse::Peer(name));
         }
-        let unix_peers = dump.unix.map(|pairs| self.unix_peers(pairs, held));
-        let all = peers.0.keys().chain(unix_peers.iter().flat_map(|peers| peers.0.keys()));
-        let upstreams: BTreeSet<Arc<str>> = all.map(|(_, address)| address.clone()).collect();
+        let unix_peers = self.unix_peers(dump.unix, held);
+        let peers = [peers.rows(), unix_peers].concat();
         let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, dump.queued));
         self.keep_small_pools();
-        let unix_peers = unix_peers.map(PeerSums::rows);
-        Ok(ConnectionSample { clients, peers: peers.rows(), is_full: true, unix_peers, upstreams })
+        Ok(ConnectionSample { clients, peers, is_full: true })
     }
 
     /// Notes the uses of unix sockets, and counts those that lead to peers.
-    fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> PeerSums {
-        let mut peers = PeerSums::default();
+    fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> Vec<PeerSample> {
+        let mut peers: BTreeMap<PeerId, f64> = BTreeMap::new();
         for (inode, peer, path) in pairs {
             let name = self.name(run::visible(&format!("unix:{}", path.display())).into_owned());
             self.uses.insert(inode, SocketUse::Client);
             if let Some(process) = held.get(&peer) {
-                // The kernel keeps no times for these.
-                peers.0.entry((process.clone(), name.clone())).or_insert((0.0, f64::NAN)).0 += 1.0;
+                *peers.entry((process.clone(), name.clone())).or_default() += 1.0;
             }
             self.uses.insert(peer, SocketUse::Peer(name));
         }
-        peers
+        // The kernel keeps no times for these.
+        let row = |((process, address), open)| PeerSample { process, address, open, busy: f64::NAN, to: None };
+        peers.into_iter().map(row).collect()
     }
 
     /// Dumps the sockets of the namespace.
     fn dump(&mut self) -> sys::Result<Dump> {
         let mut found = Dump::default();
-        let wants_unix = self.met_unknown.get() || self.dumps.is_multiple_of(UNIX_DUMPS);
-        self.dumps += 1;
         let front_ports = self.front_ports.clone();
         self.over(|diag| {
             for v6 in [false, true] {
@@ -182,13 +169,9 @@ impl Sockets {
                     }
                 })?;
             }
-            if !wants_unix {
-                return Ok(());
-            }
-            let pairs = found.unix.insert(Vec::new());
             diag.unix_pairs(|inode, peer, name| {
-                if name != Path::new("") && pairs.len() < MAX_CONNECTIONS {
-                    pairs.push((inode, peer, name.to_owned()));
+                if name != Path::new("") && found.unix.len() < MAX_CONNECTIONS {
+                    found.unix.push((inode, peer, name.to_owned()));
                 }
             })
         })?;
@@ -268,7 +251,6 @@ mod tests {
         let [open, in_progress, _, unread, queued] = seen.clients.unwrap();
         assert_eq!((open, in_progress, unread, queued), (3.0, 1.0, 1.0, 0.0));
         let address = server.local_addr().unwrap().to_string();
-        assert!(seen.upstreams.contains(&*address));
         let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
         accepted[0].write_all(b"OK").unwrap();
@@ -302,8 +284,7 @@ mod tests {
             crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
         let seen = Sockets::new(None).read(&mine).unwrap();
         let address = format!("unix:{}", path.display());
-        assert!(seen.upstreams.contains(&*address), "{seen:?}");
-        let peer = seen.unix_peers.unwrap().into_iter().find(|peer| *peer.address == *address).unwrap();
+        let peer = seen.peers.into_iter().find(|peer| *peer.address == *address).unwrap();
         assert!(&*peer.process == "app" && peer.open == 1.0 && peer.busy.is_nan(), "{peer:?}");
     }
 }

@@ -8,8 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::nginx_hosts::{conductor, names_where, said};
 use testkit::{
-    ChildProcess, ControlGroup, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program,
-    signal,
+    ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
 /// Budget with enough time for slots of five levers. Levers with turns get 5 s each. This is too short for a pair of
@@ -101,36 +100,6 @@ fn quota_and_workers_are_changed_and_restored_on_the_server_s_host() {
     ["quota", "worker"].iter().for_each(|id| assert!(elasticities.iter().any(|e| e["lever"] == *id), "{proof:#}"));
 }
 
-/// Uses the release binary, because relative speeds matter. The generator has a CPU of its own.
-#[test]
-fn a_quota_is_proven_on_the_server_s_host() {
-    let test = "proof of a quota on another host";
-    let (_alone, binary) = testkit::alone_with_release!("proof of a quota on another host");
-    let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
-    let Some(group) = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")]) else { return };
-    let Some(hosts) = SshHosts::make(test, &binary, "switch:1G", &["conductor", "server"]) else { return };
-    let listen = format!("{}:8080", hosts.address("server"));
-    let grouped = group.command(&binary);
-    let mut serve = hosts.inside("server", std::path::Path::new(grouped.get_program()));
-    serve.args(grouped.get_args()).args(["serve", "http", "--listen", &listen, "--option", "work_us=200"]);
-    let server = ChildProcess::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    hosts.await_listening("server", 8080);
-    let (url, engine, before) = (format!("http://{listen}/"), hosts.engine(), group.cpu_quota());
-    let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--cpus", "0"];
-    args.extend(["--agent-path", binary.to_str().unwrap(), "--connections", "16", "--budget", BUDGET, "--intrusive"]);
-    let others = OtherPrograms::watch();
-    let (run, output) = hosts.run("conductor", &args, |_| {});
-    let (text, proof) = (said(&output), &run["findings"]["proof"]);
-    assert_eq!(group.cpu_quota(), before, "the quota is what it was");
-    let elasticity = proof["elasticities"].as_array().unwrap().iter().find(|e| e["lever"] == "quota");
-    assert_eq!(elasticity.map(|e| &e["host"]), Some(&"server".into()), "{proof:#}\n{text}");
-    if others.stayed_away(test) {
-        assert_eq!(run["findings"]["bottleneck"]["id"], "server-cpu-quota", "{text}");
-        assert_eq!(proof["outcome"], "proven", "{proof:#}\n{text}");
-    }
-    drop(server);
-}
-
 #[test]
 fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
@@ -155,38 +124,4 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let notes = run["notes"].to_string();
     // The hosts share the files of one machine, so the conductor may undo the changes before the server's host does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
-}
-
-/// The descriptor limit is raised on the server's host in alternating turns.
-#[test]
-fn the_descriptor_limit_is_raised_on_the_server_s_host() {
-    let test = "a_lack_of_descriptors_on_another_host";
-    let _alone = testkit::alone();
-    let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server"]) else { return };
-    let listen = format!("{}:8080", hosts.address("server"));
-    let mut serve = hosts.inside("server", binary!());
-    serve.args(["serve", "http", "--listen", &listen, "--model", "blocking", "--option", "sleep_ms=40"]);
-    serve.args(["--option", "descriptors=64"]);
-    let server = ChildProcess::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    hosts.await_listening("server", 8080);
-    let limits = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
-    let before = limits();
-    let (url, engine) = (format!("http://{listen}/"), hosts.engine());
-    let own = binary!().to_str().unwrap();
-    let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--agent-path", own];
-    args.extend(["--connections", "100", "--budget", "60s", "--intrusive", "--at-rest", "100ms"]);
-    let (run, output) = hosts.run("conductor", &args, |_| {});
-    let text = said(&output);
-    let switched = run["findings"]["proof"]["switched"].as_array().cloned().unwrap_or_default();
-    let tried =
-        switched.iter().find(|s| s["lever"] == "descriptors").unwrap_or_else(|| panic!("{switched:#?}\n{text}"));
-    assert_eq!(tried["host"], "server");
-    let mean = |key: &str| {
-        let rates: Vec<f64> = tried[key].as_array().unwrap().iter().map(num).collect();
-        rates.iter().sum::<f64>() / rates.len() as f64
-    };
-    // Each connection takes a thread and a descriptor, and sleeps 40 ms per request.
-    assert!(mean("on") > 1.3 * mean("off"), "{tried}\n{text}");
-    assert_eq!(limits(), before);
-    hosts.await_no_agents("server");
 }
