@@ -120,12 +120,30 @@ impl Log {
                 return Ok(());
             }
             self.lines += 1;
+            if bytes.len() as u64 == MAX_LINE_BYTES && !bytes.ends_with(b"\n") {
+                let rest = text.skip_until(b'\n')?;
+                self.too_long(bytes.len() + rest);
+                continue;
+            }
             let line = escapes::line_text(&bytes);
             let line = line.trim_start_matches('\u{feff}').trim_end();
             if !line.is_empty() {
                 self.line(line, fields, options);
             }
         }
+    }
+
+    /// Leaves out a line that is too long.
+    fn too_long(&mut self, length: usize) {
+        let column = MAX_LINE_BYTES as usize + 1;
+        let why = || {
+            format!(
+                "the line has {length} bytes, and at most {MAX_LINE_BYTES} are read; remove its long fields (bodies, cookies) \
+                 from the log"
+            )
+        };
+        self.first_bad.get_or_insert_with(|| (self.lines as usize, column, why()));
+        self.leave_out("lines of more than 64 KiB");
     }
 
     fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
@@ -269,6 +287,21 @@ mod tests {
 
     fn line(second: u32, request: &str, status: u16) -> String {
         format!("h - - [10/Oct/2000:13:55:{second:02} +0000] \"{request} HTTP/1.1\" {status} 1 \"-\" \"-\"\n")
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_one_line_and_is_named() {
+        let long = line(1, &format!("GET /{}", "x".repeat(MAX_LINE_BYTES as usize)), 200);
+        let text = [line(1, "GET /a", 200), long.clone(), line(2, "GET /b", 200)].concat();
+        let log = of(text.as_bytes(), &[]).unwrap();
+        let (said, bytes) = (log.summary.words().join("; "), long.len());
+        assert_eq!((log.times.len(), log.left_out["lines of more than 64 KiB"]), (2, 1));
+        assert!(said.starts_with("3 lines, 2 requests"), "{said}");
+        assert!(said.contains(&format!("first at line 2, column 65537: the line has {bytes} bytes")), "{said}");
+        let alone = of(long.as_bytes(), &[]).unwrap_err();
+        assert!(alone.place == Some((1, 65_537)) && alone.message.contains("remove its long fields"), "{alone}");
+        let exact = format!("{}\n", "x".repeat(MAX_LINE_BYTES as usize - 1)) + &line(1, "GET /a", 200);
+        assert!(!of(exact.as_bytes(), &[]).unwrap().left_out.contains_key("lines of more than 64 KiB"));
     }
 
     #[test]
