@@ -87,14 +87,11 @@ fn with_default(command: &str, arg: Arg) -> Arg {
 /// Flags that `-h` shows of the commands with a plan; `--help` shows all.
 const SHORT_HELP: &[&str] = &[
     "target",
-    "server_pid",
     "authorized",
     "method",
     "header",
     "body",
-    "http2",
     "requests",
-    "insecure",
     "connections",
     "users",
     "rate",
@@ -103,7 +100,6 @@ const SHORT_HELP: &[&str] = &[
     "timeout",
     "budget",
     "prove",
-    "p50",
     "p99",
     "errors",
     "expect",
@@ -153,7 +149,7 @@ mod tests {
             let sub = || command.find_subcommand(name).unwrap().clone();
             let flags = |help: String| help.lines().filter(|line| line.trim_start().starts_with('-')).count();
             let (short, long) = (flags(sub().render_help().to_string()), flags(sub().render_long_help().to_string()));
-            assert!((12..=26).contains(&short) && long > 2 * short, "{name}: {short} of {long}");
+            assert!((12..=21).contains(&short) && long > 2 * short, "{name}: {short} of {long}");
         }
         let of = |id: &String| {
             PLANNED

@@ -1,5 +1,7 @@
 //! `loadline explain ID`: everything that the tables say about one id.
 
+use clap::CommandFactory as _;
+
 use crate::args::Names;
 use crate::tables::{Row, TABLES};
 use crate::terms::TERMS;
@@ -42,7 +44,13 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
             }
         }
     }
+    if found.is_empty()
+        && let Some(page) = command_page(name)
+    {
+        return Ok(page);
+    }
     if found.is_empty() {
+        ids.extend(crate::Cli::command().get_subcommands().map(|command| command.get_name().to_owned()));
         return Err(lab::LabError::name("entry", name, ids.iter().map(String::as_str)).into());
     }
     let is_repeated =
@@ -53,6 +61,14 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
         format!("{} ({table})\n\n{}\n", row.id, paragraphs(&body, width))
     };
     Ok(shown.map(page).collect())
+}
+
+/// Returns what a command does, and where its flags are explained.
+fn command_page(name: &str) -> Option<String> {
+    let commands = crate::Cli::command();
+    let command = commands.find_subcommand(name.trim().trim_start_matches("loadline "))?;
+    let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string).unwrap_or_default());
+    Some(format!("{name} (command)\n\n{about}\n\n`loadline {name} --help` explains its flags.\n"))
 }
 
 /// Returns a name without case, hyphens and a plural s, for comparison.
@@ -88,5 +104,8 @@ mod tests {
         assert_eq!(of(&["service", "time"]).unwrap(), pages("service-time", 80).unwrap());
         assert!(of(&["knee", "p98.7"]).is_err());
         assert!(pages("kneee", 80).unwrap_err().to_string().contains("knee"));
+        assert!(pages("compare", 80).unwrap().contains("`loadline compare --help`"));
+        assert!(of(&["loadline", "compare"]).unwrap().starts_with("compare (command)"));
+        assert!(pages("comparee", 80).unwrap_err().to_string().contains("\"compare\""));
     }
 }
