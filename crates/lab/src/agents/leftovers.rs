@@ -3,9 +3,11 @@
 use super::left_servers;
 use crate::levers;
 
-/// Undoes changes of killed experiments and ends servers that they started. Returns a sentence for each.
+/// Undoes changes of killed experiments, ends servers that they started, and removes their control groups. Returns a
+/// sentence for each.
 pub fn put_back() -> Vec<String> {
     let mut notes = levers::put_back();
     notes.extend(left_servers::end());
+    notes.extend(crate::servers::remove_left_groups());
     notes
 }

@@ -17,7 +17,7 @@ pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Re
         return Ok(());
     }
     let before_s = state.used_s;
-    let mut steps = Steps { state, conductor, before_s };
+    let mut steps = Steps { state, conductor, before_s, overhead_s: times::SEARCH_OVERHEAD_S };
     steps.builds()?;
     steps.searches()?;
     steps.rounds()?;
@@ -30,6 +30,8 @@ struct Steps<'a> {
     conductor: &'a mut dyn ArenaConductor,
     /// Time used by earlier parts, seconds.
     before_s: f64,
+    /// Expected time of a search besides its own budget and the start, seconds.
+    overhead_s: f64,
 }
 
 /// A server in the rounds of a load; the twin is another start of the first one.
@@ -88,8 +90,13 @@ impl Steps<'_> {
                 continue;
             }
             let left = places[at..].iter().filter(|p| self.is_built(p.entry) && open(self.state, **p)).count();
-            let budget_s = times::search_s(self.state.budget_s, self.used_s(), left, self.start_s());
+            let (began_s, around_s) = (self.used_s(), self.start_s() + self.overhead_s);
+            let budget_s = times::search_s(self.state.budget_s, began_s, left, around_s);
             let found = self.search(place, budget_s);
+            if found.run.is_some() {
+                let over_s = self.used_s() - began_s - budget_s - found.start_s;
+                self.overhead_s = times::next_overhead_s(self.overhead_s, over_s);
+            }
             if self.conductor.stopped() {
                 return Ok(());
             }

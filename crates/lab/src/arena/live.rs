@@ -13,7 +13,7 @@ use super::build::build;
 use super::conductor::{ArenaConductor, TurnPlan};
 use super::container::{Container, usable_engine};
 use super::first_answer::first_answer;
-use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, remove_left, shell_command};
+use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, shell_command};
 use crate::via::Engine;
 use crate::{LabError, find, load, own_program, resolve};
 
@@ -67,7 +67,6 @@ impl<'a> LiveArena<'a> {
     /// Checks what the comparison needs, before anything starts. Also returns notes for the user.
     pub fn prepare(setup: LiveArenaSetup<'a>) -> Result<(Self, Vec<String>), LabError> {
         let fail = |why: String| LabError::set_up("preparing the comparison", why);
-        remove_left();
         let limits = Limits { quota: setup.plan.resources.quota, memory_bytes: setup.memory_bytes };
         let with_image = setup.plan.entries.iter().any(|entry| entry.image.is_some());
         let engine = with_image.then(usable_engine).transpose().map_err(fail)?;

@@ -16,8 +16,8 @@ const MAX_ROUNDS: u32 = 40;
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
 /// Time of a turn besides start, warm-up and window, seconds: agents, drain, and the end of the server.
 const TURN_OVERHEAD_S: f64 = 0.6;
-/// Time of a search besides its own budget and the start, seconds.
-const SEARCH_OVERHEAD_S: f64 = 0.5;
+/// Time of the first search besides its own budget and the start, seconds. Later searches use measured times.
+pub(super) const SEARCH_OVERHEAD_S: f64 = 0.5;
 /// Expected time in which a server starts, seconds.
 const START_S: f64 = 0.2;
 
@@ -29,10 +29,17 @@ pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> 
     warm_ups_s.map(|warm_up_s| (search_s / SEARCH_SHARE).max(turns_s(warm_up_s) / (1.0 - SEARCH_SHARE))).sum()
 }
 
-/// Returns the budget of the next search, seconds, with `left` searches to do and `spent_s` spent on searches.
-pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, start_s: f64) -> f64 {
+/// Returns the budget of the next search, seconds, with `left` searches to do and `spent_s` spent on searches. The
+/// search takes `around_s` besides its own budget.
+pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) -> f64 {
     let each_s = (SEARCH_SHARE * budget_s - spent_s) / left.max(1) as f64;
-    (each_s - start_s - SEARCH_OVERHEAD_S).clamp(MIN_SEARCH_S, MAX_SEARCH_S)
+    (each_s - around_s).clamp(MIN_SEARCH_S, MAX_SEARCH_S)
+}
+
+/// Returns the expected overhead of the next search, seconds: the last one, or a longer earlier one that decays, because
+/// a busy machine is slow repeatedly.
+pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
+    last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
 
 /// Returns the window of a turn, seconds, with this time for all turns, and this many turns per round. Start and
@@ -85,13 +92,26 @@ mod tests {
 
     #[test]
     fn ten_entries_have_twelve_rounds_within_ten_minutes() {
-        let search = search_s(600.0, 0.0, 10, 0.2);
+        let search = search_s(600.0, 0.0, 10, 0.7);
         assert!((29.0..30.0).contains(&search), "{search}");
         let window = window_s(300.0, 11, 0.2, 0.5);
         let round = 11.0 * turn_s(window, 0.2, 0.5);
         assert!((WINDOW_S.0..=WINDOW_S.1).contains(&window) && 12.0 * round <= 300.1, "{window} {round}");
         assert!(fits(0.0, 0, f64::INFINITY) && fits(10.0, 3, 9.0) && !fits(8.0, 3, 9.0) && !fits(1e9, MAX_ROUNDS, 1.0));
         assert_eq!(search_s(10.0, 100.0, 0, 0.0), MIN_SEARCH_S);
+    }
+
+    /// Searches take 1.2 s besides their own budgets. Together they keep their half of the budget.
+    #[test]
+    fn searches_of_a_slow_machine_keep_their_share() {
+        let (mut spent_s, mut overhead_s) = (0.0, SEARCH_OVERHEAD_S);
+        for left in (1..=4).rev() {
+            let search_s = search_s(80.0, spent_s, left, overhead_s);
+            spent_s += search_s + 1.2;
+            overhead_s = next_overhead_s(overhead_s, 1.2);
+        }
+        assert!((39.9..=40.01).contains(&spent_s), "{spent_s}");
+        assert_eq!((next_overhead_s(2.0, 1.0), next_overhead_s(0.5, -1.0)), (1.5, 0.0));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use super::quote::quoted;
 
 /// Folder of the control groups.
 const ROOT: &str = "/sys/fs/cgroup";
-/// Beginning of the names of all groups; the process number of the conductor follows.
+/// Beginning of the names of all groups. The namespace of process numbers, the process number and the start time of the
+/// conductor follow.
 const PREFIX: &str = "loadline-server-";
 /// Controllers of version 1 that limit a server.
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
@@ -61,7 +62,7 @@ impl ControlGroup {
     }
 
     fn make_under(root: &Path, name: &str, limits: Limits) -> Result<Self, String> {
-        let name = format!("{PREFIX}{}-{name}", std::process::id());
+        let name = format!("{}-{name}", own_prefix());
         let old = !root.join("cgroup.controllers").exists();
         let parents: Vec<PathBuf> = match old {
             true => CONTROLLERS.iter().map(|c| root.join(c)).filter(|dir| dir.is_dir()).collect(),
@@ -107,19 +108,43 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Removes empty groups whose program was killed.
-pub(crate) fn remove_left() {
-    let root = Path::new(ROOT);
+/// Returns the beginning of the names of this process's groups. The kernel uses process numbers again, so the start
+/// time, in ticks since boot, is part of the name.
+fn own_prefix() -> String {
+    let pid = std::process::id();
+    format!("{PREFIX}{}-{pid}-{}", namespace().unwrap_or_default(), probe::started_ticks(pid).unwrap_or_default())
+}
+
+/// Returns the number of this PID namespace, in which a process number has a meaning.
+fn namespace() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
+}
+
+/// Removes the empty groups that killed programs left on this host. Returns a sentence if there were any.
+pub(crate) fn remove_left() -> Option<String> {
+    remove_left_under(Path::new(ROOT))
+}
+
+fn remove_left_under(root: &Path) -> Option<String> {
     let parents = CONTROLLERS.iter().map(|controller| root.join(controller)).chain([root.to_owned()]);
     let entries = parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            // A group with processes stays: the kernel refuses to remove it.
-            let _ = fs::remove_dir(entry.path());
-        }
-    }
+    let is_left = |folder: &PathBuf| folder.file_name().and_then(|name| name.to_str()).is_some_and(is_left);
+    let left: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_left).collect();
+    // The kernel refuses to remove a group with processes.
+    let removed = left.iter().filter(|folder| fs::remove_dir(folder).is_ok()).count();
+    (removed > 0).then(|| format!("removed {removed} empty control groups that a killed loadline left"))
+}
+
+/// Returns true if a name is that of a group whose conductor no longer exists. A conductor in another PID namespace may
+/// exist.
+fn is_left(name: &str) -> bool {
+    let Some(mut owner) = name.strip_prefix(PREFIX).map(|rest| rest.split('-')) else { return false };
+    let mut next = || owner.next().and_then(|number| number.parse::<u64>().ok());
+    let (space, Some(pid), Some(started)) = (next(), next(), next()) else { return false };
+    space.is_some()
+        && space == namespace()
+        && u32::try_from(pid).is_ok_and(|pid| probe::started_ticks(pid) != Some(started))
 }
 
 #[cfg(test)]
@@ -138,7 +163,7 @@ mod tests {
             }
             let group = ControlGroup::make_under(root.path(), "a", limits).unwrap();
             let read = |dir: &str, file: &str| {
-                let folder = root.path().join(dir).join(format!("{PREFIX}{}-a", std::process::id()));
+                let folder = root.path().join(dir).join(format!("{}-a", own_prefix()));
                 fs::read_to_string(folder.join(file)).unwrap()
             };
             match old {
@@ -161,5 +186,20 @@ mod tests {
         }
         let empty = tempfile::tempdir().unwrap();
         assert!(ControlGroup::make_under(empty.path(), "a", limits).unwrap_err().contains("no control groups"));
+    }
+
+    #[test]
+    fn only_groups_without_their_conductor_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let pid = std::process::id();
+        let ticks = probe::started_ticks(pid).unwrap();
+        let here = namespace().unwrap();
+        let left = [format!("{PREFIX}{here}-{pid}-{}-a", ticks + 1), format!("{PREFIX}{here}-{}-7-a", u32::MAX)];
+        let elsewhere = format!("{PREFIX}{}-{pid}-7-a", here + 1);
+        let kept = [format!("{}-a", own_prefix()), elsewhere, format!("{PREFIX}a"), "other".into()];
+        left.iter().chain(&kept).for_each(|name| fs::create_dir(root.path().join(name)).unwrap());
+        assert!(remove_left_under(root.path()).is_some_and(|said| said.starts_with("removed 2 ")));
+        assert!(kept.iter().all(|name| root.path().join(name).exists()));
+        assert_eq!((fs::read_dir(root.path()).unwrap().count(), remove_left_under(root.path())), (kept.len(), None));
     }
 }

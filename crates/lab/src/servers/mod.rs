@@ -6,7 +6,8 @@ mod quiet;
 mod quote;
 mod shell;
 
-pub(crate) use control_group::{Limits, remove_left};
+pub(crate) use control_group::Limits;
+pub(crate) use control_group::remove_left as remove_left_groups;
 pub(crate) use grouped::{GroupedServer, Launch, can_make_groups};
 pub(crate) use quiet::Quiet;
 pub(crate) use quote::quoted;

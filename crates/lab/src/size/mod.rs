@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use run::{Plan, Run, SizeResult, SizeSetting, SizeStep, visible};
 
-use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, remove_left};
+use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups};
 use crate::{LabError, find, own_program, resolve};
 
 /// Folder of the runs of all searches.
@@ -43,7 +43,6 @@ pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
 
 /// Measures the server with each setting, within the budget of the result. Stops early if the user wants it.
 pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<SizeResult, LabError> {
-    remove_left();
     let quota = setup.settings.iter().filter_map(|setting| setting.quota).reduce(f64::min);
     let (groups, note) = can_make_groups(Limits { quota, memory_bytes: None }, "--quota")?;
     result.notes.extend(note);
