@@ -1,7 +1,7 @@
 //! Set-up of an experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on
 //! each host. Figures that only a testbed has, such as a medium's counters, are missing.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use crate::hosts::agents_of;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
+use crate::trial::asker::Asker;
 use crate::trial::own_server::start_server;
 use crate::trial::target_setup::note_remote_hosts;
 use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
@@ -38,13 +39,15 @@ pub struct HostsSetup {
 
 impl HostsSetup {
     /// Starts the server on its host, at an address that clients can reach: the requested one, or that of the host's
-    /// name.
+    /// name as the clients know it.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);
-        let plan = ServePlan { listen: listen_at(server_plan, listen)?, ..plan.clone() };
         let program = lab.program().to_path_buf();
         let hosts = Hosts::connect(&plans, &program)?;
+        let asker = Asker::new(hosts.clients(), &program);
+        let look_up = |name: &str| asker.look_up(name, 0);
+        let plan = ServePlan { listen: listen_at(server_plan, listen, look_up)?, ..plan.clone() };
         let (group, addr, notes) = start_server(hosts.server(), &program, plan)?;
         notes.into_iter().for_each(|note| lab.note(note));
         let clients = hosts.observe_clients(&program, &addr.into())?;
@@ -131,8 +134,13 @@ fn watched(
     ObservedServer { shared, ..server.map_or_else(here, ObservedServer::remote) }
 }
 
-/// Returns the address to listen at. Clients cannot connect to a wildcard address.
-fn listen_at(server: Option<&HostPlan>, asked: &str) -> Result<String, LabError> {
+/// Returns the address to listen at: the requested one, or the first one that `look_up` finds for the name of the
+/// server's host. Clients cannot connect to a wildcard address.
+fn listen_at(
+    server: Option<&HostPlan>,
+    asked: &str,
+    look_up: impl Fn(&str) -> Result<Vec<SocketAddr>, String>,
+) -> Result<String, LabError> {
     let fail = |why: String| LabError::set_up("finding where the experiment's own server is to listen", why);
     let advice = "give an address of the server's host that the clients reach: --listen ADDRESS[:PORT]";
     let found = match asked.parse::<IpAddr>() {
@@ -141,8 +149,8 @@ fn listen_at(server: Option<&HostPlan>, asked: &str) -> Result<String, LabError>
         Err(_) => {
             let name = server.map(|host| host.name.rsplit('@').next().unwrap_or_default());
             let name = name.ok_or_else(|| fail(format!("the server runs on this host; {advice}")))?;
-            let resolved = (name, 0_u16).to_socket_addrs().map_err(|e| fail(format!("{name:?}: {e}; {advice}")))?;
-            resolved.into_iter().next().ok_or_else(|| fail(format!("{name:?} has no address; {advice}")))?
+            let resolved = look_up(name).map_err(|why| fail(format!("{why}; {advice}")))?;
+            resolved.first().copied().ok_or_else(|| fail(format!("{name:?} has no address; {advice}")))?
         }
     };
     match found.ip().is_unspecified() {
@@ -158,11 +166,21 @@ mod tests {
     #[test]
     fn the_address_is_the_one_asked_for_or_the_host_s() {
         let host = |name: &str| HostPlan { name: name.into(), role: Role::Server, ..HostPlan::default() };
-        assert_eq!(listen_at(None, "192.0.2.1").unwrap(), "192.0.2.1:0");
-        assert_eq!(listen_at(Some(&host("web1")), "192.0.2.1:80").unwrap(), "192.0.2.1:80");
-        assert_eq!(listen_at(Some(&host("user@192.0.2.7")), "").unwrap(), "192.0.2.7:0");
-        assert!(listen_at(None, "").unwrap_err().to_string().contains("--listen"));
-        assert!(listen_at(None, "nonsense").unwrap_err().to_string().contains("nonsense"));
-        assert!(listen_at(None, "0.0.0.0:80").unwrap_err().to_string().contains("means all addresses"));
+        // The names as the clients' host knows them.
+        let look_up = |name: &str| match name {
+            "web1" => Ok(vec!["192.0.2.7:0".parse().unwrap(), "192.0.2.8:0".parse().unwrap()]),
+            other => Err(format!("from c1: the host {other:?} cannot be found")),
+        };
+        let at = |server: Option<&str>, asked| {
+            listen_at(server.map(host).as_ref(), asked, look_up).map_err(|error| error.to_string())
+        };
+        assert_eq!(at(None, "192.0.2.1").unwrap(), "192.0.2.1:0");
+        assert_eq!(at(Some("web1"), "192.0.2.1:80").unwrap(), "192.0.2.1:80");
+        assert_eq!(at(Some("user@web1"), "").unwrap(), "192.0.2.7:0");
+        let unknown = at(Some("web2"), "").unwrap_err();
+        assert!(unknown.contains("from c1: ") && unknown.contains("--listen"), "{unknown}");
+        assert!(at(None, "").unwrap_err().contains("--listen"));
+        assert!(at(None, "nonsense").unwrap_err().contains("nonsense"));
+        assert!(at(None, "0.0.0.0:80").unwrap_err().contains("means all addresses"));
     }
 }
