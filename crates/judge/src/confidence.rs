@@ -1,31 +1,20 @@
 //! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. Only the
 //! conclusion of an experiment changes it afterwards (`prove::decision`).
 
-use run::{Bottleneck, Certainty};
+use run::{Bottleneck, Caveat, Certainty};
 
 use crate::Facts;
 use crate::rules::RULES;
 use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
 
-/// Upper limit of the confidence, and the words about its reason that follow the sentence of a verdict.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cap {
-    /// Maximum confidence.
-    pub(crate) most: f64,
-    /// Words that follow the sentence of the verdict.
-    pub(crate) words: String,
-    /// True if the words also follow a verdict that names no cause.
-    pub(crate) always_told: bool,
-}
-
-/// Function that returns the cap of a circumstance if a run shows the circumstance.
-type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Cap>;
+/// Function that returns the caveat of a circumstance if a run shows the circumstance.
+type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 
 /// Circumstances that weaken every verdict.
 const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 
 /// Returns a server or generator that died or stood still.
-fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
+fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
     // If no request completed, the incident is the only finding.
     let happened = || match facts.decisive {
@@ -33,29 +22,39 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
     };
     let incident = died.or_else(happened)?;
-    Some(Cap { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
+    Some(Caveat { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
 }
 
-/// Returns the cap for CPU use of programs that belong to neither side. The CPU use of these programs does not weaken a
-/// verdict that a counted resource ran out.
-fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
+/// Returns the caveat for CPU use of programs that belong to neither side. These programs do not weaken a verdict that a
+/// counted resource ran out.
+fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     if RULES.iter().any(|rule| rule.is_counted && rule.id == verdict.id) {
         return None;
     }
     let (taken, online) = facts.other_processes_cpu()?;
     let share = taken / online;
     let most = (SURE - OTHERS_COST * share * share).max(DISTURBED);
-    Some(Cap { most, words: "; less sure because of other programs".into(), always_told: false })
+    Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 
-/// Lowers the confidence of a verdict for the circumstances of its run.
+/// Lowers the confidence of a verdict for the circumstances of its run. Keeps the reasons that lowered it, or that are
+/// always told, for [`tell`].
 pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
-    let caps: Vec<Cap> = CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect();
-    for cap in caps {
-        let told = cap.always_told || verdict.confidence > 0.0;
-        limit(verdict, cap.most);
-        verdict.sentence += if told { &cap.words } else { "" };
+    for caveat in CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect::<Vec<_>>() {
+        if caveat.always_told || verdict.confidence > caveat.most {
+            limit(verdict, caveat.most);
+            verdict.caveats.push(caveat);
+        }
     }
+}
+
+/// Adds the reasons that still limit the confidence to the sentence. A reason no longer applies if an experiment raised
+/// the confidence above its limit.
+pub(crate) fn tell(verdict: &mut Bottleneck) {
+    let applies = |caveat: &Caveat| caveat.always_told || (0.0..=caveat.most).contains(&verdict.confidence);
+    let words: String = verdict.caveats.iter().filter(|caveat| applies(caveat)).map(|caveat| &*caveat.words).collect();
+    verdict.sentence += &words;
+    verdict.caveats.clear();
 }
 
 /// Lowers the confidence of a verdict that some of the repeats contradict.
@@ -77,6 +76,7 @@ pub(crate) fn set(verdict: &mut Bottleneck, confidence: f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::planted::{PLANTED, Who};
 
     /// Another program uses half of the four CPUs.
@@ -91,5 +91,20 @@ mod tests {
         let (quota, disk) = (beside("server-cpu-quota"), beside("server-disk"));
         assert!(quota.id == "server-cpu-quota" && quota.confidence >= 0.9, "{quota:#?}");
         assert!(disk.confidence < 0.5 && disk.sentence.contains("other programs"), "{disk:#?}");
+    }
+
+    #[test]
+    fn an_experiment_that_makes_a_verdict_sure_takes_the_caveat_back() {
+        let caveat = |always_told| Caveat { most: 0.6, words: "; less sure".into(), always_told };
+        let told = |confidence, always_told| {
+            let mut verdict = Bottleneck { caveats: vec![caveat(always_told)], ..Bottleneck::default() };
+            set(&mut verdict, confidence);
+            tell(&mut verdict);
+            verdict.sentence
+        };
+        assert_eq!(
+            (told(0.6, false), told(0.95, false), told(0.95, true)),
+            ("; less sure".into(), String::new(), "; less sure".into())
+        );
     }
 }

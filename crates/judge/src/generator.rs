@@ -8,6 +8,7 @@ use crate::evidence::{measured, thread_line, throttled};
 use crate::number::{figure, percent, positive, rate, ratio};
 use crate::signals::cpu::{ServerCpu, full, plateau, queue, ran};
 use crate::signals::{Signal, chance, spread};
+use crate::single::mostly_refused;
 use crate::thresholds::{
     AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, DELAY_SHARE, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE,
     STARVED_WAIT, STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH,
@@ -49,8 +50,14 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
 /// Returns true if the generator was more likely than not at its limit. This includes servers that refuse everything
 /// beyond some rate, because the generator runs as fast as it can.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
-    let refused = facts.run.sent_requests() && facts.refusals.keep_one_rate();
-    !refused && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
+    !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
+}
+
+/// Returns true if the server decides the rate of good answers: it kept this rate at several loads, or refused most
+/// requests of the decisive trial because there were too many. A faster generator would only be refused more often.
+pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
+    let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
+    facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
 }
 
 /// Time of the load threads, as shares of the window.
@@ -208,4 +215,31 @@ fn client_busy(threads: &[Task]) -> Option<f64> {
 /// Returns the mean CPU use of the generator's load threads.
 pub(crate) fn client_limit_threads(facts: &Facts<'_>) -> Option<f64> {
     client_busy(&load_threads(facts, &facts.client()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::PLANTED;
+
+    /// A server that refuses most requests answers as fast as the generator asks.
+    #[test]
+    fn a_generator_that_is_mostly_refused_is_not_at_its_limit() {
+        let warned = |status: &str, share: u64| {
+            let planted = PLANTED.iter().find(|planted| planted.id == "client-cpu").unwrap();
+            let mut run = (planted.plant)().run();
+            for trial in &mut run.trials {
+                for tally in [&mut trial.tally, &mut trial.measured.tally] {
+                    tally.unexpected_status = tally.completed / 100 * share;
+                    tally.unexpected_statuses = [(status.to_owned(), tally.unexpected_status)].into();
+                }
+            }
+            crate::judge(&mut run);
+            let trust = run.findings.trust;
+            let told = trust.warnings.iter().any(|w| w.contains("generator"));
+            assert_eq!(told, trust.generator_limited, "{:?}", trust.warnings);
+            told
+        };
+        assert!(!warned("429", 90) && !warned("503", 90));
+        assert!(warned("429", 0) && warned("500", 90));
+    }
 }

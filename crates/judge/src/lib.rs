@@ -142,6 +142,7 @@ pub fn judge_so_far(run: &mut Run) {
     repeats::agree(&mut bottleneck, &repeats);
     let mut proof = run.findings.proof.clone();
     proof.iter_mut().for_each(|proof| prove::conclude(&facts, proof, &mut bottleneck));
+    confidence::tell(&mut bottleneck);
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
     let waits = waits::of_run(run);

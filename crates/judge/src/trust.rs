@@ -3,7 +3,7 @@
 use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 
 use crate::failures::Failures;
-use crate::generator::{ceiling_used, client_limit_threads, is_limited};
+use crate::generator::{ceiling_used, client_limit_threads, is_limited, refuses_the_rest};
 use crate::laws::little;
 use crate::number::{cpus, duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
@@ -130,7 +130,7 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
         // If no rate held the objective, the rate that the server can take is unknown.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
         report.warn(format!("the generator was at its limit: {shown}"));
-    } else if let Some(busy) = client_limit_threads(facts) {
+    } else if let Some(busy) = client_limit_threads(facts).filter(|_| !refuses_the_rest(facts)) {
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
         if busy > BUSY { report.warn(format!("{text}: little headroom is left")) } else { report.hold(text) }
     }

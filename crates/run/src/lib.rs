@@ -32,7 +32,7 @@ pub use arena::state::{
 };
 pub use findings::Findings;
 pub use findings::bottleneck::{
-    BOTTLENECKS, Bottleneck, BottleneckSpec, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
+    BOTTLENECKS, Bottleneck, BottleneckSpec, Caveat, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
 };
 pub use findings::capacity::{Capacity, ExcludedTime, Knee, OwnLimit};
 pub use findings::check::{Check, Relation};

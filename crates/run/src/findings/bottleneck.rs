@@ -41,6 +41,21 @@ pub struct Bottleneck {
     /// Counted processes, threads or connections that match the number of requests handled at a time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
+    /// Reasons that lowered the confidence. While a run is judged, they are kept apart from the sentence, because an
+    /// experiment may raise the confidence again.
+    #[serde(skip)]
+    pub caveats: Vec<Caveat>,
+}
+
+/// A reason that lowers the confidence of a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caveat {
+    /// Greatest confidence with this reason.
+    pub most: f64,
+    /// Words that follow the sentence of the verdict.
+    pub words: String,
+    /// True if the words follow the sentence whatever the confidence is.
+    pub always_told: bool,
 }
 
 impl Default for Bottleneck {
@@ -59,6 +74,7 @@ impl Default for Bottleneck {
             serial: false,
             margins: Vec::new(),
             counted: Vec::new(),
+            caveats: Vec::new(),
         }
     }
 }
