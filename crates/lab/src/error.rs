@@ -20,6 +20,14 @@ pub enum LabError {
         /// Problem and remedy.
         why: String,
     },
+    /// The server sent answers without requests during the load, so no figure is known.
+    #[error("measuring {target} failed: {why}")]
+    Unasked {
+        /// The target.
+        target: String,
+        /// What came, and the remedy.
+        why: String,
+    },
     /// An agent did not start, or gave up.
     #[error("the agent {name:?} failed: {why}")]
     Agent {

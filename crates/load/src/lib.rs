@@ -17,6 +17,7 @@ mod exhausted;
 mod launch;
 mod partner;
 mod record;
+mod server_ends;
 mod shard;
 mod share;
 mod slot_times;

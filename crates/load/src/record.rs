@@ -8,6 +8,7 @@ use crate::class_times::rounded;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
+use crate::server_ends::ServerEnds;
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
 use crate::thread_stalls::ThreadStalls;
@@ -39,7 +40,7 @@ pub(crate) struct RecordOptions {
 /// Returns the kind of a failure that the protocol detected.
 pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     match fault {
-        Fault::Malformed(_) | Fault::Limit(_) => ErrorKind::Malformed,
+        Fault::Malformed(_) | Fault::Unasked(_) | Fault::Limit(_) => ErrorKind::Malformed,
         Fault::WrongBody(_) => ErrorKind::WrongBody,
         Fault::Short | Fault::BehindClose => ErrorKind::ShortResponse,
         Fault::StreamReset => ErrorKind::StreamReset,
@@ -84,6 +85,7 @@ pub(crate) struct Record {
     pub(crate) stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
+    server_ends: ServerEnds,
     /// Records per request class. Empty if the plan has one class.
     classes: Classes,
     tenths: TenthCounter,
@@ -128,6 +130,7 @@ impl Record {
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
             shortest_idle_ns: None,
+            server_ends: ServerEnds::default(),
             classes: Classes::new(keeps.classes),
             tenths: TenthCounter::default(),
             slot_times: SlotTimes::default(),
@@ -233,6 +236,11 @@ impl Record {
     pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
         self.counts.closed_by_server += 1;
         self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
+    }
+
+    /// Records that the server ended one of `open` connections, after this idle time.
+    pub(crate) fn server_ended(&mut self, now_ns: u64, idle_ns: u64, open: u64) {
+        self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
     }
 
     /// Returns true if the server may have closed a connection because it was idle for this long. Before the server has
@@ -394,6 +402,7 @@ impl Record {
             opened: None,
             stream_limit: self.stream_limit,
             closes_idle_after_s: self.shortest_idle_ns.map(|ns| ns as f64 / 1e9),
+            ended_together: self.server_ends.most(),
             slot_rates: Vec::new(),
             slot_times: self.slot_times.hists(),
             tenths: self.tenths.tenths(&self.tenths.limits_us()),

@@ -60,6 +60,10 @@ pub struct ClientSession {
 }
 
 impl Requester for ClientSession {
+    fn matches_answers_by_order(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, _: Request) {
         self.outbox.add();
         self.outstanding += 1;
@@ -79,7 +83,7 @@ impl Requester for ClientSession {
         let mut rest = input;
         while !rest.is_empty() {
             if self.outstanding == 0 {
-                return Err(Fault::WrongBody("more bytes came back than were sent"));
+                return Err(Fault::Unasked("more bytes than were sent"));
             }
             let n = (rest.len() as u64).min(self.message.len() - self.received) as usize;
             if !self.message.matches(self.received, &rest[..n]) {

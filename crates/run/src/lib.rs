@@ -109,6 +109,7 @@ pub use trial::blocks::Blocks;
 pub use trial::censored::{CensoredTimes, censored_summary, response_summary, response_times, summary_with_unanswered};
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::databases::{Blocker, CommandSum, DatabaseProfile, SessionGroup, SessionState};
+pub use trial::ends_together::EndsTogether;
 pub use trial::hist::{Hist, HistError, Summary};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
 pub use trial::incident::{Incident, IncidentKind};

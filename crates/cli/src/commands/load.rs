@@ -147,14 +147,15 @@ fn speed(text: &str) -> Result<f64, String> {
 /// Returns the open loop of recorded times, with its mean rate and duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    let rate = n as f64 / span_s.max(0.001);
+    // The window ends a mean gap after the last request, so that requests divided by its length are their mean rate.
+    let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
+    let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
-    (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);
+    (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Time for which the load continues after the last recorded request, seconds. The window begins a little late, and a
-/// paused machine must not lose the last requests.
-const AFTER_S: f64 = 0.5;
+/// Shortest window for recorded times, seconds: a burst at one moment still needs time for its answers.
+const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     replayed(plan);

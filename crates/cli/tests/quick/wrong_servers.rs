@@ -100,3 +100,46 @@ fn floods_are_refused_with_a_sentence() {
         assert!(text.contains(words) && text.lines().count() <= 4, "{scheme} {words}: {text}");
     }
 }
+
+/// Starts a server that answers everything it reads with `answer`, and again 100 ms later.
+fn twice(answer: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                while stream.read(&mut [0; 4096]).is_ok_and(|n| n > 0) && stream.write_all(answer).is_ok() {
+                    std::thread::sleep(std::time::Duration::from_millis(100));
+                    let _ = stream.write_all(answer);
+                }
+            });
+        }
+    });
+    addr
+}
+
+/// The test request listens for 50 ms, so it does not see the second answer.
+#[test]
+fn servers_that_answer_twice_have_no_rate() {
+    let ask = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(ask.path(), b"ask\n").unwrap();
+    let ask = ask.path().display().to_string();
+    let raw = ["--send-file", &ask, "--expect-bytes", "5"];
+    let cases: [(&str, &'static [u8], &[&str]); 5] = [
+        ("http", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", &[]),
+        ("http", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", &["--rate", "20"]),
+        ("redis", b"+PONG\r\n", &[]),
+        ("memcached", b"END\r\n", &[]),
+        ("tcp", b"told\n", &raw),
+    ];
+    for (scheme, answer, more) in cases {
+        let url = format!("{scheme}://{}", twice(answer));
+        let more = [more, &["--duration", "1s", "--warmup", "0s", "--at-rest", "0s"]].concat();
+        let output = loadline(binary!(), &[&["load", &url], &more[..]].concat());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{scheme}: {text}");
+        assert!(text.contains("that no request asked for") && text.contains("no rate"), "{scheme}: {text}");
+        assert!(output.stdout.is_empty(), "{scheme}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}

@@ -190,7 +190,7 @@ mod tests {
         });
         let error = test_request(&addr.into(), &LoadPlan { timeout_s: PATIENT, ..LoadPlan::default() }).unwrap_err();
         server.join().unwrap();
-        assert!(error.contains("bytes after the last response"), "{error}");
+        assert!(error.contains("a response that no request asked for"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,11 @@ use crate::{Host, preflight};
 /// about as long as the load to drain, independent of the load's own timeout.
 const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
+/// Returns the wait for the request that checks that a server is alive after this load, seconds.
+pub(crate) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
+    (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
+}
+
 /// Host from which single requests are sent to the server.
 pub(crate) struct Asker<'a> {
     host: &'a dyn Host,
@@ -63,7 +68,7 @@ impl<'a> Asker<'a> {
     /// Makes one request after a load without answers. Returns its counts, or why no answer came.
     pub(crate) fn still_answers(&self, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
         let mut plan = plan.clone();
-        plan.timeout_s = (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1);
+        plan.timeout_s = alive_timeout_s(&plan);
         plan.connect_timeout_s = ALIVE_TIMEOUT_S.0;
         let answer = self.ask(ServerQuestion::Answers, addr, &plan);
         let why = answer.error.unwrap_or_else(|| "no answer came".into());

@@ -14,10 +14,13 @@ use crate::agents::AgentGroup;
 use crate::observe::host_watch::HostWatch;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::BudgetClock;
+use crate::trial::asker::alive_timeout_s;
+use crate::trial::backlog;
 use crate::trial::cold::Cold;
 use crate::trial::conduct::{self, Load, TrialSetup};
 use crate::trial::observe_only;
 use crate::trial::running_trial::TrialEnd;
+use crate::trial::unasked;
 use crate::{Host, LabError, Local, Point, Watch};
 
 /// A growing run: the trials conducted so far, and everything needed to conduct more.
@@ -220,6 +223,9 @@ impl<'w> Lab<'w> {
             }
             conducted => conducted?,
         };
+        if let Some(why) = unasked::refusal(&trial, loads) {
+            return Err(LabError::Unasked { target: self.run.plan.target.url.clone(), why });
+        }
         let around = trial.measured.around.unwrap_or_default();
         self.clock.conducted(around.start_s, around.drain_s);
         // After the end of a server or a generator, further trials would measure something else.
@@ -327,8 +333,14 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Records that the server or the path to it went away in the last trial, and stops the run.
+    /// Records that the server or the path to it went away in the last trial, and stops the run. If the queue that the
+    /// load left explains why no answer came, this is noted instead.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
+        let waited_s = alive_timeout_s(&self.run.plan.load);
+        if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {
+            self.note(text);
+            return self.save();
+        }
         let text = format!("the server, or the path to it, stopped answering: {why}");
         if let Some(trial) = self.run.trials.last_mut() {
             let begin_s = trial.measured.window.begin_s;

@@ -44,6 +44,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         handshake_us: summary("handshake"),
         stream_limit: part.stream_limit,
         closes_idle_after_s: part.closes_idle_after_s,
+        ended_together: part.ended_together.filter(run::EndsTogether::is_restart),
         classes: part.classes,
         tally: part.total,
         measured: Measured {

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod asker;
+mod backlog;
 mod budget_clock;
 pub mod cold;
 mod collected_parts;
@@ -23,6 +24,7 @@ mod snapshots;
 pub mod target;
 mod target_setup;
 pub(crate) mod turn_order;
+mod unasked;
 mod watch;
 mod watch_server;
 

@@ -129,6 +129,11 @@ impl Arrivals {
         self.schedule.is_none()
     }
 
+    /// Returns true if the times are recorded, so that there is a last request.
+    pub(crate) fn is_recorded(&self) -> bool {
+        matches!(self.schedule, Some(Schedule::Recorded { .. }))
+    }
+
     /// Returns the planned peak rate divided by the mean rate.
     pub fn peak(&self) -> f64 {
         self.schedule.as_ref().map_or(1.0, Schedule::peak)

@@ -32,7 +32,7 @@ impl Core {
 
     fn continue_elsewhere<O: Ops>(&mut self, ops: &mut O, due_ns: Option<u64>) {
         match &self.mode {
-            _ if self.draining && self.requeued.is_empty() || self.task.blocks.is_some() => {}
+            _ if self.draining && !self.has_rest() || self.task.blocks.is_some() => {}
             Mode::Closed { .. } => {
                 if let Some(next) = self.take_number(ops) {
                     self.conns[next as usize].failures = 0;

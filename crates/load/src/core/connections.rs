@@ -196,11 +196,19 @@ impl Core {
 
     /// Handles a close by the server on an idle connection.
     pub(super) fn closed_while_idle<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.server_ended(ops.now(), conn);
         let idle_ns = ops.now().saturating_sub(self.conns[conn as usize].quiet_ns);
         self.record.closed_while_idle(idle_ns);
         let due_ns = self.think_end(conn);
         self.open_forget_idle(conn);
         self.ended_thinking(ops, conn, due_ns);
+    }
+
+    /// Records that the server ended a connection.
+    pub(super) fn server_ended(&mut self, now: u64, conn: u32) {
+        let c = &self.conns[conn as usize];
+        let idle_ns = if c.state == State::Busy { c.idle_ns } else { now.saturating_sub(c.quiet_ns) };
+        self.record.server_ended(now, idle_ns, self.open);
     }
 
     /// Returns the end of the think time that a closed-loop client spends on a connection. The think time continues
@@ -213,17 +221,23 @@ impl Core {
 
     /// Handles the loss of a connection: its requests in flight have failed.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
+        let established = self.conns[conn as usize].state != State::Handshaking;
+        if established && matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse) {
+            self.server_ended(ops.now(), conn);
+        }
         if self.is_keep_alive_race(conn, kind) {
             return self.raced(ops, conn);
         }
         let c = self.conns[conn as usize];
-        let established = c.state != State::Handshaking;
         let due_ns = match c.state {
             State::Busy => Some(ops.now().saturating_add(self.pause())),
             _ => self.think_end(conn),
         };
         // Any failure during the handshake counts as a failed connect.
         let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::ConnectFailed };
+        if c.state == State::Idle {
+            self.open_forget_idle(conn);
+        }
         let counts = &mut self.record.counts;
         counts.fail(kind, u64::from(c.in_flight.max(1)));
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -260,7 +274,7 @@ impl Core {
     /// Replaces a connection that ended without a failure. A client that was thinking connects at `due_ns`.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         match &self.mode {
-            _ if self.draining && self.requeued.is_empty() || self.task.blocks.is_some() => {}
+            _ if self.draining && !self.has_rest() || self.task.blocks.is_some() => {}
             Mode::Closed { .. } => self.closed_replace(ops, conn, due_ns),
             Mode::Open(_) => self.open_freed(ops, conn),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
@@ -297,7 +311,7 @@ impl Core {
 
     /// Ends all unfinished connects and all waits for a connect. Connects for requeued requests may continue.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
-        let stays = !self.requeued.is_empty();
+        let stays = self.has_rest();
         for conn in 0..self.conns.len() as u32 {
             let c = &mut self.conns[conn as usize];
             match c.state {

@@ -59,6 +59,17 @@ impl DueClock {
         self.due.is_even() && !self.changed
     }
 
+    /// Returns true if the times are recorded, so that there is a last request.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.due.is_recorded()
+    }
+
+    /// Returns the number of recorded requests that are due and not started. They also start in the drain, so that each
+    /// recorded request is made.
+    pub(super) fn recorded_waiting(&self) -> u64 {
+        if self.is_recorded() { self.waiting } else { 0 }
+    }
+
     /// Returns the number of requests that are due and not started.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting

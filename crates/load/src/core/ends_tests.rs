@@ -108,3 +108,38 @@ fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     assert_eq!((t.resent, t.errors.0.len()), (0, 1), "{t:?}");
     assert_eq!(t.errors.0.get(&ErrorKind::KeepAliveRace), Some(&t.keep_alive_races));
 }
+
+#[test]
+fn a_restart_is_told_from_a_keep_alive_timeout() {
+    let server = SimServer { closes_after: 0, workers: 100, ..server() };
+    let restart = SimServer { restarts_ns: vec![4_000_000_000], ..server.clone() };
+    for think_ms in [0.0, 150.0] {
+        let ends = run(&plan(30, 1, think_ms), &restart).ended_together.unwrap();
+        assert!(ends.is_restart() && (ends.at_s - 4.0).abs() < 0.001, "{think_ms}: {ends:?}");
+        assert_eq!((ends.connections, ends.open, ends.all), (30, 30, 30), "{think_ms}");
+    }
+    let timeout = run(&plan(30, 1, 150.0), &SimServer { keep_alive_ns: 100_000_000, ..server.clone() });
+    assert!(!timeout.ended_together.unwrap().is_restart(), "{:?}", timeout.ended_together);
+    assert_eq!(run(&plan(30, 1, 0.0), &server).ended_together, None);
+}
+
+/// The worker sends each answer twice, so it answers half as many requests as answers come.
+#[test]
+fn late_second_answers_are_seen_in_the_drain() {
+    for (connections, pipeline, again_ms, workers) in [(1, 1, 5, 1), (20, 1, 60, 20), (4, 8, 20, 4), (10, 1, 100, 100)]
+    {
+        let twice = SimServer { closes_after: 0, answers_again_ns: again_ms * 1_000_000, workers, ..server() };
+        let t = run(&plan(connections, pipeline, 0.0), &twice).total;
+        assert!(t.unasked_messages >= u64::from(connections) && t.doubtful_share() > 0.5, "{again_ms}: {t:?}");
+        let once = run(&plan(connections, pipeline, 0.0), &SimServer { answers_again_ns: 0, ..twice }).total;
+        assert_eq!((once.unasked_messages, once.doubtful_answers, once.error_count()), (0, 0, 0), "{again_ms}");
+    }
+}
+
+#[test]
+fn an_open_loop_sees_second_answers_on_idle_connections() {
+    let intensity = Intensity::Open { rate: 50.0, arrival: run::Arrival::Constant, max_connections: 30, pipeline: 1 };
+    let plan = LoadPlan { intensity, ..plan(1, 1, 0.0) };
+    let t = run(&plan, &SimServer { closes_after: 0, answers_again_ns: 60_000_000, workers: 100, ..server() }).total;
+    assert!(t.doubtful_share() > 0.9, "{t:?}");
+}

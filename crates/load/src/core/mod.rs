@@ -13,6 +13,7 @@ mod closed;
 mod closing;
 mod connections;
 mod descriptors;
+mod drain;
 mod due_clock;
 mod fin_wait;
 mod in_flight;
@@ -136,6 +137,10 @@ pub(crate) struct Core {
     /// True while connections are opened one after the other and some are not established yet.
     opening: bool,
     drain_end_ns: u64,
+    /// Time for which connections without a request are heard in the drain.
+    listen_ns: u64,
+    /// Time of the last answer.
+    answered_ns: u64,
     ports_ran_out: bool,
     fds_ran_out: bool,
     handed_over: u64,
@@ -231,6 +236,8 @@ impl Core {
             draining: false,
             opening: false,
             drain_end_ns: u64::MAX,
+            listen_ns: 0,
+            answered_ns: 0,
             ports_ran_out: false,
             fds_ran_out: false,
             handed_over: 0,
@@ -385,46 +392,13 @@ impl Core {
             self.end_opening(now);
         }
         if phase == Phase::Drain && !self.draining {
-            self.draining = true;
-            self.drain_end_ns = now.saturating_add(self.task.drain_ns);
-            self.stop_connecting(ops);
-        }
-    }
-
-    /// Records the age of each unanswered request at the end of the window. Without these ages, no percentile would
-    /// show a stall at the end of the window.
-    fn record_under_way(&mut self, now: u64) {
-        let connects_count = self.begins_with_connect();
-        let record = &mut self.record;
-        for conn in 0..self.conns.len() as u32 {
-            let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
-            if connects_count && matches!(state, State::Connecting | State::Handshaking) {
-                record.still_under_way(now, intended_ns);
-            }
-            if in_flight == 0 {
-                continue;
-            }
-            self.requests.each(conn, |begun| record.request_under_way(now, begun));
-        }
-        self.requeued.iter().for_each(|left| record.request_under_way(now, &left.begun));
-        if let Mode::Open(pool) = &self.mode {
-            pool.dues().each_waiting(|due| record.still_under_way(now, due));
+            self.drain(ops, now);
         }
     }
 
     /// Returns true if a request begins with its connect: a closed loop with one connection per request.
     pub(super) fn begins_with_connect(&self) -> bool {
         self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
-    }
-
-    /// Returns true if the drain is over: all requests are answered, or its maximum time has passed.
-    pub(crate) fn drained(&self, now_ns: u64) -> bool {
-        self.draining && (self.in_flight == 0 && self.requeued.is_empty() || now_ns >= self.drain_end_ns)
-    }
-
-    /// Returns the end of the drain as far as known.
-    pub(crate) fn drain_end_ns(&self) -> u64 {
-        self.drain_end_ns
     }
 
     /// Closes all connections, counts unanswered requests, and returns the shard's result.

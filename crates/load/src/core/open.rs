@@ -40,6 +40,15 @@ impl Core {
         }
     }
 
+    /// Starts all recorded requests that are due at the end of the window. A thread that was late would lose the last
+    /// ones.
+    pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
+        let now = ops.now();
+        while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {
+            self.open_due(ops);
+        }
+    }
+
     /// Opens one more connection for a waiting request, or sends the request on a connection in use.
     pub(super) fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
         if !self.grow(ops)
@@ -103,7 +112,8 @@ impl Core {
     /// Returns the number of requests that need a connection.
     fn wanted(&mut self) -> u64 {
         let (left, draining) = (self.requeued.len() as u64, self.draining);
-        left + self.pool().filter(|_| !draining).map_or(0, |pool| pool.dues.waiting())
+        let waiting = |pool: &mut Pool| if draining { pool.dues.recorded_waiting() } else { pool.dues.waiting() };
+        left + self.pool().map_or(0, waiting)
     }
 
     /// Moves requests that a server left unprocessed to idle or new connections.
@@ -136,7 +146,9 @@ impl Core {
         if self.start_requeued(now, conn) {
             return true;
         }
-        let waiting = if self.draining { None } else { self.pool().and_then(|pool| pool.dues.take_waiting()) };
+        let draining = self.draining;
+        let starts = |pool: &&mut Pool| !draining || pool.dues.is_recorded();
+        let waiting = self.pool().filter(starts).and_then(|pool| pool.dues.take_waiting());
         let Some(intended) = waiting else { return false };
         if self.record.measuring {
             self.record.blocked.record_ns(if blocked { now.saturating_sub(intended) } else { 0 });

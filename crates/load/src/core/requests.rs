@@ -194,6 +194,11 @@ impl Core {
     }
 
     fn faulted<O: Ops>(&mut self, ops: &mut O, conn: u32, fault: Fault) {
+        if matches!(fault, Fault::Unasked(_)) {
+            let c = &self.conns[conn as usize];
+            self.record.counts.unasked += 1;
+            self.record.counts.doubtful += c.made - u64::from(c.in_flight);
+        }
         self.farewell(ops, conn);
         self.lost(ops, conn, kind_of(fault));
     }
@@ -226,7 +231,9 @@ impl Core {
         if progress.close {
             let c = &self.conns[conn as usize];
             if matches!(c.state, State::Idle | State::Thinking) && ended == 0 {
-                self.record.closed_while_idle(ops.now().saturating_sub(c.quiet_ns));
+                let idle_ns = ops.now().saturating_sub(c.quiet_ns);
+                self.server_ended(ops.now(), conn);
+                self.record.closed_while_idle(idle_ns);
             }
             // These are last bytes, such as the answer to a close.
             self.flush_unasked(ops, conn);
@@ -281,6 +288,7 @@ impl Core {
     #[inline]
     fn settle(&mut self, now: u64, conn: u32, ended: u32) {
         self.record.advance(now, self.in_flight);
+        self.answered_ns = now;
         self.in_flight -= u64::from(ended);
         let c = &mut self.conns[conn as usize];
         (c.failures, c.quiet_ns, c.idle_ns) = (0, now, 0);

@@ -372,12 +372,15 @@ impl ClientSession {
 /// Handles bytes that arrive when no request waits for an answer. A server that gives up on an idle connection may say
 /// so with 408 (RFC 9110, section 15.5.9): the connection ends, and no request failed.
 fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
+    if !b"HTTP/1.".starts_with(input.get(..7).unwrap_or(input)) {
+        return Err(Fault::Malformed("bytes after the last response"));
+    }
     let status = input.get(..12).unwrap_or(input);
     if [&b"HTTP/1.1 408"[..], b"HTTP/1.0 408"].iter().any(|timeout| timeout.starts_with(status)) {
         progress.close = true;
         return Ok(input.len());
     }
-    Err(Fault::Malformed("bytes after the last response"))
+    Err(Fault::Unasked("a response that no request asked for"))
 }
 
 /// Maximum number of shown bytes of a line.

@@ -177,7 +177,7 @@ impl ClientSession {
     /// Completes the answer to the oldest command.
     fn complete(&mut self, outcome: Outcome, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         if self.outstanding == 0 {
-            return Err(Fault::Malformed("an answer that no command asked for"));
+            return Err(Fault::Unasked("an answer that no command asked for"));
         }
         self.outstanding -= 1;
         progress.completed += 1;

@@ -177,7 +177,7 @@ impl Requester for ClientSession {
                     return Err(Fault::Malformed("the server refuses the connection's begin"));
                 }
                 Kind::Good if self.greeting_replies > 0 => self.greeting_replies -= 1,
-                _ if self.outstanding == 0 => return Err(Fault::Malformed("a reply that no command asked for")),
+                _ if self.outstanding == 0 => return Err(Fault::Unasked("a reply that no command asked for")),
                 kind => {
                     self.outstanding -= 1;
                     progress.completed += 1;

@@ -164,7 +164,7 @@ impl AnswerFinder {
         self.message.clear();
         self.unasked = if found == Found::Unasked { self.unasked + 1 } else { 0 };
         if rule.may_take_pushes() && found == Found::Unasked {
-            return Err(Fault::Malformed("a message that no request asked for"));
+            return Err(Fault::Unasked("a message that no request asked for"));
         }
         Ok(found)
     }

@@ -1,7 +1,7 @@
 //! Sentences on the server's unrequested actions: closed connections, and unrequested messages.
 
 use run::number::{count, number, quantity};
-use run::{ErrorKind, Intensity, Trial};
+use run::{EndsTogether, ErrorKind, Intensity, Tally, Trial};
 
 use crate::Unit;
 
@@ -11,6 +11,7 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let unprocessed = (tally.unprocessed > 0).then(|| {
         format!("{} sent again, since the server closed their connection unanswered", count(tally.unprocessed))
     });
+    let together = trial.ended_together.as_ref().map(|ends| together(ends, refused(tally)));
     let races = (tally.keep_alive_races > 0).then(|| races(trial));
     let left = (tally.closes_left_to_client > 0).then(|| {
         format!(
@@ -21,7 +22,26 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     });
     let unasked = (tally.unasked_messages > 0)
         .then(|| format!("{} unrequested messages came; none counts as an answer", count(tally.unasked_messages)));
-    [unprocessed, races, unannounced(trial), left, unasked].into_iter().flatten().collect()
+    [unprocessed, together, races, unannounced(trial), left, unasked].into_iter().flatten().collect()
+}
+
+/// Returns the number of refused connects.
+fn refused(tally: &Tally) -> u64 {
+    tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0)
+}
+
+/// Describes a server that ended most of its connections at one moment.
+fn together(ends: &EndsTogether, refused: u64) -> String {
+    let why = match refused {
+        0 => "it, or a proxy before it, restarted".to_owned(),
+        n => format!("it went away for a time and refused {} connects", count(n)),
+    };
+    format!(
+        "the server ended {} of {} connections at the same moment, {} after the load began: {why}",
+        count(ends.connections),
+        count(ends.open),
+        quantity(ends.at_s * 1e6, Unit::Micros)
+    )
 }
 
 /// Fewest connections from which their mean number of answers is a habit of the server.
@@ -63,8 +83,8 @@ fn races(trial: &Trial) -> String {
         0 => "no request was sent again, as none is known to be idempotent".into(),
         n => format!("{} sent again", count(n)),
     };
-    let refused = tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0);
-    let why = match refused {
+    let why = match refused(tally) {
+        _ if trial.ended_together.is_some() => "most of them at that moment".into(),
         0 => format!("its keep-alive timeout{after} is no longer than {pause}"),
         n => format!("it also refused {} connects, so it went away for a time", count(n)),
     };
@@ -105,6 +125,29 @@ mod tests {
         let tally = Tally { keep_alive_races: 8, errors, ..Tally::default() };
         let said = sentences(&Trial { tally, closes_idle_after_s: Some(0.563), ..Trial::default() });
         assert!(said[0].contains("refused 50 connects, so it went away") && !said[0].contains("563 ms"), "{said:?}");
+    }
+
+    /// A server behind a balancer restarted: no connect was refused.
+    #[test]
+    fn a_restart_without_refused_connects_is_no_timeout() {
+        let ended_together = Some(EndsTogether {
+            at_s: 4.2,
+            connections: 60,
+            open: 64,
+            all: 60,
+            longest_idle_s: 0.09,
+            ..EndsTogether::default()
+        });
+        let tally = Tally { keep_alive_races: 8, resent: 8, ..Tally::default() };
+        let said = sentences(&Trial { tally, ended_together, closes_idle_after_s: Some(0.05), ..Trial::default() });
+        assert_eq!(
+            said,
+            [
+                "the server ended 60 of 64 connections at the same moment, 4.2 s after the load began: it, or a proxy \
+                 before it, restarted",
+                "the server closed 8 idle connections just as requests left: most of them at that moment; 8 sent again"
+            ]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod blocks;
 pub(crate) mod censored;
 pub(crate) mod coarse;
 pub(crate) mod databases;
+pub(crate) mod ends_together;
 pub(crate) mod hist;
 pub(crate) mod host_load;
 pub(crate) mod incident;
@@ -31,7 +32,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{
-    ClassPart, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results, Scope, Side, Summary, Tally,
+    ClassPart, EndsTogether, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results, Scope, Side,
+    Summary, Tally,
 };
 
 /// Purpose of a trial.
@@ -125,6 +127,9 @@ pub struct Trial {
     /// than the idle times of this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
+    /// Connections that the server ended at one moment, if it seems to have restarted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_together: Option<EndsTogether>,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,

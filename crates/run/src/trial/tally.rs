@@ -70,10 +70,14 @@ pub struct Tally {
     /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Unrequested messages of the server: pushes of Redis, and WebSocket messages without the expected text. They do
-    /// not count as answers.
+    /// Unrequested messages of the server: pushes of Redis, WebSocket messages without the expected text, and answers
+    /// without a request. They do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
+    /// Responses on connections on which the server then sent an answer without a request. Some of them may be such
+    /// answers, too.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub doubtful_answers: u64,
     /// Completed protocol handshakes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes: u64,
@@ -102,6 +106,11 @@ impl Tally {
         all.map(|(status, n)| (status.as_str(), *n))
     }
 
+    /// Returns the share of the responses that may be answers without a request.
+    pub fn doubtful_share(&self) -> f64 {
+        self.doubtful_answers as f64 / (self.completed as f64).max(1.0)
+    }
+
     /// Adds another tally. Sums saturate, since the counts may come from other hosts.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
@@ -124,6 +133,7 @@ impl Tally {
             (&mut self.unprocessed, o.unprocessed),
             (&mut self.resent, o.resent),
             (&mut self.unasked_messages, o.unasked_messages),
+            (&mut self.doubtful_answers, o.doubtful_answers),
             (&mut self.handshakes, o.handshakes),
             (&mut self.handshakes_resumed, o.handshakes_resumed),
             (&mut self.handshake_bytes_sent, o.handshake_bytes_sent),

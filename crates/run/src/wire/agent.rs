@@ -6,8 +6,8 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, Errors, Hist, LeverPlan, LoadPlan, MAX_CLASSES,
-    ServerQuestion, SlotHist, Tally, Tenths, UnansweredTimes, WatchSpec, Window, skip_empty,
+    Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, Hist, LeverPlan, LoadPlan,
+    MAX_CLASSES, ServerQuestion, SlotHist, Tally, Tenths, UnansweredTimes, WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
@@ -261,6 +261,9 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
+    /// Connections that the server ended at the moment with most ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_together: Option<EndsTogether>,
     /// Counts per tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
@@ -312,6 +315,10 @@ impl LoadPart {
         let shortest = |a: f64, b: f64| a.min(b);
         self.closes_idle_after_s =
             self.closes_idle_after_s.into_iter().chain(other.closes_idle_after_s).reduce(shortest);
+        match (&mut self.ended_together, other.ended_together) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own, other) => *own = own.or(other),
+        }
         self.tenths.merge(&other.tenths);
         self.pauses.extend(other.pauses);
         self.held_up.extend(other.held_up);

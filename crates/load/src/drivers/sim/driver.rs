@@ -31,7 +31,7 @@ pub(crate) struct SimOps {
     pub(super) now_ns: u64,
     order: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    generations: Vec<u32>,
+    pub(super) generations: Vec<u32>,
     connecting: Vec<bool>,
     part: Vec<usize>,
     request_bytes: usize,
@@ -64,6 +64,9 @@ pub(super) enum Event {
     Connected(Conn),
     Answered(Conn),
     LastAnswered(Conn),
+    /// Second answer to a request.
+    AnsweredAgain(Conn),
+    Restart,
     /// End of an idle time that began after this many requests.
     IdleEnd(Conn, u32),
     Refused(Conn),
@@ -95,7 +98,9 @@ impl SimDriver {
             dropped: 0,
             server: server.clone(),
         };
-        Self { ops, answer: answer.into() }
+        let mut driver = Self { ops, answer: answer.into() };
+        server.restarts_ns.iter().for_each(|at_ns| driver.ops.schedule(*at_ns, Event::Restart));
+        driver
     }
 }
 
@@ -194,6 +199,12 @@ impl SimOps {
                 self.idle += u32::from(is_free);
                 self.start_services();
             }
+            Event::AnsweredAgain(c) => {
+                self.schedule(self.now_ns + self.half_rtt(), Event::Answered(c));
+                self.idle += 1;
+                self.start_services();
+            }
+            Event::Restart => self.restart(),
             Event::IdleEnd(c, requests) if self.lives(c) => self.idle_end(c, requests),
             _ => {}
         }
@@ -207,6 +218,7 @@ impl SimOps {
             return self.schedule(self.now_ns + SYN_RETRY_NS, Event::SynAgain(c));
         }
         self.schedule(self.now_ns + self.half_rtt(), Event::Connected(c));
+        self.served[c.0 as usize].is_up = true;
         self.idle_from(c, self.now_ns);
         if !self.server.accept_at_once {
             self.asked[c.0 as usize] = 0;
@@ -296,6 +308,7 @@ impl Ops for SimOps {
         if std::mem::take(&mut self.held[conn as usize]) {
             self.idle += 1;
         }
+        self.served[conn as usize].is_up = false;
         let generation = &mut self.generations[conn as usize];
         *generation = generation.wrapping_add(1);
         self.start_services();

@@ -18,7 +18,11 @@ impl SimOps {
         if self.server.closes_after == 0 || served.answers < self.server.closes_after {
             self.schedule(at_ns, Event::Answered(c));
             self.idle_from(c, self.now_ns);
-            return true;
+            let again_ns = self.server.answers_again_ns;
+            if again_ns > 0 {
+                self.schedule(self.now_ns + again_ns, Event::AnsweredAgain(c));
+            }
+            return again_ns == 0;
         }
         served.is_over = true;
         self.schedule(at_ns, Event::LastAnswered(c));
@@ -28,6 +32,18 @@ impl SimOps {
         }
         self.schedule(at_ns, Event::Closed(c));
         true
+    }
+
+    /// Ends all connections.
+    pub(super) fn restart(&mut self) {
+        for conn in 0..self.served.len() {
+            let served = &mut self.served[conn];
+            if std::mem::take(&mut served.is_up) {
+                served.is_over = true;
+                let c = (conn as u32, self.generations[conn]);
+                self.schedule(self.now_ns + self.half_rtt(), Event::Closed(c));
+            }
+        }
     }
 
     /// Starts the idle time of a connection.

@@ -8,6 +8,8 @@ pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\n
 pub(super) struct Served {
     pub(super) requests: u32,
     pub(super) answers: u32,
+    /// True while the connection is established.
+    pub(super) is_up: bool,
     /// True if the server reads no further requests.
     pub(super) is_over: bool,
 }

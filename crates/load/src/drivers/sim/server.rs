@@ -48,6 +48,10 @@ pub struct SimServer {
     pub leaves_close: bool,
     /// Idle time in nanoseconds after which the server closes a connection; 0 for no such time.
     pub keep_alive_ns: u64,
+    /// Time after each answer at which the worker sends the answer again, in nanoseconds; 0 for one answer.
+    pub answers_again_ns: u64,
+    /// Times at which the server ends all connections, in nanoseconds since the start; sorted.
+    pub restarts_ns: Vec<u64>,
     /// Seed of the service times.
     pub seed: u64,
 }
@@ -66,6 +70,8 @@ impl Default for SimServer {
             closes_after: 0,
             leaves_close: false,
             keep_alive_ns: 0,
+            answers_again_ns: 0,
+            restarts_ns: Vec::new(),
             seed: 1,
         }
     }

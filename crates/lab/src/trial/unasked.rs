@@ -1,0 +1,60 @@
+//! Trials in which the server sent answers without requests. If only the order of answers tells which request each
+//! belongs to, such an answer shifts all later ones on its connection.
+
+use run::Trial;
+use run::number::count;
+
+use super::conduct::Load;
+
+/// Maximum share of the answers that may belong to no request. With more, a p99 may be that of other answers.
+const MAX_DOUBTFUL_SHARE: f64 = 0.01;
+/// Flag of protocols whose answers can be told from other messages.
+const TELLING_FLAG: &str = "answer-message";
+
+/// Returns why the trial has no rate and no response time, with advice; `None` if its answers are known.
+pub(super) fn refusal(trial: &Trial, loads: &[Load<'_>]) -> Option<String> {
+    let tally = &trial.tally;
+    if tally.doubtful_share() <= MAX_DOUBTFUL_SHARE {
+        return None;
+    }
+    let mut flags = loads.iter().flat_map(|load| proto::spec(&load.plan.protocol).flags);
+    let advice = match flags.any(|flag| flag.name == TELLING_FLAG) {
+        true => "say how answers are told: --expect-text, --id-pointer or --answer-message",
+        false => "correct the server, which may answer requests twice",
+    };
+    Some(format!(
+        "it sent {} answers that no request asked for, on connections with {} of its {} answers. Which of these answer \
+         requests is unknown, so there is no rate and no response time; {advice}",
+        count(tally.unasked_messages),
+        count(tally.doubtful_answers),
+        count(tally.completed)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{LoadPlan, Protocol, Tally};
+
+    use super::*;
+    use crate::Local;
+
+    #[test]
+    fn a_trial_with_answers_of_no_request_has_no_figure() {
+        let said = |protocol: Protocol, doubtful_answers| {
+            let plan = LoadPlan { protocol, ..LoadPlan::default() };
+            let here = Local::default();
+            let load = Load { host: &here, addr: run::Address::Unix("/s".into()), plan };
+            let tally = Tally { completed: 1000, unasked_messages: 8, doubtful_answers, ..Tally::default() };
+            refusal(&Trial { tally, ..Trial::default() }, &[load])
+        };
+        assert_eq!(said(Protocol::default(), 10), None);
+        let twice = said(Protocol::default(), 900).unwrap();
+        assert!(
+            twice.starts_with("it sent 8 answers that no request asked for, on connections with 900 of its 1,000"),
+            "{twice}"
+        );
+        assert!(twice.ends_with("answer requests twice"), "{twice}");
+        let pushes = said((proto::by_url("ws://h").unwrap().0.defaults)(), 900).unwrap();
+        assert!(pushes.contains("--expect-text"), "{pushes}");
+    }
+}

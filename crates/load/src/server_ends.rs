@@ -1,0 +1,56 @@
+//! Ends of connections by the server, and the moment with most of them.
+
+use run::EndsTogether;
+
+/// Time within which ends count as simultaneous, nanoseconds. A server that exits ends its connections within
+/// milliseconds; its workers may follow each other within some tens of milliseconds.
+const TOGETHER_NS: u64 = 100_000_000;
+
+/// Ends of connections by the server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ServerEnds {
+    all: u64,
+    current: Moment,
+    largest: Moment,
+}
+
+/// Ends within [`TOGETHER_NS`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    begin_ns: u64,
+    connections: u64,
+    /// Open connections at the first end.
+    open: u64,
+    /// Shortest and longest idle time of these connections, nanoseconds.
+    idle_ns: (u64, u64),
+}
+
+impl ServerEnds {
+    /// Adds an end of one of `open` connections at `at_ns` since the load began, after the idle time `idle_ns`.
+    pub(crate) fn add(&mut self, at_ns: u64, idle_ns: u64, open: u64) {
+        self.all += 1;
+        let current = &mut self.current;
+        if current.connections == 0 || at_ns > current.begin_ns + TOGETHER_NS {
+            *current = Moment { begin_ns: at_ns, connections: 0, open, idle_ns: (idle_ns, idle_ns) };
+        }
+        current.connections += 1;
+        current.idle_ns = (current.idle_ns.0.min(idle_ns), current.idle_ns.1.max(idle_ns));
+        if current.connections >= self.largest.connections {
+            self.largest = *current;
+        }
+    }
+
+    /// Returns the moment with most ends.
+    pub(crate) fn most(&self) -> Option<EndsTogether> {
+        let Moment { begin_ns, connections, open, idle_ns } = self.largest;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        (connections > 0).then(|| EndsTogether {
+            at_s: seconds(begin_ns),
+            connections,
+            open,
+            all: self.all,
+            shortest_idle_s: seconds(idle_ns.0),
+            longest_idle_s: seconds(idle_ns.1),
+        })
+    }
+}
