@@ -11,6 +11,10 @@ use crate::Facts;
 use crate::number::{figure, percent};
 use crate::single::{clients, good};
 
+/// Shares of the variance from which a fit is good or fair.
+const GOOD_R2: f64 = 0.98;
+const FAIR_R2: f64 = 0.90;
+
 fn interval(of: stats::Interval) -> Interval {
     Interval { low: of.low, high: of.high }
 }
@@ -38,8 +42,8 @@ fn line_quality(line: &Line) -> String {
         return "the slope cannot be told from zero".into();
     }
     match line.r2 {
-        r if r >= 0.98 => "a straight line".into(),
-        r if r >= 0.90 => "nearly a straight line".into(),
+        r if r >= GOOD_R2 => "a straight line".into(),
+        r if r >= FAIR_R2 => "nearly a straight line".into(),
         _ => "the slope has a sign, the points do not lie on a line".into(),
     }
 }
@@ -70,8 +74,8 @@ pub(crate) fn usl_fit(points: &[(f64, f64)], of: &str) -> Option<Fit> {
 
 fn usl_quality(law: &Usl, of: &str) -> String {
     let fit = match law.r2 {
-        r if r >= 0.98 => "good",
-        r if r >= 0.90 => "fair",
+        r if r >= GOOD_R2 => "good",
+        r if r >= FAIR_R2 => "fair",
         _ => "poor: the coefficients mean nothing",
     };
     let cause = match (law.sigma, law.kappa) {
