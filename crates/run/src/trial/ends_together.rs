@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
+
 /// Time within which ends at two generator threads count as simultaneous, seconds.
 const TOGETHER_S: f64 = 0.1;
 /// Minimum number of connections whose simultaneous ends are no coincidence.
@@ -16,6 +18,7 @@ const MAX_EQUAL_TIMES: f64 = 0.5;
 #[serde(default)]
 pub struct EndsTogether {
     /// The moment, seconds since the load began.
+    #[serde(with = "Figure")]
     pub at_s: f64,
     /// Connections that ended then.
     pub connections: u64,
@@ -25,8 +28,10 @@ pub struct EndsTogether {
     pub all: u64,
     /// Shortest idle time of these connections, seconds. A connection with a request that followed an answer at once was
     /// not idle.
+    #[serde(with = "Figure")]
     pub shortest_idle_s: f64,
     /// Longest idle time of these connections, seconds.
+    #[serde(with = "Figure")]
     pub longest_idle_s: f64,
 }
 
