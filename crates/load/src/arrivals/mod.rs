@@ -129,6 +129,11 @@ impl Arrivals {
         self.schedule.is_none()
     }
 
+    /// Returns the end of recorded times, in nanoseconds from the start.
+    pub(crate) fn recorded_end_ns(&self) -> Option<u64> {
+        self.schedule.as_ref().and_then(Schedule::recorded_end_ns)
+    }
+
     /// Returns true if the times are recorded, so that there is a last request.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.schedule, Some(Schedule::Recorded { .. }))

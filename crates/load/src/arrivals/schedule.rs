@@ -93,6 +93,13 @@ impl Schedule {
         }
     }
 
+    /// Returns the end of recorded times in nanoseconds from the start: a mean gap after the last one.
+    pub(super) fn recorded_end_ns(&self) -> Option<u64> {
+        let Self::Recorded { at_ns, .. } = self else { return None };
+        let last = *at_ns.last().filter(|last| **last < NEVER_NS)?;
+        Some(last + last / (at_ns.len() as u64 - 1).max(1))
+    }
+
     /// Returns the highest rate divided by the mean rate.
     pub(super) fn peak(&self) -> f64 {
         match self {

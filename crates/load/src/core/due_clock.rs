@@ -59,6 +59,11 @@ impl DueClock {
         self.due.is_even() && !self.changed
     }
 
+    /// Returns the end of recorded times.
+    pub(super) fn recorded_end_ns(&self) -> Option<u64> {
+        Some(self.origin_ns + self.due.recorded_end_ns()?)
+    }
+
     /// Returns true if the times are recorded, so that there is a last request.
     pub(super) fn is_recorded(&self) -> bool {
         self.due.is_recorded()

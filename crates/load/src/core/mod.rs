@@ -375,7 +375,10 @@ impl Core {
     /// The ordered time counts even if a thread without a CPU sees the order late, because the thread did nothing
     /// meanwhile. The windows of agents that compete for a CPU are therefore identical.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
-        let edge_ns = self.record.edge_ns(at_ns, now);
+        let mut edge_ns = self.record.edge_ns(at_ns, now);
+        if phase == Phase::Drain && self.in_flight == 0 {
+            edge_ns = self.recorded_end_ns().map_or(edge_ns, |end| edge_ns.min(end.max(self.answered_ns)));
+        }
         self.record.advance(edge_ns, self.in_flight);
         if phase == Phase::Drain && self.record.measuring {
             self.record_under_way(edge_ns);
