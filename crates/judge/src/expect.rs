@@ -537,7 +537,7 @@ mod tests {
             trial.histograms.insert("response".into(), hist);
             trial
         };
-        for windows in [2, 3, 5] {
+        for (windows, fewest) in [(2, 80), (3, 85), (5, 90)] {
             let held = [0.5f64, 0.99].map(|quantile| {
                 // The median of the levels is 1 ms; their scatter hardly shifts the percentiles of all answers.
                 let truth_us = -(1.0 - quantile).ln() * 1000.0 * if quantile > 0.9 { 1.02 } else { 1.0 };
@@ -550,7 +550,7 @@ mod tests {
                 (0..100).filter(holds).count()
             });
             println!("{windows} windows of different speed: {held:?} of 100 intervals hold the p50 and the p99");
-            assert!(held.iter().all(|held| *held >= 85), "{windows}: {held:?}");
+            assert!(held.iter().all(|held| *held >= fewest), "{windows}: {held:?}");
         }
     }
 

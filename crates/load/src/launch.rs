@@ -1,6 +1,7 @@
 //! Runs a plan: prepares it, starts the shards, forwards phases, reports progress, merges the results.
 
 mod conduct;
+mod context;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,23 +14,13 @@ use sys::{clock, limits};
 
 pub use self::conduct::FINE_TICKS_S;
 use self::conduct::{Parts, conduct, tick, wait_for_slots};
+use self::context::LoadContext;
 use crate::LoadError;
-use crate::drivers::{self, DriverSpec, Never, Setup, Shard};
+use crate::drivers::{self, Never, Setup, Shard};
 use crate::partner::{self, Partner};
 use crate::shard::{LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 use crate::{share, slots};
-
-/// Data shared by all shards. It is read-only under load; each shard's counts are separate.
-struct LoadContext {
-    plan: LoadPlan,
-    addr: Peer,
-    driver: &'static DriverSpec,
-    begin: StartMoment,
-    limit: u64,
-    orders: Orders,
-    shows: Vec<LiveCounts>,
-}
 
 /// Start condition of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

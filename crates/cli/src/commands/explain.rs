@@ -1,6 +1,6 @@
 //! `loadline explain ID`: everything that the tables say about one id.
 
-use clap::CommandFactory as _;
+use clap::Command;
 
 use crate::args::Names;
 use crate::tables::{Row, TABLES};
@@ -15,24 +15,24 @@ pub(crate) struct Args {
     id: Vec<String>,
 }
 
-/// Prints the pages of an id.
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    output::print(&all_pages(&args.id, output::style().width.min(100))?)?;
+/// Prints the pages of an id. `program` has all commands.
+pub(crate) fn run(args: &Args, program: &Command) -> anyhow::Result<Exit> {
+    output::print(&all_pages(&args.id, output::style().width.min(100), program)?)?;
     Ok(Exit::Done)
 }
 
 /// Returns the pages of a name of several words, or of each word.
-fn all_pages(words: &[String], width: usize) -> anyhow::Result<String> {
-    let whole = pages(&words.join(" "), width);
+fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Result<String> {
+    let whole = pages(&words.join(" "), width, program);
     if whole.is_ok() || words.len() < 2 {
         return whole;
     }
-    let each: Vec<String> = words.iter().map(|word| pages(word, width)).collect::<Result<_, _>>()?;
+    let each: Vec<String> = words.iter().map(|word| pages(word, width, program)).collect::<Result<_, _>>()?;
     Ok(each.join("\n"))
 }
 
 /// Returns the pages of a name from all tables. Leaves out an entry whose only sentence is repeated by a longer entry.
-fn pages(name: &str, width: usize) -> anyhow::Result<String> {
+fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> {
     let (mut found, mut ids, wanted) = (Vec::new(), Vec::new(), plain(name));
     for table in TABLES {
         for row in (table.rows)() {
@@ -45,12 +45,12 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
         }
     }
     if found.is_empty()
-        && let Some(page) = command_page(name)
+        && let Some(page) = command_page(name, program)
     {
         return Ok(page);
     }
     if found.is_empty() {
-        ids.extend(crate::Cli::command().get_subcommands().map(|command| command.get_name().to_owned()));
+        ids.extend(program.get_subcommands().map(|command| command.get_name().to_owned()));
         return Err(lab::LabError::name("entry", name, ids.iter().map(String::as_str)).into());
     }
     let is_repeated =
@@ -64,9 +64,8 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
 }
 
 /// Returns what a command does, and where its flags are explained.
-fn command_page(name: &str) -> Option<String> {
-    let commands = crate::Cli::command();
-    let command = commands.find_subcommand(name.trim().trim_start_matches("loadline "))?;
+fn command_page(name: &str, program: &Command) -> Option<String> {
+    let command = program.find_subcommand(name.trim().trim_start_matches("loadline "))?;
     let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string).unwrap_or_default());
     Some(format!("{name} (command)\n\n{about}\n\n`loadline {name} --help` explains its flags.\n"))
 }
@@ -88,24 +87,30 @@ fn paragraphs(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
+    fn page(name: &str) -> anyhow::Result<String> {
+        pages(name, 80, &crate::command())
+    }
+
     #[test]
     fn every_word_of_the_terms_is_explained_however_it_is_written() {
         for term in TERMS {
             for name in std::iter::once(&term.name).chain(term.also) {
-                assert!(pages(name, 80).unwrap().contains(" (terms)"), "{name}");
+                assert!(page(name).unwrap().contains(" (terms)"), "{name}");
             }
         }
         for name in ["knee", "P99", "phantoms", "s-clients", "service-time", "xmax", "server-cpu", "accept_queue"] {
-            assert!(pages(name, 80).is_ok(), "{name}");
+            assert!(page(name).is_ok(), "{name}");
         }
-        let of = |words: &[&str]| all_pages(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), 80);
+        let of = |words: &[&str]| {
+            all_pages(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), 80, &crate::command())
+        };
         let both = of(&["knee", "p99"]).unwrap();
-        assert!(both.contains(&pages("knee", 80).unwrap()) && both.contains(&pages("p99", 80).unwrap()), "{both}");
-        assert_eq!(of(&["service", "time"]).unwrap(), pages("service-time", 80).unwrap());
+        assert!(both.contains(&page("knee").unwrap()) && both.contains(&page("p99").unwrap()), "{both}");
+        assert_eq!(of(&["service", "time"]).unwrap(), page("service-time").unwrap());
         assert!(of(&["knee", "p98.7"]).is_err());
-        assert!(pages("kneee", 80).unwrap_err().to_string().contains("knee"));
-        assert!(pages("compare", 80).unwrap().contains("`loadline compare --help`"));
+        assert!(page("kneee").unwrap_err().to_string().contains("knee"));
+        assert!(page("compare").unwrap().contains("`loadline compare --help`"));
         assert!(of(&["loadline", "compare"]).unwrap().starts_with("compare (command)"));
-        assert!(pages("comparee", 80).unwrap_err().to_string().contains("\"compare\""));
+        assert!(page("comparee").unwrap_err().to_string().contains("\"compare\""));
     }
 }

@@ -103,7 +103,7 @@ impl Command {
             Self::Report(args) => report::run(&args),
             Self::Judge(args) => judge::run(&args),
             Self::List(args) => list::run(&args),
-            Self::Explain(args) => explain::run(&args),
+            Self::Explain(args) => explain::run(&args, &whole()),
             Self::Selftest(args) => selftest::run(&args),
             Self::Probe(args) => probe::run(&args),
             Self::Testbed(args) => testbed::run(&args),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use run::{AgentCommand, AgentReport, LoadPart, Phase, Tick, TickDetail};
 use sys::clock;
 
-use super::LoadContext;
+use super::context::LoadContext;
 use crate::LoadError;
 use crate::shard::{MAX_WAIT_NS, Orders};
 

@@ -1,0 +1,19 @@
+//! Data of a running load that its shards share.
+
+use run::LoadPlan;
+use sys::peer::Peer;
+
+use crate::drivers::DriverSpec;
+use crate::shard::{LiveCounts, Orders};
+use crate::start_moment::StartMoment;
+
+/// Data shared by all shards. It is read-only under load; each shard's counts are separate.
+pub(super) struct LoadContext {
+    pub(super) plan: LoadPlan,
+    pub(super) addr: Peer,
+    pub(super) driver: &'static DriverSpec,
+    pub(super) begin: StartMoment,
+    pub(super) limit: u64,
+    pub(super) orders: Orders,
+    pub(super) shows: Vec<LiveCounts>,
+}
