@@ -8,7 +8,7 @@ use run::{Intensity, Trial};
 
 use crate::Facts;
 use crate::number::{finite, positive, ratio};
-use crate::single::{clients, good};
+use crate::single::{clients, closed, good};
 use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
 
 /// One step of a sweep, with its change from the step before.
@@ -54,7 +54,20 @@ pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     }
     let service = if trial.service_us.count > 0 { &trial.service_us } else { &trial.latency_us };
     let known = service.unanswered_share() <= UNANSWERED;
-    Some((seen, positive(trial.rates.completed_rate * service.mean / 1e6).filter(|_| known)?))
+    let mean_us = with_refusals(trial, service.mean)?;
+    Some((seen, positive(trial.rates.completed_rate * mean_us / 1e6).filter(|_| known)?))
+}
+
+/// Returns the mean time of all answers, microseconds, if good ones take `good_us` on average. The rate of a trial counts
+/// refusals, too. Returns `None` if the times of refusals are unknown, or begin before the send as in an open loop.
+fn with_refusals(trial: &Trial, good_us: f64) -> Option<f64> {
+    let tally = &trial.measured.tally;
+    let Some(refused) = ratio(tally.unexpected_status as f64, tally.completed as f64).filter(|share| *share > 0.0)
+    else {
+        return Some(good_us);
+    };
+    let times = trial.histograms.get("refused").filter(|hist| !hist.is_empty() && closed(trial))?;
+    Some((1.0 - refused) * good_us + refused * times.mean_us())
 }
 
 /// Returns the mean think time of a closed loop, microseconds.
@@ -110,6 +123,17 @@ mod tests {
         assert_eq!(little(&trial), Some((40.0, 40.0)), "one connection was never answered");
         trial.tally.phantom = 30;
         assert_eq!(little(&trial), None);
+        trial.tally.phantom = 0;
+        // Every second answer is a refusal after 60 ms.
+        (trial.rates.concurrency, trial.rates.completed_rate) = (8.0, 200.0);
+        (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (400, 200);
+        assert_eq!(little(&trial), None, "the times of refusals are unknown");
+        let mut refused = run::Hist::new();
+        (0..200).for_each(|_| refused.record_ns(60_000_000));
+        trial.histograms.insert("refused".into(), refused);
+        let (seen, law) = little(&trial).unwrap();
+        assert!((law / seen - 1.0).abs() < 0.01, "{seen} {law}");
+        (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (0, 0);
         // `python3 -m http.server` under 5,000/s: 111 of 114 requests in flight waited on connections never accepted.
         trial.intensity =
             Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };

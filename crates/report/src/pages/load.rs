@@ -198,7 +198,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let refused = trial.histograms.get("refused").filter(|hist| !hist.is_empty());
     let refused = refused.map(|hist| {
         let took = quantity(hist.quantile_us(0.5), Unit::Micros);
-        format!("refusals took {took} (median), not counted in the response times")
+        format!("refusals took {took} (median); response times count each as at least as long")
     });
     let detail: Vec<String> = [share, measured, failures, refused].into_iter().flatten().collect();
     AnswerLine::new("Errors", format!("{}:", count(bad)), detail.join("; ")).toned(Tone::Bad)
