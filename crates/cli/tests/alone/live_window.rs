@@ -33,10 +33,14 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
-    // Half of the window gives half of the throughput. A full link would behave differently.
+    // Half of the window gives at most about half of the throughput: the kernel may shrink the window by more than
+    // ordered. The effect is then not the predicted one, so it supports the verdict and does not prove it.
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
-    assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &"proven".into()), "{}\n{proof:#}", verdict(&run));
+    let ratio = num(&proof["measured"]["ratio"]);
+    let outcome = if ratio > 0.4 { "proven" } else { "supported" };
+    assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &outcome.into()), "{}\n{proof:#}", verdict(&run));
+    assert!(ratio < 0.7, "{proof:#}");
     // The window lever itself must prove the verdict, even if other levers had no effect.
     assert_eq!(proof["measured"]["lever"], "window", "{proof:#}");
 
