@@ -3,6 +3,7 @@
 mod blocks;
 pub(crate) mod defaults;
 pub(crate) mod foreign;
+mod form;
 mod headers;
 mod hosts;
 mod label;
@@ -22,6 +23,7 @@ mod tls;
 pub(crate) mod units;
 
 pub(crate) use blocks::BlockArgs;
+pub(crate) use form::FormArgs;
 pub(crate) use hosts::{HostArgs, ServerHostArgs};
 pub(crate) use load::LoadArgs;
 pub(crate) use names::Names;

@@ -8,7 +8,7 @@ use lab::arena::{LiveArena, LiveArenaSetup, conduct, least_budget_s};
 use run::{ARENA_FORMAT, ArenaPlan, ArenaResult, ArenaState};
 
 use crate::arena_dir::ArenaDir;
-use crate::args::{MAX_PLAN_BYTES, mix, units};
+use crate::args::{FormArgs, MAX_PLAN_BYTES, mix, units};
 use crate::{Exit, output};
 
 /// Default time per server and load, seconds.
@@ -35,17 +35,13 @@ pub(crate) struct Args {
     /// Confirm that you may load targets outside this machine and private networks
     #[arg(long)]
     authorized: bool,
-    /// text, markdown, html or json
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    form: String,
-    /// Same as --form json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArgs,
 }
 
 /// Compares all servers of the file, prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let form = if args.json { "json" } else { &args.form };
+    let form = args.form.name();
     // A wrong form is found before the measurements.
     report::render_arena(form, &ArenaResult::default(), &output::plain())?;
     let (mut state, plan, file) = match &args.resume {

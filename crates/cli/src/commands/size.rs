@@ -6,7 +6,7 @@ use anyhow::ensure;
 use run::{MAX_SIZE_STEPS, Plan, Prove, SIZE_FORMAT, SizeResult, SizeSetting, SizeStep};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{ObjectiveArgs, TlsArgs, protocol_of, read_variables, units};
+use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, protocol_of, read_variables, units};
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
@@ -56,17 +56,13 @@ pub(crate) struct Args {
     /// New folder for all results [default: loadline-size/TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// text, markdown, html or json
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    form: String,
-    /// Same as --form json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArgs,
 }
 
 /// Measures all settings, prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let form = if args.json { "json" } else { &args.form };
+    let form = args.form.name();
     // A wrong form is found before the measurements.
     report::render_size(form, &SizeResult::default(), &output::plain())?;
     let settings = settings(args)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use run::Change;
 
-use crate::args::units;
+use crate::args::{FormArgs, units};
 use crate::{Exit, output};
 
 /// Arguments of `what-if`.
@@ -39,12 +39,8 @@ pub(crate) struct Args {
     /// Change of the server's CPU time per request: -20% or +10%
     #[arg(long, value_name = "CHANGE", value_parser = units::change, allow_hyphen_values = true)]
     request_cpu: Option<f64>,
-    /// text, markdown, html or json
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    form: String,
-    /// Same as --form json
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArgs,
 }
 
 /// Judges the run, solves the model and prints.
@@ -63,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         request_cpu: args.request_cpu.map(|change| 1.0 + change),
     };
     let answer = judge::what_if(&run, &change).map_err(anyhow::Error::msg)?;
-    let form = if args.json { "json" } else { &args.form };
+    let form = args.form.name();
     let name = args.run.display().to_string();
     output::print(&report::render_what_if(form, &answer, &name, &output::style())?)?;
     Ok(Exit::Done)

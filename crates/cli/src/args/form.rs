@@ -1,0 +1,19 @@
+//! The form of an answer that is printed.
+
+/// Flags for the form of an answer.
+#[derive(clap::Args)]
+pub(crate) struct FormArgs {
+    /// text, markdown, html or json
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    form: String,
+    /// Same as --form json
+    #[arg(long)]
+    json: bool,
+}
+
+impl FormArgs {
+    /// Returns the name of the form.
+    pub(crate) fn name(&self) -> &str {
+        if self.json { "json" } else { &self.form }
+    }
+}
