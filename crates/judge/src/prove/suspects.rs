@@ -3,6 +3,7 @@
 use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
 use crate::single::good;
+use crate::thresholds::MAX_PREDICTED_FACTOR;
 
 /// A bottleneck, the lever that tests it, and the prediction.
 #[derive(Clone, Copy, Debug)]
@@ -89,9 +90,6 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
 
 /// Delay of Linux before a delayed acknowledgement (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
-/// Maximum factor by which a prediction may speed up a response. The other parts of a response are not known exactly
-/// enough to predict more.
-pub(super) const MAX_PREDICTED_FACTOR: f64 = 10.0;
 
 /// Predicts the throughput if requests do not wait for the delayed-acknowledgement timer.
 fn without_the_timer(run: &Run, _: f64) -> f64 {

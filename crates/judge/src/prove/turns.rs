@@ -1,8 +1,7 @@
 //! Effect of a lever from pairs of loads, one with the lever on and one with the lever off: the mean logarithm of their
 //! ratios, with Student's interval. Drift of the machine cancels within a pair.
 
-use super::suspects::MAX_PREDICTED_FACTOR;
-use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS};
+use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;

@@ -9,9 +9,9 @@ use super::observed::observation;
 use super::part_text::part;
 use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
-use super::suspects::{MAX_PREDICTED_FACTOR, bottleneck_of};
+use super::suspects::bottleneck_of;
 use crate::number::{figure, percent};
-use crate::thresholds::UNWANTED;
+use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 
 /// Returns the resource that a lever slows, in words.
 pub(super) fn in_words(lever: &str) -> &'static str {
