@@ -130,7 +130,7 @@ impl<'a> Seen<'a> {
 
     /// Replaces the regression by a bound for one of two levers that slow each other's resource nearly as much as their
     /// own, such as client and server on the same CPUs. The equations of the two levers give only the sum of both
-    /// parts. Bounding the resource that is wanted less makes the other one more exact.
+    /// parts. A bound for the less used resource makes the part of the other resource more exact.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);

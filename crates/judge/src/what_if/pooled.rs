@@ -1,5 +1,5 @@
 //! Demands over all trials near the highest rate. A single window contains only a few quota periods and disk bursts,
-//! and its counters are not read at exactly the moments between which its answers are counted.
+//! and the counters are read slightly before or after the edges between which answers are counted.
 
 use run::{Trial, TrialKind};
 

@@ -69,7 +69,7 @@ impl Container {
         format!("exec {} {} {words}", parts.join(" "), quoted(image))
     }
 
-    /// Returns the shell command that fetches an image that is not here yet.
+    /// Returns the shell command that downloads an image, unless this machine already has it.
     pub(super) fn pull(engine: &Engine, image: &str) -> String {
         let (engine, image) = (engine.name, quoted(image));
         format!("{engine} image inspect {image} >/dev/null 2>&1 || {engine} pull {image}")

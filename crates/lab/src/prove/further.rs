@@ -28,8 +28,8 @@ pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
 }
 
 /// Returns the lever that adds source addresses, if a limit per address also explains the verdict and further addresses
-/// exist. Once throughput has stopped growing, more addresses show more than a larger load, which the sweep has already
-/// tried.
+/// exist. After throughput has stopped growing, a larger load would only repeat a step of the sweep, so more addresses
+/// are the better test.
 pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
     let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();
     row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)

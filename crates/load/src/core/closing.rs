@@ -1,6 +1,6 @@
 //! Connections whose end the server announced (`Connection: close`, GOAWAY). The server usually closes them at once, so
-//! that TIME_WAIT stays there. Such a connection keeps its number while it waits for the FIN, and its client already
-//! connects under another number. No client ever waits for a FIN.
+//! that TIME_WAIT stays there. Such a connection keeps its number until its FIN arrives, while its client
+//! already connects under another number. So no client waits for the end of an old connection.
 //!
 //! Some servers leave the close to the client, and hold a worker until the client closes. The first FIN that does not
 //! come in time reveals such a server. From then on the client closes first, and about once a second it waits to see

@@ -33,8 +33,9 @@ const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server
 const FOLLOWS: f64 = 0.5;
 /// Factor by which the windows of turns are shorter than the windows of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
-/// Length of a slot in requests, and in response times.
+/// Minimum number of requests in a slot.
 const REQUESTS: f64 = 100.0;
+/// Minimum length of a slot, in response times.
 const RESPONSES: f64 = 10.0;
 /// Minimum and maximum number of slots. A real experiment has up to 800 slots, with an equal total number of requests.
 const SLOTS: (usize, usize) = (40, 120);
