@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::memory::{Live, Memory, Remote};
+use crate::prologue::{Prologue, prologue};
 use crate::space::Space;
 
 /// Maximum number of addresses that are remembered.
@@ -56,6 +57,11 @@ impl CallSites {
             Some(Call::ThroughWord(word)) => self.code.word(word) == Some(start),
             _ => false,
         }
+    }
+
+    /// Returns what the first instructions of the function at `start` do to the stack.
+    pub(crate) fn prologue(&mut self, start: u64) -> Option<Prologue> {
+        prologue(&mut self.code, start)
     }
 
     /// Follows the stub through which code calls functions of other files: a jump to the address in a word.

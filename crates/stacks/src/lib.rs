@@ -25,6 +25,7 @@ mod names;
 mod perf_map;
 mod process;
 mod processes;
+mod prologue;
 mod python;
 mod registers;
 mod root;

@@ -109,6 +109,7 @@ impl Unwinder {
         let Some(Found { rules, image, bias }) = self.find(space, lookup) else {
             let start =
                 image.and_then(|(image, at)| Some(lookup.wrapping_sub(at).wrapping_add(image.function_start(at)?)));
+            let start = start.map(|start| (start, lookup));
             return self.step_without_rules(space, frame, is_exact, start, stack);
         };
         let Some(sections) = &image.unwind else { return Step::Unknown };
@@ -117,26 +118,26 @@ impl Unwinder {
             && frame.0[register].is_none()
         {
             let start = rules.start.wrapping_add(bias);
-            let slot = frame.0[SP].and_then(|sp| scan::return_slot(space, &mut self.calls, stack, sp, start));
+            let slot = frame.0[SP].and_then(|sp| scan::return_slot(space, &mut self.calls, stack, sp, (start, lookup)));
             known.0[FP] = slot.and_then(|slot| slot.checked_add(8)?.checked_add_signed(-offset));
         }
         rules.step(sections, &known, stack)
     }
 
     /// Follows the frame pointer, which compiled code of runtimes needs, or finds the caller of a function at its
-    /// `start`.
+    /// first address. `code` is that address and the one where the thread is.
     fn step_without_rules(
         &mut self,
         space: &Space,
         frame: &Registers,
         is_exact: bool,
-        start: Option<u64>,
+        code: Option<(u64, u64)>,
         stack: &mut dyn Memory,
     ) -> Step {
         let Some(sp) = frame.0[SP] else { return Step::Unknown };
-        let slot = match (frame.0[FP], start) {
+        let slot = match (frame.0[FP], code) {
             (Some(fp), _) if fp >= sp && fp.is_multiple_of(8) => fp.checked_add(8),
-            (None, Some(start)) if is_exact => scan::return_slot(space, &mut self.calls, stack, sp, start),
+            (None, Some(code)) if is_exact => scan::return_slot(space, &mut self.calls, stack, sp, code),
             _ => None,
         };
         let Some(slot) = slot else { return Step::Unknown };

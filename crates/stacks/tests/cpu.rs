@@ -72,7 +72,8 @@ fn a_computing_rust_program_is_named() {
     let mut processes = Processes::new();
     let stacks = running.waiting_stacks(&mut processes);
     let waits = stacks.iter().flatten().find(|f| f.label() == "threads::wait_for_planted_lock");
-    assert_eq!(waits.and_then(|f| f.place()).as_deref(), Some("threads.rs:9"), "{stacks:#?}");
+    assert_eq!(waits.and_then(|f| f.place()).as_deref(), Some("threads.rs:11"), "{stacks:#?}");
+    assert!(common::has_chain(&stacks, &["threads::wait_for_planted_place"]), "{stacks:#?}");
     let locks = common::lock_name(&running, processes.get(running.pid()).unwrap());
     assert!(locks.contains(&"threads::PLANTED_LOCK".to_owned()), "{locks:?}");
     if let Some(profile) = profile(&running) {

@@ -1,12 +1,21 @@
 // Threads whose functions are known: one waits for a lock, one computes.
 use std::io::Read;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
 
 static PLANTED_LOCK: Mutex<u64> = Mutex::new(1);
+static PLANTED_COUNT: Mutex<u64> = Mutex::new(1);
+static PLACE_IS_FREE: Condvar = Condvar::new();
 
 #[inline(never)]
 fn wait_for_planted_lock() -> u64 {
     *PLANTED_LOCK.lock().unwrap()
+}
+
+// Waits in a loop, so that compilers call the wait through a register.
+#[inline(never)]
+fn wait_for_planted_place() -> u64 {
+    let count = PLANTED_COUNT.lock().unwrap();
+    *PLACE_IS_FREE.wait_while(count, |count| *count >= 1).unwrap()
 }
 
 #[inline(never)]
@@ -20,6 +29,7 @@ fn compute_planted_sum() {
 fn main() {
     let _held = PLANTED_LOCK.lock().unwrap();
     std::thread::spawn(|| wait_for_planted_lock() + 1);
+    std::thread::spawn(|| wait_for_planted_place() + 1);
     std::thread::spawn(|| {
         compute_planted_sum();
         std::hint::black_box(2)
