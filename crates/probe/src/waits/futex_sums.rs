@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use run::{FutexKind, FutexProfile, ThreadState};
 
-use super::names::Names;
+use super::names::{FutexNames, Names};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, holder_rows, largest};
 
@@ -85,19 +85,23 @@ impl FutexSums {
         self.0.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
-    /// Returns the shared futexes, the one with most waiting threads first.
+    /// Returns the shared futexes, the one with most waiting threads first. `of` returns a process's name and the number
+    /// of rounds that show it.
     pub(super) fn rows(
         &self,
-        rounds: u64,
         lives: &UserRounds,
         names: &Names,
-        instance: impl Fn(&Arc<str>) -> String,
+        of: impl Fn(&Arc<str>) -> (String, u64),
     ) -> Vec<FutexProfile> {
         let shared = self.0.iter().filter(|(_, sum)| sum.is_shared());
         let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| {
-            let (name, function) = names.of(*pid, *address);
-            let process = instance(&sum.process);
-            FutexProfile { process, address: address_text(*address), name, function, ..sum.row(rounds, lives) }
+            let FutexNames { global: name, function, kind } = names.of(*pid, *address);
+            let (process, rounds) = of(&sum.process);
+            let mut row = sum.row(rounds, lives);
+            if row.kind == FutexKind::Unknown {
+                row.kind = kind;
+            }
+            FutexProfile { process, address: address_text(*address), name, function, ..row }
         };
         largest(shared.map(row).collect(), |row| row.waiting)
     }

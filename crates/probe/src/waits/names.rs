@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use run::FutexKind;
 use stacks::{Frame, Images, Processes};
 use sys::remote_memory;
 
@@ -27,12 +28,36 @@ const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
 /// Name prefixes of such functions in the libraries of Rust and C++.
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
+/// Number of innermost frames among which the library's waiting function is sought.
+const MAX_LIBRARY_FRAMES: usize = 4;
+
+/// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's
+/// condition variable is a bare counter, so its memory does not show what it is.
+const WAITING_FUNCTIONS: [(&str, &str, FutexKind); 4] = [
+    ("std::sys::", "condvar", FutexKind::Condition),
+    ("std::sys::", "mutex", FutexKind::Mutex),
+    ("pthread_cond_", "wait", FutexKind::Condition),
+    ("sem_", "wait", FutexKind::Semaphore),
+];
+
 #[derive(Debug, Default)]
 struct Named {
     rounds: u32,
     stacks: u32,
     global: Option<String>,
     functions: BTreeMap<String, u32>,
+    kinds: BTreeMap<FutexKind, u32>,
+}
+
+/// What the stacks of its waiting threads show of a futex; empty or unknown if they show nothing.
+#[derive(Debug, Default)]
+pub(super) struct FutexNames {
+    /// Global variable at its address.
+    pub(super) global: String,
+    /// Function that waits for it, with file and line.
+    pub(super) function: String,
+    /// Kind of object that the library's function waits for.
+    pub(super) kind: FutexKind,
 }
 
 /// Names of the futexes so far.
@@ -91,6 +116,9 @@ impl Names {
         if let Some(function) = waiting_function(&frames) {
             *named.functions.entry(function).or_default() += 1;
         }
+        if let Some(kind) = awaited_kind(&frames) {
+            *named.kinds.entry(kind).or_default() += 1;
+        }
     }
 
     /// Reads the global variables of these futexes, in processes that are open anyway. A lock that spreads its waiters over several futexes
@@ -105,12 +133,31 @@ impl Names {
         }
     }
 
-    /// Returns the global variable and the function of a futex; empty if unknown.
-    pub(super) fn of(&self, pid: u32, address: u64) -> (String, String) {
-        let Some(named) = self.futexes.get(&(pid, address)) else { return Default::default() };
-        let most = named.functions.iter().max_by_key(|(_, n)| **n).map(|(name, _)| name.clone());
-        (named.global.clone().unwrap_or_default(), most.unwrap_or_default())
+    /// Returns what is known of a futex.
+    pub(super) fn of(&self, pid: u32, address: u64) -> FutexNames {
+        let Some(named) = self.futexes.get(&(pid, address)) else { return FutexNames::default() };
+        FutexNames {
+            global: named.global.clone().unwrap_or_default(),
+            function: most(&named.functions).unwrap_or_default(),
+            kind: most(&named.kinds).unwrap_or_default(),
+        }
     }
+}
+
+/// Returns the most frequent key.
+fn most<K: Clone>(counts: &BTreeMap<K, u32>) -> Option<K> {
+    counts.iter().max_by_key(|(_, n)| **n).map(|(key, _)| key.clone())
+}
+
+/// Returns the kind of object that the innermost known waiting function waits for.
+fn awaited_kind(frames: &[Frame]) -> Option<FutexKind> {
+    let functions = frames.iter().filter_map(|frame| frame.function.as_deref());
+    let kind_of = |function: &str| {
+        let name = function.trim_start_matches(['<', '_']);
+        let row = WAITING_FUNCTIONS.iter().find(|(start, part, _)| name.starts_with(start) && name.contains(part));
+        row.map(|(_, _, kind)| *kind)
+    };
+    functions.take(MAX_LIBRARY_FRAMES).find_map(kind_of)
 }
 
 /// Returns the innermost function that is not one of a library for locks, with its file and line.
@@ -146,5 +193,18 @@ mod tests {
         ];
         assert_eq!(waiting_function(&frames).as_deref(), Some("handle (app.c:41)"));
         assert_eq!(waiting_function(&frames[..3]), None);
+    }
+
+    #[test]
+    fn the_library_s_function_tells_what_a_thread_waits_for() {
+        let kind =
+            |function| awaited_kind(&[frame(Some("syscall"), "libc.so.6", None), frame(Some(function), "", None)]);
+        assert_eq!(kind("<std::sys::sync::condvar::futex::Condvar>::wait"), Some(FutexKind::Condition));
+        assert_eq!(kind("std::sys::unix::locks::futex_condvar::Condvar::wait"), Some(FutexKind::Condition));
+        assert_eq!(kind("<std::sys::sync::mutex::futex::Mutex>::lock_contended"), Some(FutexKind::Mutex));
+        assert_eq!(kind("__pthread_cond_wait"), Some(FutexKind::Condition));
+        assert_eq!(kind("sem_wait"), Some(FutexKind::Semaphore));
+        assert_eq!(kind("std::sys::sync::thread_parking::futex::Parker::park"), None);
+        assert_eq!(kind("handle_mutex_wait"), None);
     }
 }

@@ -34,6 +34,8 @@ struct ProcessSums {
     /// Rounds in which each thread ran or was ready to run.
     running: BTreeMap<u32, f64>,
     behind: bool,
+    /// Number of rounds before the first one with this process.
+    rounds_before: u64,
     epoll: bool,
     titles: BTreeMap<Arc<str>, f64>,
 }
@@ -126,7 +128,9 @@ impl ProfileSums {
     }
 
     fn add_process(&mut self, process: &ProcessSample) {
-        let sums = self.processes.entry(process.name.clone()).or_default();
+        let rounds_before = self.rounds.saturating_sub(1);
+        let first = || ProcessSums { rounds_before, ..ProcessSums::default() };
+        let sums = self.processes.entry(process.name.clone()).or_insert_with(first);
         sums.pids.insert(process.pid);
         sums.processes += 1.0;
         sums.behind |= process.behind;
@@ -177,14 +181,13 @@ impl ProfileSums {
 
     /// Returns the profile of all rounds.
     pub(super) fn profile(&self, names: &Names) -> WaitProfile {
-        let mean = |sum: f64| sum / self.rounds.max(1) as f64;
         WaitProfile {
             rounds: self.rounds,
             samples: self.samples,
-            processes: self.process_rows(mean),
-            groups: self.group_rows(mean),
-            futexes: self.futexes.rows(self.rounds, &self.users, names, |process| self.instance(process)),
-            titles: self.title_rows(mean),
+            processes: self.process_rows(),
+            groups: self.group_rows(),
+            futexes: self.futexes.rows(&self.users, names, |process| (self.instance(process), self.rounds_of(process))),
+            titles: self.title_rows(),
             clients: self.client_row(),
             peers: self.peer_rows(),
             ..WaitProfile::default()
@@ -199,19 +202,31 @@ impl ProfileSums {
         }
     }
 
-    fn process_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<WaitProcess> {
+    /// Returns the number of rounds that show a process. A process behind the server may be found late: before that,
+    /// nothing is known of it.
+    fn rounds_of(&self, process: &Arc<str>) -> u64 {
+        let late = self.processes.get(process).filter(|sums| sums.behind).map_or(0, |sums| sums.rounds_before);
+        self.rounds.saturating_sub(late).max(1)
+    }
+
+    /// Returns the mean of a sum over the rounds that show the process.
+    fn mean_of(&self, process: &Arc<str>, sum: f64) -> f64 {
+        sum / self.rounds_of(process) as f64
+    }
+
+    fn process_rows(&self) -> Vec<WaitProcess> {
         let row = |(name, sums): (&Arc<str>, &ProcessSums)| WaitProcess {
             process: self.instance(name),
-            processes: mean(sums.processes),
-            threads: mean(sums.threads),
-            busiest: mean(sums.running.values().copied().fold(0.0, f64::max)),
+            processes: self.mean_of(name, sums.processes),
+            threads: self.mean_of(name, sums.threads),
+            busiest: self.mean_of(name, sums.running.values().copied().fold(0.0, f64::max)),
             behind: sums.behind,
             epoll: sums.epoll,
         };
         largest(self.processes.iter().map(row).collect(), |row| row.threads)
     }
 
-    fn group_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<WaitGroup> {
+    fn group_rows(&self) -> Vec<WaitGroup> {
         let mut rows: BTreeMap<(Arc<str>, Arc<str>, ThreadState, String), f64> = BTreeMap::new();
         for (id, sum) in &self.groups {
             let key = match &id.key {
@@ -228,7 +243,7 @@ impl ProfileSums {
                 thread: thread.to_string(),
                 state,
                 key,
-                threads: mean(sum),
+                threads: self.mean_of(&process, sum),
                 share: if all > 0.0 { sum / all } else { 0.0 },
             }
         };
@@ -236,14 +251,17 @@ impl ProfileSums {
     }
 
     /// Returns the titles of processes that change them, or that have several at once.
-    fn title_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<TitleGroup> {
+    fn title_rows(&self) -> Vec<TitleGroup> {
         let changing = self.processes.iter().filter(|(_, sums)| sums.titles.len() > 1);
         let rows = changing.flat_map(|(process, sums)| {
-            let row = |(title, sum): (&Arc<str>, &f64)| (process.to_string(), title.to_string(), *sum);
+            let row = |(title, sum): (&Arc<str>, &f64)| TitleGroup {
+                process: process.to_string(),
+                title: title.to_string(),
+                processes: self.mean_of(process, *sum),
+            };
             sums.titles.iter().map(row).collect::<Vec<_>>()
         });
-        let row = |(process, title, sum)| TitleGroup { process, title, processes: mean(sum) };
-        largest(rows.map(row).collect(), |row| row.processes)
+        largest(rows.collect(), |row| row.processes)
     }
 
     fn client_row(&self) -> Option<ClientConnections> {
@@ -310,6 +328,22 @@ mod tests {
             found.groups.iter().map(|g| (g.state, g.key.as_str(), g.threads)).collect();
         assert_eq!(rows, [(ThreadState::Futex, "0x5000", 3.0), (ThreadState::Sleep, "", 1.0)]);
         assert_eq!(found, profile(&rounds));
+    }
+
+    #[test]
+    fn a_process_behind_the_server_counts_from_the_round_that_found_it() {
+        let behind = |round: Round, behind| {
+            let processes = round.processes.iter().cloned().map(|p| ProcessSample { behind, ..p }).collect();
+            Round { processes, ..round }
+        };
+        let found_late = |is_behind| {
+            let empty = Round { weight: 1.0, ..Round::default() };
+            let rounds = [vec![empty; 6], vec![behind(locked(1), is_behind); 2]].concat();
+            let found = profile(&rounds);
+            (found.processes[0].threads, found.groups[0].threads, found.futexes[0].contended)
+        };
+        assert_eq!(found_late(true), (4.0, 3.0, 1.0));
+        assert_eq!(found_late(false), (1.0, 0.75, 0.25), "a child of the server that began late");
     }
 
     #[test]
