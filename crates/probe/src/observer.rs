@@ -103,6 +103,7 @@ pub struct Watching {
 impl Watching {
     /// Takes a full sample now and returns its time in seconds since the trial's origin.
     pub fn edge(&self) -> f64 {
+        self.waits.iter().for_each(WaitSampler::edge);
         self.sampler.edge()
     }
 

@@ -101,6 +101,19 @@ impl CpuStacks {
         });
     }
 
+    /// Forgets the samples until now.
+    pub fn forget(&mut self) {
+        self.stacks.clear();
+        self.python = StackCounts::default();
+        (self.samples, self.lost) = (0, 0);
+    }
+
+    /// Takes the last samples, and samples no process any more.
+    pub fn stop(&mut self, processes: &mut Processes) {
+        self.poll(processes);
+        self.sampler = sys::perf::CpuSampler::new(self.period_ns, Vec::new());
+    }
+
     /// Returns the number of samples until now.
     pub fn samples(&self) -> u64 {
         self.samples

@@ -45,6 +45,8 @@ struct Shared {
     profile: WaitProfile,
     /// True if the profile is requested.
     wanted: bool,
+    /// Number of window edges so far.
+    edges: u32,
 }
 
 /// A sampler of threads.
@@ -76,6 +78,13 @@ impl WaitSampler {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.profile.clone()
+    }
+
+    /// Tells that the measured window begins, or at the second call that it ends: rounds before it and after it show a
+    /// load that builds up or drains. Without any call, all rounds count.
+    pub fn edge(&self) {
+        lock(&self.shared.0).edges += 1;
+        self.shared.1.notify_all();
     }
 
     /// Stops sampling and returns the profile.
@@ -135,9 +144,16 @@ struct Work {
     /// Rounds with stacks so far.
     stack_rounds: u32,
     poll_due_ns: u64,
-    begin_ns: u64,
-    begin_cpu_ns: u64,
+    /// Time and CPU time of this thread at the beginning of the profile, and at its end, nanoseconds.
+    begin: (u64, u64),
+    end: Option<(u64, u64)>,
+    edges: u32,
     random: u64,
+}
+
+/// Returns the time and the CPU time of this thread, nanoseconds.
+fn now_and_cpu_ns() -> (u64, u64) {
+    (monotonic_ns(), thread_cpu_ns())
 }
 
 impl Work {
@@ -154,8 +170,9 @@ impl Work {
             stack_round: Paced::default(),
             stack_rounds: 0,
             poll_due_ns: now,
-            begin_ns: now,
-            begin_cpu_ns: thread_cpu_ns(),
+            begin: now_and_cpu_ns(),
+            end: None,
+            edges: 0,
             random: now | 1,
         }
     }
@@ -164,6 +181,9 @@ impl Work {
         let mut round = Paced::default();
         loop {
             let mut state = lock(&shared.0);
+            while self.edges < state.edges {
+                self.edge();
+            }
             if state.stop || state.wanted {
                 state.profile = self.profile(state.stop);
                 state.wanted = false;
@@ -171,6 +191,10 @@ impl Work {
                 if state.stop {
                     return;
                 }
+            }
+            if self.end.is_some() {
+                drop(shared.1.wait(state));
+                continue;
             }
             let now = monotonic_ns();
             self.poll(now);
@@ -184,6 +208,23 @@ impl Work {
             let cost_ns = self.round();
             let jitter = 0.5 + self.random();
             round.done(monotonic_ns(), (cost_ns as f64 * jitter) as u64, ROUND_SHARE, MIN_ROUND_NS * jitter);
+        }
+    }
+
+    /// Begins the profile anew at the first edge, and ends it at the second.
+    fn edge(&mut self) {
+        self.edges += 1;
+        let processes = &mut self.names.processes;
+        if self.edges == 1 {
+            self.sums = ProfileSums::default();
+            if let Some(stacks) = &mut self.stacks {
+                stacks.poll(processes);
+                stacks.forget();
+            }
+            self.begin = now_and_cpu_ns();
+        } else {
+            self.stacks.iter_mut().for_each(|stacks| stacks.stop(processes));
+            self.end.get_or_insert_with(now_and_cpu_ns);
         }
     }
 
@@ -241,8 +282,9 @@ impl Work {
 
     /// Returns the profile. The end has the stacks, too; naming them takes too long for each look at a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
-        let seconds = (monotonic_ns() - self.begin_ns) as f64 / 1e9;
-        let cpu_s = (thread_cpu_ns() - self.begin_cpu_ns) as f64 / 1e9;
+        let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(now_and_cpu_ns);
+        let seconds = (end_ns - self.begin.0) as f64 / 1e9;
+        let cpu_s = (end_cpu_ns - self.begin.1) as f64 / 1e9;
         let cpu = if seconds > 0.0 { cpu_s / seconds } else { 0.0 };
         let missing = self.reader.missing().to_vec();
         if is_end && self.stacks.is_some() {
@@ -263,5 +305,30 @@ impl Work {
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         (self.random >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_covers_the_window_alone() {
+        let sampler = WaitSampler::start(vec![std::process::id()], None, None).unwrap();
+        let (start, before) = (Instant::now(), Duration::from_millis(100));
+        std::thread::sleep(before);
+        sampler.edge();
+        while sampler.so_far().rounds < 3 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let window = sampler.so_far().seconds;
+        assert!(window <= (start.elapsed() - before).as_secs_f64(), "{window} s include the time before the window");
+        sampler.edge();
+        let frozen = sampler.so_far();
+        assert!(frozen.rounds >= 3);
+        std::thread::sleep(before);
+        assert_eq!(sampler.finish(), frozen, "rounds after the window do not count");
     }
 }

@@ -61,6 +61,18 @@ impl StackSampler {
         self.cpu.poll(processes);
     }
 
+    /// Ends the sampling of running threads.
+    pub(super) fn stop(&mut self, processes: &mut Processes) {
+        self.cpu.stop(processes);
+    }
+
+    /// Forgets all stacks so far. The processes stay followed.
+    pub(super) fn forget(&mut self) {
+        self.cpu.forget();
+        (self.waiting, self.named) = Default::default();
+        (self.tasks, self.rounds) = Default::default();
+    }
+
     /// Adds all waiting threads of a round, except for those that wait for requests.
     pub(super) fn add(&mut self, round: &Round, processes: &mut Processes) {
         self.rounds += 1;
