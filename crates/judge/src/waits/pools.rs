@@ -64,12 +64,15 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
         ];
         sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
     }
-    let fits = |(_, [members, on_cpu, idle]): &(&str, [f64; 3])| {
-        is_pool(*members) && *on_cpu < WAIT_MOSTLY * members && *idle < WAIT_FEW * members
+    // Linux cuts names of threads, so one name may stand for the pool and a few threads that accept or poll.
+    let busy = |[members, _, idle]: [f64; 3]| members - idle;
+    let fits = |(_, sums @ [members, on_cpu, idle]): &(&str, [f64; 3])| {
+        is_pool(busy(*sums)) && *on_cpu < WAIT_MOSTLY * members && *idle < WAIT_FEW * members
     };
-    let distance = |members: f64| (members - high).abs();
+    let distance = |sums: [f64; 3]| (busy(sums) - high).abs();
     let pools = names.into_iter().filter(fits);
-    let (name, [members, ..]) = pools.min_by(|(_, a), (_, b)| distance(a[0]).total_cmp(&distance(b[0])))?;
+    let (name, sums) = pools.min_by(|(_, a), (_, b)| distance(*a).total_cmp(&distance(*b)))?;
+    let members = busy(sums);
     Some(WaitFinding {
         cause: WaitCause::WorkerPool,
         name: name.into(),

@@ -331,6 +331,10 @@ fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
     let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::WorkerPool, "exec-#"));
     assert_eq!(found[0].sentence, "all 8 threads exec-# of app:7 have a request, and further requests queue");
+    let acceptor = WaitGroup { state: ThreadState::Accept, threads: 1.0, ..profile.groups.last().unwrap().clone() };
+    profile.groups.push(acceptor);
+    assert_eq!(waits(&profile, &[])[0].sentence, found[0].sentence, "the kernel cut the acceptor's name to the same");
+    profile.groups.pop();
     for (in_progress, unread) in [(7.6, 0.0), (1.0, 40.0), (30.0, 40.0)] {
         profile.clients = Some(clients(in_progress, unread));
         assert!(causes(&profile).is_empty(), "{in_progress} in progress, {unread} unread");
