@@ -1,6 +1,6 @@
 //! The input of the rules: a run with its decisive trial, and both sides of that trial.
 
-use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad};
+use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, WaitFinding};
 
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
@@ -38,6 +38,8 @@ pub struct Facts<'a> {
     pub upstreams: Vec<UpstreamLoad>,
     /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
+    /// What requests wait for inside the server, by its sampled threads.
+    pub(crate) waits: Vec<WaitFinding>,
 }
 
 /// Returns the step with the lowest rate from which on no step held the objective. A break below a rate that held was a
@@ -100,7 +102,8 @@ impl<'a> Facts<'a> {
         let plateau = plateau(&sweep, &search, decisive);
         let upstreams = crate::upstreams::loads(&sweep, decisive);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive));
-        Self { run, limits, unloaded, sweep, search, own_pool, decisive, failing, plateau, upstreams, refusals }
+        let waits = crate::waits::of_run(run);
+        Self { run, limits, unloaded, sweep, search, own_pool, decisive, failing, plateau, upstreams, refusals, waits }
     }
 
     /// Returns the trials of sweep and search, and the decisive one.

@@ -145,7 +145,7 @@ pub fn judge_so_far(run: &mut Run) {
     confidence::tell(&mut bottleneck);
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
-    let waits = waits::of_run(run);
+    let waits = facts.waits.clone();
     let hot = hot::of_run(run);
     waits::explain(&mut bottleneck, &waits, hot::first(run, &hot));
     let picks = decide::picks(&facts, found.as_ref());

@@ -9,11 +9,15 @@ use crate::rules::{RULES, Tier};
 use crate::single::server_of;
 use crate::verdict::without;
 use crate::view::View;
+use crate::waits;
 
 /// Counters that show a bottleneck directly. The rule of the bottleneck lists such a counter as evidence only if the
 /// counter shows the bottleneck.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
-    ("server-concurrency", &["connection.receive_queue", "listen.queue", "behind.queue", "behind.unread"]),
+    (
+        "server-concurrency",
+        &["connection.receive_queue", "listen.queue", "behind.queue", "behind.unread", waits::EVIDENCE],
+    ),
     ("accept-queue", &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops"]),
     ("network-loss", &["tcp.retrans_segs", "tcp.syn_retrans", "qdisc.drops", "medium.drops"]),
     ("network-medium", &["medium.bytes", "medium.drops", "qdisc.backlog", "interface.tx_bytes", "interface.rx_bytes"]),
@@ -82,7 +86,7 @@ mod tests {
 
     #[test]
     fn every_observation_is_of_a_known_bottleneck_and_of_a_known_counter() {
-        let figures = ["errors", "unexpected_status"];
+        let figures = ["errors", "unexpected_status", waits::EVIDENCE];
         for (id, counters) in OBSERVATIONS {
             assert!(run::bottleneck(id).is_some(), "{id}");
             for counter in *counters {

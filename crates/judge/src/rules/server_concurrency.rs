@@ -22,6 +22,7 @@ use crate::thresholds::{
 };
 use crate::upstreams;
 use crate::view::{Task, View};
+use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-concurrency",
@@ -203,7 +204,8 @@ fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(ru
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
     let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), SURE));
-    [queue, counted, turns, full].into_iter().flatten().collect()
+    let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
+    [queue, counted, turns, full, inside].into_iter().flatten().collect()
 }
 
 /// Returns evidence that the network path to the server does not explain the response time.
@@ -327,6 +329,19 @@ mod tests {
     fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
         let b = judged(PlantedRun::new(20_000.0, 300.0).shared());
         assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
+    }
+
+    /// The same server, and its sampled threads show the queue: most of them wait for one lock.
+    #[test]
+    fn threads_that_wait_for_a_lock_are_the_queue() {
+        let b = judged(PlantedRun::new(20_000.0, 300.0).shared().change(|trial, _| {
+            let waits = Some(Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
+            trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
+        }));
+        assert!(b.confidence >= 0.8 && b.confidence < 0.9, "{b:#?}");
+        assert!(b.sentence.contains("lock") && !b.sentence.contains("no queue was seen"), "{b:#?}");
+        let lines = b.evidence.iter().filter(|line| line.text.starts_with("sampled threads:")).count();
+        assert_eq!(lines, 1, "{b:#?}");
     }
 
     /// Sixteen requests a connection for a server that takes eight: the other eight wait, and the evidence says how many.

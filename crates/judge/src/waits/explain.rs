@@ -1,4 +1,5 @@
-//! Adds the causes inside the processes to the words of a verdict. They never change its bottleneck or its confidence.
+//! Adds the causes inside the processes to the words of a verdict. They never change its bottleneck. A queue inside the
+//! server is evidence for `server-concurrency` (see its rule).
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{Bottleneck, Counted, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
@@ -67,7 +68,10 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
             true => joined(&verdict.sentence, &finding.sentence),
             false => joined(&finding.sentence, &verdict.sentence),
         };
-        verdict.evidence.push(evidence(&finding.sentence, &finding.process, finding.threads));
+        let line = evidence(finding);
+        if !verdict.evidence.contains(&line) {
+            verdict.evidence.push(line);
+        }
         if finding.cause == ConnectionPool {
             let counted: Vec<String> =
                 verdict.counted.iter().filter(|c| follows(c, finding)).map(places::advice).collect();
@@ -79,7 +83,7 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     if let Some(hot) = hot.filter(|_| agreement.by_function || verdict.serial) {
         let words = format!("{} of its user CPU time is in {}", percent(hot.share), hot.function);
         verdict.sentence = joined(&verdict.sentence, &words);
-        verdict.evidence.push(evidence(&words, &hot.process, hot.share));
+        verdict.evidence.push(line(&words, &hot.process, hot.share));
         verdict.advice.insert(0, format!("Make {} of {} cheaper, or call it less often.", hot.function, hot.process));
     }
 }
@@ -94,7 +98,15 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-fn evidence(text: &str, process: &str, value: f64) -> Evidence {
+/// Source of the evidence about waiting threads, in the place of a counter.
+pub(crate) const EVIDENCE: &str = "waits";
+
+/// Returns a cause as a line of evidence.
+pub(crate) fn evidence(finding: &WaitFinding) -> Evidence {
+    Evidence { counter: EVIDENCE.into(), ..line(&finding.sentence, &finding.process, finding.threads) }
+}
+
+fn line(text: &str, process: &str, value: f64) -> Evidence {
     Evidence {
         text: format!("sampled threads: {text}"),
         value: Some(value),

@@ -17,7 +17,7 @@ mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, WaitCause, WaitFinding, WaitProfile};
 
-pub(crate) use explain::explain;
+pub(crate) use explain::{EVIDENCE, evidence, explain};
 pub use sentence::headline;
 
 use requests::Requests;
@@ -26,6 +26,14 @@ use requests::Requests;
 pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     let threads = run.sampled_waits();
     waits(threads.unwrap_or(&WaitProfile::default()), run.sampled_databases())
+}
+
+/// Returns the first cause with a queue inside the server: for a lock or for a slot of a pool. The requests in progress
+/// were counted, and most of them wait for it.
+pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
+    const QUEUES: [WaitCause; 4] =
+        [WaitCause::Lock, WaitCause::WorkerPool, WaitCause::ConnectionPool, WaitCause::RowLock];
+    findings.iter().find(|finding| QUEUES.contains(&finding.cause))
 }
 
 /// Returns the causes for which requests wait, the one with most threads first.
@@ -58,4 +66,4 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -28,7 +28,7 @@ fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
 }
 
 /// Makes a profile in which 14.7 of 16 threads wait for one futex while one sleeps, with 16 requests.
-fn locked(kind: FutexKind) -> WaitProfile {
+pub(crate) fn locked(kind: FutexKind) -> WaitProfile {
     let mut profile = process(
         16.0,
         &[(ThreadState::Futex, "0x10", 14.7), (ThreadState::Sleep, "", 1.0), (ThreadState::ClientRead, "", 0.3)],

@@ -217,6 +217,8 @@ impl Work {
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
+            // A short window would otherwise have no reading, since that of the warm-up set a pause.
+            (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
                 stacks.poll(processes);
                 stacks.forget();

@@ -11,8 +11,9 @@ use super::tasks::TaskSums;
 /// Maximum number of different waiting stacks until they are named.
 const MAX_WAITING: usize = 1 << 14;
 
-/// Maximum number of goroutines of a process that are read in a round. Reading one takes about as long as unwinding a thread.
-const MAX_GOROUTINES: u64 = 96;
+/// Maximum number of goroutines of a process that are read in a round. Reading one takes about as long as unwinding a
+/// thread, and many small rounds show more moments than a few large ones.
+const MAX_GOROUTINES: u64 = 32;
 
 /// Sampler of stacks.
 pub(super) struct StackSampler {
