@@ -5,7 +5,7 @@
 //! that only the window limits then shows 24 to 50 %. These shares therefore only point to a sender. Two other figures
 //! decide: the bytes per round trip divided by the window, and the share of a request's time in which bytes waited.
 
-use run::FigureUnit;
+use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
@@ -81,8 +81,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let mut out: Option<(f64, String)> = None;
     for (at, view) in views.iter().enumerate() {
         let other = views.get(1 - at.min(1));
+        let bytes = sent_per_request(trial, at);
         for limit in LIMITS {
-            match look(limit, view, other) {
+            match look(limit, view, other, bytes) {
                 Ok(found) => return found,
                 Err(Not::Known(what)) => missing.push(format!("{what} of the {}", view.role)),
                 Err(Not::Limited(share, why)) => {
@@ -106,7 +107,7 @@ enum Not {
     Limited(f64, String),
 }
 
-fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verdict, Not> {
+fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<f64>) -> Result<Verdict, Not> {
     let value = |id: &'static str| view.value(id).ok_or(Not::Known(id));
     let share = value(limit.share)?;
     let text = format!("a sending connection stalled {} of its time for {}", percent(share), limit.words);
@@ -115,7 +116,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     }
     let not = |why: String| Not::Limited(share, format!("{text}, but {why}"));
     let standing = of_a_request(view, value(limit.standing)?, value("connection.sampled")?);
-    let standing = standing.ok_or(Not::Known("requests in flight"))?;
+    let counted = of_a_transfer(view, bytes, view.value(limit.room));
+    let standing = standing.into_iter().chain(counted).reduce(f64::max).ok_or(Not::Known("requests in flight"))?;
     if standing < WINDOW_WAIT {
         return Err(not(format!("data waited only {} of a request's time", percent(standing))));
     }
@@ -154,6 +156,23 @@ fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
 }
 
+/// Returns the bytes that a side sends per request: the client is the first side.
+fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
+    let tally = &trial.measured.tally;
+    match side {
+        0 => ratio(tally.bytes_sent as f64, tally.sent as f64),
+        _ => ratio(tally.bytes_received as f64, tally.completed as f64),
+    }
+}
+
+/// Returns the share of a request's time for which its last bytes waited, if each round trip carries one window. A short
+/// trial reads the connections too seldom to see this share. Source: RFC 9293, section 3.8.6.
+fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
+    let windows = ratio(bytes?, positive(window?)?)?.ceil();
+    let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;
+    ratio(waited_us, positive(view.trial.latency_us.p50)?).map(|share| share.min(1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Who, held_by_a_window};
@@ -169,6 +188,21 @@ mod tests {
         let b = verdict(&held_by_a_window().level(Who::Server, "connection.rwnd_limited", "", 0.2));
         assert!(b.id == "tcp-window" && b.confidence >= 0.8, "{b:#?}");
         assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
+    }
+
+    /// The connections were read twice, both times between two requests.
+    #[test]
+    fn a_transfer_of_several_windows_needs_no_reading_of_its_wait() {
+        let windows = |n: u64| {
+            let planted_run = held_by_a_window().per_s(Who::Server, "connection.waiting", "", |_| 0.0);
+            verdict(&planted_run.change(move |trial, _| {
+                trial.latency_us.p50 = 500_000.0;
+                trial.measured.tally.bytes_received = trial.measured.tally.completed * n * 65_536;
+            }))
+        };
+        let five = windows(5);
+        assert!(five.id == "tcp-window" && five.sentence.contains("79"), "{five:#?}");
+        assert_ne!(windows(3).id, "tcp-window", "two of five round trips are not most of the time");
     }
 
     #[test]
