@@ -29,13 +29,14 @@ const BUFFER_SHARE: f64 = 0.25;
 /// Minimum bytes in flight. With fewer, delayed acknowledgements would show instead of the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
-/// Returns the bytes in flight on one of the server's connections in the decisive trial, or the peer's window if that
-/// is smaller.
+/// Returns the bytes in flight on one of the server's connections in the decisive trial while it sends, or the peer's
+/// window if that is smaller. The bytes of a moment (`connection.unacked`) would include the pauses between answers.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let value =
         |id| side.counters.get(&CounterId::new(id)).and_then(Reading::value).filter(|v| v.is_finite() && *v > 0.0);
-    let carried = value("connection.unacked").zip(value("connection.mss")).map(|(segments, bytes)| segments * bytes);
+    let carried =
+        value("connection.delivery_rate").zip(value("connection.rtt")).map(|(rate, rtt_us)| rate * rtt_us / 1e6);
     match (carried, value("connection.peer_window")) {
         (Some(carried), Some(window)) => Some(carried.min(window)),
         (one, other) => one.or(other),
