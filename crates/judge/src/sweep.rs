@@ -109,17 +109,20 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau by an open loop past the last step: twice its clients were in flight, more was offered, and no more was completed.
+/// Finds a plateau by an open loop past the last step, or past another open loop: twice as many requests were in flight,
+/// more was offered, and no more was completed.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
-    let flat = |t: &&Trial| {
-        let growth = good(t) / best - 1.0;
-        let (from, to) = (clients(last), in_flight(t)?);
-        let seen = t.rates.offered_rate >= ASKED_FOR_MORE * best
+    let before = |t: &&Trial| Some((in_flight(t)?, good(t)));
+    let loads: Vec<(f64, f64)> =
+        std::iter::once((clients(last), best)).chain(search.iter().filter_map(before)).collect();
+    let flat = |t: &Trial, (from, rate): (f64, f64)| {
+        let (growth, to) = (good(t) / rate - 1.0, in_flight(t)?);
+        let seen = t.rates.offered_rate >= ASKED_FOR_MORE * rate
             && (PLATEAU_KEPT - 1.0..FLAT).contains(&growth)
             && to >= 2.0 * from;
         seen.then_some(Plateau::Flat { from, to, growth })
     };
-    search.iter().rev().find_map(flat)
+    search.iter().rev().find_map(|t| loads.iter().find_map(|load| flat(t, *load)))
 }
 
 /// Returns the number of requests that an open loop had on its connections, by Little's law. Requests that waited for a
@@ -200,6 +203,21 @@ mod tests {
         for (overload, in_flight) in [(60.0, 18.0), (40.0, 18.0), (54.1, 3.0)] {
             assert_eq!(told(overload, in_flight), Plateau::Grows, "{overload} with {in_flight}");
         }
+    }
+
+    /// A lock of 4 ms behind a delayed acknowledgement of 40 ms: nine clients did not fill it, and two open loops did.
+    #[test]
+    fn two_open_loops_that_complete_the_same_are_a_plateau() {
+        let told = |second: f64| {
+            let mut run = PlantedRun::new(48_000.0, 230.0).steps(&[1, 2, 9]).rates(&[1.1, 1.4]).run();
+            for (trial, rate) in run.trials.iter_mut().zip([20.4, 40.2, 183.1, 217.0, second]) {
+                trial.rates.completed_rate = rate;
+            }
+            (run.trials[3].latency_us.mean, run.trials[4].latency_us.mean) = (106_000.0, 436_000.0);
+            Facts::of(&run).plateau
+        };
+        assert!(matches!(told(213.0), Plateau::Flat { from, .. } if from > 9.0), "{:?}", told(213.0));
+        assert_eq!(told(260.0), Plateau::Grows);
     }
 
     /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.
