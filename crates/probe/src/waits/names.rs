@@ -29,15 +29,16 @@ const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
 /// Number of innermost frames among which the library's waiting function is sought.
-const MAX_LIBRARY_FRAMES: usize = 4;
+const MAX_LIBRARY_FRAMES: usize = 6;
 
 /// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's
 /// condition variable is a bare counter, so its memory does not show what it is.
-const WAITING_FUNCTIONS: [(&str, &str, FutexKind); 4] = [
+const WAITING_FUNCTIONS: [(&str, &str, FutexKind); 5] = [
     ("std::sys::", "condvar", FutexKind::Condition),
     ("std::sys::", "mutex", FutexKind::Mutex),
     ("pthread_cond_", "wait", FutexKind::Condition),
     ("sem_", "wait", FutexKind::Semaphore),
+    ("PyThread_acquire_lock", "", FutexKind::Semaphore),
 ];
 
 #[derive(Debug, Default)]
@@ -108,16 +109,18 @@ impl Names {
         let (sp, pc) = thread.stack;
         let read = remote_memory::read(pid, sp, &mut stack).unwrap_or(0);
         stack.truncate(read);
+        let native = process.unwind_waiting(pc, sp, &stack);
+        let native = process.frames(&native);
+        if let Some(kind) = awaited_kind(&native) {
+            *named.kinds.entry(kind).or_default() += 1;
+        }
         // For a program in Python, the interpreter's own functions are not informative.
         let frames = match process.is_python() {
             true => process.python_stack(thread.tid).unwrap_or_default(),
-            false => process.waiting_frames(thread.tid, pc, sp, &stack),
+            false => native,
         };
         if let Some(function) = waiting_function(&frames) {
             *named.functions.entry(function).or_default() += 1;
-        }
-        if let Some(kind) = awaited_kind(&frames) {
-            *named.kinds.entry(kind).or_default() += 1;
         }
     }
 
