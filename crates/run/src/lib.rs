@@ -14,6 +14,7 @@ mod recording;
 mod rundir;
 mod sampled;
 mod schema;
+mod short;
 mod size;
 mod skip_empty;
 mod suggest;

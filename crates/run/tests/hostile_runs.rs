@@ -1,12 +1,35 @@
 //! A short version of `fuzz/fuzz_targets/run_json.rs`. Mutated runs must load or be rejected, and never cause a panic.
 //! A run that loads must also survive saving and loading.
 
-use loadline_run::{FORMAT, Hist, Run, Side, Trial, parse_run};
+use loadline_run::{Absence, Column, CounterId, FORMAT, Hist, Recording, Run, Side, Trial, parse_run};
+
+fn recording() -> Recording {
+    let column = |instance: &str, values: [Option<f64>; 3]| Column {
+        counter: CounterId::new("thread.cpu"),
+        instance: instance.into(),
+        values: values.to_vec(),
+    };
+    Recording {
+        t_s: vec![0.0, 0.5, 1.0],
+        columns: vec![
+            column("a:1/1", [Some(5.0); 3]),
+            column("a:1/2", [Some(5.0), Some(5.5), Some(7.0)]),
+            column("a:1/3", [None, Some(1.0 / 3.0), Some(2.0)]),
+        ],
+        absent: vec![Absence {
+            counter: CounterId::new("cgroup.cpu_quota"),
+            instance: String::new(),
+            reason: "no quota".into(),
+        }],
+        ..Recording::default()
+    }
+}
 
 fn seed() -> String {
     let mut hist = Hist::new();
     (1..100).for_each(|i| hist.record_ns(i * 1_000));
-    let mut trial = Trial { label: "8 connections".into(), server: Some(Side::default()), ..Trial::default() };
+    let server = Some(Side { recording: recording(), ..Side::default() });
+    let mut trial = Trial { label: "8 connections".into(), server, ..Trial::default() };
     trial.histograms.insert("response".into(), hist);
     let run = Run { format: FORMAT.into(), trials: vec![trial], ..Run::default() };
     serde_json::to_string(&run).unwrap_or_default()

@@ -39,8 +39,8 @@ pub use disturbance::OtherPrograms;
 pub use echoing::echoing;
 pub use go::go_peers;
 pub use loadline::{
-    Watched, bottleneck, json, json_of, loadline, num, refused, release_binary, serve, served, status, total, verdict,
-    watched,
+    Watched, bottleneck, json, json_of, loadline, num, recording, refused, release_binary, serve, served, status,
+    total, verdict, watched,
 };
 pub use log::{logged, logged_by_nginx};
 pub use login::{assert_logged_in, completed_by_class, login_sequence};

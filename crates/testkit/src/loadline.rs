@@ -112,6 +112,16 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
+/// Returns the counter samples of a side of a trial, `client` or `server`, with one column for each counter and
+/// instance.
+#[track_caller]
+pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
+    let run: run::Run = serde_json::from_value(run.clone()).unwrap();
+    let trial = &run.trials[trial];
+    let side = if side == "client" { Some(&trial.client) } else { trial.server.as_ref() };
+    side.map_or(Value::Null, |side| serde_json::to_value(&side.recording).unwrap())
+}
+
 /// Converts a JSON value to a number; NaN if it is none.
 pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)

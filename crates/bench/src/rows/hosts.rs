@@ -84,7 +84,7 @@ pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     let mut compared = Compared { unit: "us", ..Compared::default() };
     for _ in 0..rounds {
         let run = load(&nginx, LOCAL_ENGINE, &["--server-host", "s", "--interval", "100ms"], "2s")?;
-        let recording = &first_trial(&run)?["server"]["recording"];
+        let recording = &testkit::recording(&run, 0, "server");
         let (cpu_us, samples) = (grown(recording, "probe.cpu")?, grown(recording, "probe.samples")?);
         ensure!(samples > 0.0, "the observer took no sample");
         compared.ours.push(cpu_us / samples);

@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
+use testkit::{alone_with_release, bottleneck, json, num, recording, serve, verdict};
 
 /// Counters of the CPU time of a process or of one of its threads.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
@@ -66,6 +66,18 @@ fn exchange(trial: &mut Value) {
     }
 }
 
+/// Moves the samples of all trials into their sides, as in the files of older versions.
+fn old_form(run: &mut Value) -> &mut Value {
+    for trial in 0..run["trials"].as_array().unwrap().len() {
+        for side in ["client", "server"] {
+            run["trials"][trial][side]["recording"] = recording(run, trial, side);
+        }
+    }
+    let sides = run["recordings"]["sides"].as_array_mut().unwrap();
+    sides.retain(|side| side["side"].as_str().unwrap().starts_with("/at_rest/"));
+    &mut run["trials"]
+}
+
 #[test]
 fn the_levers_refute_an_argument_from_falsified_counters() {
     let (_alone, binary) = alone_with_release!("a planted wrong argument");
@@ -74,7 +86,7 @@ fn the_levers_refute_an_argument_from_falsified_counters() {
     let url = format!("http://{}/", server.addr);
     let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);
     assert_eq!(bottleneck(&run), "server-cpu", "{}", verdict(&run));
-    run["trials"].as_array_mut().unwrap().iter_mut().for_each(exchange);
+    old_form(&mut run).as_array_mut().unwrap().iter_mut().for_each(exchange);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
     std::fs::write(&file, run.to_string()).unwrap();

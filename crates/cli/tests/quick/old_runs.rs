@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use report::{FORMS, Style, render};
-use run::{Run, load_run};
+use run::{Run, load_run, parse_run};
 
 fn old(name: &str) -> Run {
     load_run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures").join(name)).unwrap()
@@ -68,6 +68,20 @@ fn old_runs_are_drawn_in_every_form() {
             for word in words {
                 assert!(text.contains(&word), "{name} as {} lacks {word}", form.name);
             }
+        }
+    }
+}
+#[test]
+fn a_run_written_in_the_new_form_has_the_same_findings_and_pages() {
+    for name in ["find.json", "io-models.json", "open-loop-repeats.json", "users.json"] {
+        let (run, text) = (judged(name), serde_json::to_string(&old(name)).unwrap());
+        let mut again = parse_run(name, &text).unwrap();
+        judge::judge(&mut again);
+        experiments::present(&mut again);
+        assert_eq!(again.findings, run.findings, "{name}");
+        for form in ["text", "html", "csv", "openmetrics"] {
+            let [run, again] = [&run, &again].map(|run| render(form, run, &Style::default()).unwrap());
+            assert_eq!(run, again, "{name} as {form}");
         }
     }
 }

@@ -186,8 +186,13 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     let samples = vec!["0"; 10_000].join(",");
     let column = format!(r#"{{"counter":"thread.cpu","instance":"srv:1/2","values":[{samples}]}}"#);
     let recording = format!(r#""trials":[{{"client":{{"recording":{{"t_s":[{samples}],"columns":["#);
+    let stored = format!(
+        r#""trials":[{{}}],"recordings":{{"instances":["srv:1/2"],"groups":[["thread.cpu",[0],[0]]],"sides":[
+        {{"side":"/trials/0/client","t_s":[{samples}],"columns":["#
+    );
     let trial = format!(r#"{{"histograms":{{"response":{EMPTY},"service":{EMPTY}}}}}"#);
     for (what, text) in [
+        ("stored values", many(&stored, "[0,0,[0]]", MAX_RUN_VALUES / 10_000 / PART, "]}]}")),
         ("values", many(&recording, &column, MAX_RUN_VALUES / 10_000 / PART, "]}}}]")),
         ("histograms", many(r#""trials":["#, &trial, MAX_RUN_HISTOGRAMS / 2 / PART, "]")),
         ("hosts", many(r#""at_rest":["#, "{}", MAX_RUN_HOSTS / PART, "]")),

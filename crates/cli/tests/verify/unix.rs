@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, skip, total};
+use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, recording, skip, total};
 
 /// Backlog of the socket, which must appear as the limit of the accept queue.
 const BACKLOG: u64 = 64;
@@ -31,7 +31,8 @@ fn logged(server: &Running, expected: u64) -> u64 {
 }
 
 fn last(run: &Value, counter: &str) -> Option<f64> {
-    let columns = run["trials"][0]["server"]["recording"]["columns"].as_array()?;
+    let columns = recording(run, 0, "server");
+    let columns = columns["columns"].as_array()?;
     let column = columns.iter().find(|c| c["counter"] == counter)?;
     column["values"].as_array()?.iter().rev().find_map(Value::as_f64)
 }

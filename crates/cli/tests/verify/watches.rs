@@ -59,7 +59,7 @@ fn a_killed_watch_keeps_its_samples() {
     command.args(["watch", "--port", &port, "--interval", "100ms", "--out"]).arg(&out);
     let mut watch = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     let read = || serde_json::from_slice::<Value>(&std::fs::read(out.join("run.json")).ok()?).ok();
-    let samples = |run: &Value| run["trials"][0]["server"]["recording"]["t_s"].as_array().map_or(0, Vec::len);
+    let samples = |run: &Value| testkit::recording(run, 0, "server")["t_s"].as_array().map_or(0, Vec::len);
     eventually(|| read().filter(|run| samples(run) > 3));
     signal(watch.pid(), "KILL");
     watch.0.wait().unwrap();

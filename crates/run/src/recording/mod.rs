@@ -7,8 +7,9 @@ pub(crate) mod cpu_times;
 pub(crate) mod instance;
 pub(crate) mod instance_filter;
 pub(crate) mod instances;
+pub(crate) mod stored;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{CounterId, Kind, Reading, Window, counter};
@@ -56,27 +57,8 @@ pub struct Column {
     /// The instance: `0` (a CPU), `nginx:1234` (a process), `nginx:1234/1240` (a thread), `eth0`; empty for the host.
     pub instance: String,
     /// One value per sample; `None` for a missing value, for example after the process ended.
-    #[serde(serialize_with = "short")]
+    #[serde(serialize_with = "crate::short::optional")]
     pub values: Vec<Option<f64>>,
-}
-
-/// Writes whole values without `.0`. Most values are whole, and a run has tens of thousands of them.
-fn short<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S::Ok, S::Error> {
-    s.collect_seq(values.iter().map(|value| value.map(Short)))
-}
-
-/// A number that is written as an integer if it is one.
-struct Short(f64);
-
-impl Serialize for Short {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        /// Every whole number up to this one is exact.
-        const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-        match self.0.fract() == 0.0 && self.0.abs() < MAX_EXACT {
-            true => s.serialize_i64(self.0 as i64),
-            false => s.serialize_f64(self.0),
-        }
-    }
 }
 
 impl Column {

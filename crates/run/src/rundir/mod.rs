@@ -1,6 +1,7 @@
 //! A run and its directory: `run.json`, `report.html`, histogram logs. loadline rewrites the files after every trial,
 //! so an interrupt loses nothing.
 
+pub(crate) mod form;
 pub(crate) mod read;
 pub(crate) mod summary;
 
@@ -19,7 +20,7 @@ pub const FORMAT: &str = "loadline-run/1";
 /// One run: the plan, every trial, and the conclusions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub struct Run {
     /// Format of the file, [`FORMAT`].
     pub format: String,

@@ -27,11 +27,14 @@ pub struct Side {
     pub waits: Option<Box<crate::WaitProfile>>,
     /// True if client and server share these CPUs.
     pub shared: bool,
-    /// Samples of the counters.
+    /// Samples of the counters. A file has them in `recordings` of the run; files of older versions have them here.
+    #[serde(skip_serializing)]
     pub recording: Recording,
     /// Derived: each counter over the measured window, summed over this side's instances. For gauges, their mean.
+    #[serde(serialize_with = "crate::short::readings")]
     pub counters: BTreeMap<CounterId, Reading>,
     /// Derived: costs per request, by id of the `COSTS` table.
+    #[serde(serialize_with = "crate::short::costs")]
     pub costs: BTreeMap<String, Cost>,
 }
 

@@ -32,7 +32,7 @@ fn a_long_recording_arrives_completely_in_several_lines() {
 
     let pieces = handed_over(hosts.path("").as_path());
     assert!(pieces.len() > 1, "it came in one line of {} samples\n{text}", samples(&pieces[0]));
-    let whole = &run["trials"][0]["server"]["recording"];
+    let whole = &testkit::recording(&run, 0, "server");
     println!("{} lines of {:?} samples", pieces.len(), pieces.iter().map(samples).collect::<Vec<_>>());
     assert_eq!(pieces.iter().map(samples).sum::<usize>(), samples(whole), "{text}");
     let times: Vec<f64> = whole["t_s"].as_array().unwrap().iter().map(num).collect();

@@ -14,7 +14,7 @@ fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn samples(run: &Value) -> usize {
-    run["trials"][0]["server"]["recording"]["t_s"].as_array().map_or(0, Vec::len)
+    testkit::recording(run, 0, "server")["t_s"].as_array().map_or(0, Vec::len)
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! Numbers of `run.json` in their shortest form: whole numbers without `.0`, and derived figures without digits beyond
+//! the precision of any measurement.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::{Cost, FigureUnit, Reading};
+
+/// A number that is written as an integer if it is one.
+pub(crate) struct Short(pub(crate) f64);
+
+impl Serialize for Short {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        /// Every whole number up to this one is exact.
+        const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+        match self.0.fract() == 0.0 && self.0.abs() < MAX_EXACT {
+            true => s.serialize_i64(self.0 as i64),
+            false => s.serialize_f64(self.0),
+        }
+    }
+}
+
+/// Writes one number.
+pub(crate) fn one<S: Serializer>(value: &f64, s: S) -> Result<S::Ok, S::Error> {
+    Short(*value).serialize(s)
+}
+
+/// Writes a list of numbers.
+pub(crate) fn list<S: Serializer>(values: &[f64], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(values.iter().map(|value| Short(*value)))
+}
+
+/// Writes a list of numbers, some of them missing.
+pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(values.iter().map(|value| value.map(Short)))
+}
+
+/// Writes the derived figures that have a value, by name. The recording has the reasons for the others.
+pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
+    s.collect_map(all.iter().filter_map(|(name, reading)| Some((name, derived(reading)?))))
+}
+
+/// Writes the costs that have a value, by name.
+pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Written {
+        per_request: Short,
+        unit: FigureUnit,
+    }
+    let written = |cost: &Cost| Some(Written { per_request: derived(&cost.per_request)?, unit: cost.unit });
+    s.collect_map(all.iter().filter_map(|(name, cost)| Some((name, written(cost)?))))
+}
+
+/// Returns a figure that newer code computes again from the samples.
+fn derived(reading: &Reading) -> Option<Short> {
+    reading.value().map(|value| Short(six_digits(value)))
+}
+
+/// Rounds to six significant digits, but keeps all digits of whole numbers: counts are exact.
+fn six_digits(value: f64) -> f64 {
+    match value.fract() == 0.0 || value.abs() >= 1e6 {
+        true => value.round(),
+        // Formats and parses, because dividing by powers of ten adds rounding errors.
+        false => format!("{value:.5e}").parse().unwrap_or(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derived_figures_have_six_digits_and_counts_have_all() {
+        let write = |value: f64| serde_json::to_string(&derived(&Reading::Value(value))).unwrap();
+        for (value, text) in [
+            (12_182.028_000_000_006, "12182"),
+            (10.798_359_750_059_465, "10.7984"),
+            (0.033_233_421_992_761_17, "0.0332334"),
+            (-1.0 / 3.0, "-0.333333"),
+            (503_817_130.0, "503817130"),
+            (10_399_391_744.666, "10399391745"),
+            (0.0, "0"),
+            (f64::NAN, "null"),
+            (f64::INFINITY, "null"),
+        ] {
+            assert_eq!(write(value), text);
+        }
+        assert!(derived(&Reading::absent("no quota is set")).is_none());
+    }
+}
