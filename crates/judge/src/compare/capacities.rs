@@ -5,7 +5,7 @@ use run::{
 };
 
 use super::contrast::{Contrast, between, contrast};
-use super::figures::CAPACITY;
+use super::figures::{CAPACITY, COMPLETED_RATE};
 use super::input::{ComparisonInput, ErrorTerms, Line, Spread, compared};
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::repeats::{capacity_under, finished};
@@ -148,6 +148,18 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
 }
 
+/// Adds the reason why a capacity is below the completed rate, where it is.
+pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
+    let values = |line: &Line| [line.compared.old, line.compared.new];
+    let Some(rates) = lines.iter().find(|line| line.compared.figure == COMPLETED_RATE).map(values) else { return };
+    let capacity = lines.iter_mut().map(|line| &mut line.compared).find(|compared| compared.figure == CAPACITY);
+    let Some((capacity, run)) = capacity.zip(old.first()).filter(|(c, _)| c.old < rates[0] || c.new < rates[1]) else {
+        return;
+    };
+    let rule = format!("it keeps {}, which the completed rate need not", run.findings.limits.text);
+    capacity.said = Some(capacity.said.take().map_or(rule.clone(), |said| format!("{said}; {rule}")));
+}
+
 /// Returns the capacity of each search under one objective, by one rule for both sides; `None` for a search that held no rate.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
@@ -181,7 +193,7 @@ mod tests {
     use crate::compare::compare;
     use crate::compare::observations::Pairing;
     use crate::planted::{PlantedRun, Point};
-    use run::{ComparisonResult, Run};
+    use run::{ComparedFigure, ComparisonResult, Run};
 
     /// Makes a run whose search ended before any rate failed.
     fn never_failed() -> Run {
@@ -193,6 +205,27 @@ mod tests {
         let mut run = PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.074, 0.089, 0.139]).change(backlog).run();
         crate::judge(&mut run);
         run
+    }
+
+    #[test]
+    fn a_capacity_below_the_completed_rate_says_why() {
+        let mut run = PlantedRun::new(10_000.0, 1000.0).run();
+        crate::judge(&mut run);
+        let runs = [run];
+        let said = |rate: f64| {
+            let line = |figure: &str, value: f64| super::Line {
+                compared: ComparedFigure { figure: figure.into(), old: value, new: value, ..ComparedFigure::default() },
+                settled: None,
+                spread: super::Spread::Unknown,
+                error_terms: super::ErrorTerms::default(),
+            };
+            let mut lines = [line(super::COMPLETED_RATE, rate), line(super::CAPACITY, 100.0)];
+            super::say_below_rate(&mut lines, &runs);
+            lines[1].compared.said.clone()
+        };
+        assert_eq!(said(90.0), None);
+        let text = &runs[0].findings.limits.text;
+        assert_eq!(said(110.0).unwrap(), format!("it keeps {text}, which the completed rate need not"));
     }
 
     /// Three equal lower bounds a side agree exactly, and yet say nothing of how the capacities differ.

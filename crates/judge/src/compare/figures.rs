@@ -48,6 +48,8 @@ const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
 
 /// Name of the capacity, which brings its own interval.
 pub(crate) const CAPACITY: &str = "capacity";
+/// Name of the rate of good answers.
+pub(crate) const COMPLETED_RATE: &str = "completed rate";
 /// Name of the share of failed requests, which is compared by a difference.
 pub(crate) const FAILED: &str = "failed share";
 
@@ -62,7 +64,7 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec {
         more_is_better: true,
         zeros: true,
-        ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate > 0.0 || asked(t)))
+        ..less(COMPLETED_RATE, FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate > 0.0 || asked(t)))
     },
     percentile("p50", 0.5, |t| known(t, SummaryFigure::P50)),
     tail("p99", 0.99, |t| known(t, SummaryFigure::P99)),

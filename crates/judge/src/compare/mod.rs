@@ -64,6 +64,7 @@ pub fn compare_at(
     lines.extend(times(old.1).iter().filter_map(|time| both.time(&time.name, &|t| timed(t, time))));
     lines.extend(failures::failed(&both));
     lines.extend(capacity(&both));
+    capacities::say_below_rate(&mut lines, old.1);
     if lines.is_empty() && !died {
         return Err(nothing_in_common(old, new));
     }

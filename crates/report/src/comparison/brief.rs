@@ -2,7 +2,7 @@
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
 
-use super::{advice, clause, describe, head, names, shown, smallest_change, still_open, table, title};
+use super::{advice, clause, describe, head, names, remark, shown, smallest_change, still_open, table, title};
 use crate::words::capital;
 use crate::{Block, Doc, Note, Section, Style, Table, Tone, Warnings, Weight};
 
@@ -39,7 +39,8 @@ fn decides(figure: &ComparedFigure) -> bool {
 fn deciding(comparison: &Comparison) -> Option<Table> {
     let comparisons: Vec<ComparedFigure> = comparison.comparisons.iter().filter(|c| decides(c)).cloned().collect();
     let only = Comparison { comparisons, ..comparison.clone() };
-    let notes = shown(&only).filter_map(still_open).collect();
+    let said = shown(&only).filter(|c| c.ratio.is_finite()).filter_map(remark);
+    let notes = said.chain(shown(&only).filter_map(still_open)).collect();
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 

@@ -313,7 +313,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let untold: Vec<String> = shown(comparison).filter_map(untold).collect();
     let untold = (!untold.is_empty())
         .then(|| format!("not even an hour on this machine shows a difference of under {}", untold.join(", ")));
-    let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", name_of(c), c.said.as_ref()?)));
+    let said = shown(comparison).filter_map(remark);
     let level = std::iter::once(level).filter(|_| !comparison.comparisons.is_empty());
     level
         .chain(open.map(|(_, note)| note))
@@ -322,6 +322,11 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         .chain(said)
         .chain(shown(comparison).filter_map(still_open))
         .collect()
+}
+
+/// Returns the remark on a figure.
+fn remark(c: &ComparedFigure) -> Option<String> {
+    Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
 /// Formats the old (0) or new (1) value of a figure. A share is formatted in percent, and is a lower bound while

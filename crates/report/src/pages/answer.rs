@@ -145,6 +145,10 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
 /// Returns the outcome of the experiment.
 fn tested(run: &Run) -> Option<AnswerLine> {
     let proof = run.findings.proof.as_ref()?;
+    if proof.outcome == ProofOutcome::NotTested {
+        let why = if proof.why.is_empty() { "no experiment was made" } else { &proof.why };
+        return Some(AnswerLine::new("Not tested", "", why).leading("proof"));
+    }
     let value = if proof.why.is_empty() { proof::word(proof).into() } else { format!("{}:", proof::word(proof)) };
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
     Some(AnswerLine::new("Tested", value, proof.why.clone()).toned(tone).leading("proof"))
@@ -193,6 +197,15 @@ mod tests {
                 "Try| use more CPUs",
             ]
         );
+    }
+
+    #[test]
+    fn a_verdict_without_an_experiment_is_not_called_tested() {
+        let mut run = found();
+        run.findings.proof = Some(Proof::default());
+        assert_eq!(told(&run)[3], "Not tested| no experiment was made");
+        run.findings.proof = Some(Proof { why: "no lever acts on it".into(), ..Proof::default() });
+        assert_eq!(told(&run)[3], "Not tested| no lever acts on it");
     }
 
     #[test]
