@@ -8,7 +8,7 @@ use stats::trend::{Trend, trend};
 use crate::Facts;
 use run::number::span;
 
-use crate::number::{duration, figure, median, percent, rate};
+use crate::number::{counted, duration, figure, median, percent, rate};
 use crate::sides::window_of;
 use crate::single::{clients, closed};
 use crate::thresholds::{
@@ -76,7 +76,7 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
     let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
-        true => format!("{} clients", figure(clients(trial))),
+        true => counted(clients(trial), "client"),
         false => rate(trial.rates.offered_rate),
     };
     let which = if several { format!(" at {load}") } else { String::new() };

@@ -7,7 +7,7 @@ use run::{Run, Trial};
 
 use crate::Facts;
 use crate::course::offered;
-use crate::number::{figure, percent, ratio};
+use crate::number::{counted, figure, percent, ratio};
 use crate::signals::chance;
 use crate::signals::cpu::full;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
@@ -51,8 +51,7 @@ impl<'a> Failures<'a> {
             return format!("{} of the requests fail at every load{}", percent(self.share), self.kinds());
         }
         let from = match closed(self.trial) {
-            true if clients(self.trial) <= 1.0 => "1 client".into(),
-            true => format!("{} clients", figure(clients(self.trial))),
+            true => counted(clients(self.trial), "client"),
             false => format!("an offered {}", offered(self.run, self.trial)),
         };
         let (at, on) = if self.run.plan.load.stages.is_empty() { ("from", " on") } else { ("at", "") };

@@ -1,5 +1,5 @@
 //! Re-exports of number tests, and of number formats for sentences.
 
-pub(crate) use run::number::prose::{cpus, duration, figure, grew, percent, rate};
+pub(crate) use run::number::prose::{counted, cpus, duration, figure, grew, percent, rate};
 
 pub(crate) use stats::number::{finite, median, positive, ratio};

@@ -8,7 +8,7 @@ use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{duration, figure, ratio};
+use crate::number::{counted, duration, ratio};
 use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS, SYN_AGAIN_US};
@@ -95,7 +95,7 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
         return Some(measured(&client, (id, ""), (us, FigureUnit::Micros), Some(1e6), text));
     }
     let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
-    let text = format!("{} connects timed out or got no answer", figure(failed as f64));
+    let text = format!("{} timed out or got no answer", counted(failed as f64, "connect"));
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 

@@ -5,7 +5,7 @@ use run::{Evidence, FigureUnit};
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, percent, positive, ratio};
+use crate::number::{counted, figure, percent, positive, ratio};
 use crate::overflow::Overflow;
 use crate::places::Places;
 use crate::single::clients;
@@ -55,7 +55,7 @@ fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     if full && Overflow::of(view.trial).is_some_and(|overflow| overflow.drops >= 1.0) {
         return None;
     }
-    let text = format!("{} connections waited for the server to accept them", figure(queue));
+    let text = format!("{} waited for the server to accept", counted(queue, "connection"));
     Some((measured(view, ("listen.queue", ""), (queue, FigureUnit::Plain), limit, text), queue))
 }
 

@@ -5,7 +5,7 @@ use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 use crate::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited, refuses_the_rest};
 use crate::laws::little;
-use crate::number::{cpus, duration, figure, percent, positive, rate, ratio};
+use crate::number::{counted, cpus, duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::thresholds::{
     BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
@@ -94,9 +94,9 @@ fn spent(run: &Run) -> Option<TimeSpent> {
 fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     let host = facts.client().and_then(|v| v.host());
     let busy = host.and_then(|host| ratio(host.busy, host.online));
-    let online = host.map_or(String::new(), |host| format!(" {}", figure(host.online)));
     if facts.shared() {
-        let share = format!("client and server share the{online} CPUs of one host");
+        let online = host.map_or_else(|| "CPUs".into(), |host| cpus(host.online));
+        let share = format!("client and server share the {online} of one host");
         match busy.filter(|busy| *busy <= COMPETE) {
             Some(busy) => {
                 report.hold(format!("{share}, which were {} busy: neither takes CPU from the other", percent(busy)))
@@ -251,8 +251,8 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
     let known = t.completed.saturating_add(t.error_count()).saturating_add(t.unanswered);
     if t.sent > known {
         report.warn(format!(
-            "{} requests are unaccounted for: sent, but neither answered nor failed",
-            figure((t.sent - known) as f64)
+            "unaccounted for: {} sent, but neither answered nor failed",
+            counted((t.sent - known) as f64, "request")
         ));
     }
     let ours = trial.measured.tally.connected as f64;
@@ -270,7 +270,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
             figure(seen)
         ));
     } else if seen > ours {
-        report.warn(format!("{} connections on the server's host were not ours", figure((seen - ours).round())));
+        report.warn(format!("not ours on the server's host: {}", counted((seen - ours).round(), "connection")));
     } else {
         let (lost, ours) = (figure((ours - seen).round()), figure(ours));
         report.warn(format!("{lost} of our {ours} new connections did not reach the server's host"));
@@ -282,8 +282,8 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     // A run without a longest response time has no histogram: another tool collected its figures.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
-            "only {} requests were measured at the limit: p99 depends on {} of them",
-            figure(n as f64),
+            "only {} measured at the limit: p99 depends on {} of them",
+            counted(n as f64, "request"),
             figure((n as f64 / 100.0).ceil())
         ));
     }
@@ -303,8 +303,8 @@ fn stood_at_the_end(trial: &Trial) -> Option<String> {
     let longest = positive(trial.latency_us.max)?;
     (ages.max > OLDER * longest && ages.max > OLD_US).then(|| {
         format!(
-            "something stalled: {} requests had no answer when measuring ended, the oldest for {} (longest answer: {})",
-            figure(ages.count as f64),
+            "something stalled: {} without an answer when measuring ended, the oldest for {} (longest answer: {})",
+            counted(ages.count as f64, "request"),
             duration(ages.max),
             duration(longest)
         )

@@ -4,7 +4,7 @@ use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, 
 
 use crate::disks::{fullest, is_full, is_own};
 use crate::evidence::measured;
-use crate::number::{figure, percent, positive, ratio};
+use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
 use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, SEVERAL_TRIPS, THROTTLED};
@@ -207,7 +207,7 @@ pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
             Some(share) if share >= THROTTLED => {
                 format!("used {} CPUs and was throttled in {} of the periods", figure(used), percent(share))
             }
-            _ => format!("used {} CPUs", figure(used)),
+            _ => format!("used {}", cpus(used)),
         },
         None => "could not be watched".to_string(),
     };

@@ -4,7 +4,7 @@ use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaResult, Estimate};
 
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 /// Maximum number of servers of the best group that the title names.
 const MAX_NAMED: usize = 3;
@@ -78,9 +78,9 @@ fn section(result: &ArenaResult, at: usize, profile: &ArenaProfileResult) -> Sec
 fn load(profile: &ArenaProfileResult) -> String {
     let rate = profile.common_rate.map_or("no common rate".into(), |rate| {
         format!(
-            "CPU time, memory and response times at {}, in {} rounds of turns",
+            "CPU time, memory and response times at {}, in {} of turns",
             quantity(rate, Unit::PerSecond),
-            profile.rounds
+            counted(f64::from(profile.rounds), "round")
         )
     });
     format!("{}; {rate}.", crate::words::capital(&profile.load))

@@ -99,7 +99,7 @@ fn listed(named: impl Iterator<Item = String>, all: usize) -> String {
 }
 
 fn counted(count: usize, noun: &str) -> String {
-    format!("{} {noun}{}", run::number::count(count as u64), if count == 1 { "" } else { "s" })
+    run::number::prose::counted(count as f64, noun)
 }
 
 fn title_of(series: &HistorySeries) -> String {

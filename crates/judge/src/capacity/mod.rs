@@ -10,7 +10,7 @@ pub(crate) use windows::{chances, pooled_search, pooled_users};
 use run::{BreachKind, Capacity, OwnLimit, Trial};
 
 use crate::Facts;
-use crate::number::{figure, finite, positive, rate};
+use crate::number::{counted, figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
 use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::LIKELY_HELD;
@@ -189,16 +189,16 @@ fn pooled_method(p: &Pooled) -> String {
         Some(l) => format!("; {} s of pauses of a host are included", figure(l.seconds)),
         None => String::new(),
     };
-    format!("open loop, late requests of {} windows pooled{left_out}", p.windows)
+    format!("open loop, late requests of {} pooled{left_out}", counted(p.windows as f64, "window"))
 }
 
 fn method(facts: &Facts<'_>, open: Option<&Trial>, closed: Option<&Trial>) -> String {
-    let loop_of = |t: &Trial| format!("closed loop with {} clients", figure(clients(t)));
+    let loop_of = |t: &Trial| format!("closed loop with {}", counted(clients(t), "client"));
     match (open, closed) {
         (Some(o), Some(c)) if good(c) > good(o) => {
             format!("{}; an open loop held {}", loop_of(c), rate(good(o)))
         }
-        (Some(_), _) => format!("open loop, bracketed in {} steps", facts.search.len()),
+        (Some(_), _) => format!("open loop, bracketed in {}", counted(facts.search.len() as f64, "step")),
         (None, Some(c)) => format!("{}; no open loop held the objective", loop_of(c)),
         (None, None) if several_sizes(facts.run) => {
             let bytes = facts.decisive.and_then(|t| t.key.record_bytes).unwrap_or(0) as f64;

@@ -6,7 +6,7 @@ use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::facts::unix_socket;
-use crate::number::{figure, percent, positive, ratio};
+use crate::number::{counted, figure, percent, positive, ratio};
 use crate::overflow::{Overflow, slow_connects, slow_share};
 use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
 
@@ -76,7 +76,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
             ("listen.queue", ""),
             (queue, FigureUnit::Plain),
             limit,
-            format!("up to {} connections waited to be accepted{of}", figure(queue)),
+            format!("up to {} waited to be accepted{of}", counted(queue, "connection")),
         ));
         confidence = if full { TWO_SIGNS } else { confidence };
     }

@@ -4,7 +4,7 @@ use run::{FigureUnit, Intensity, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::evidence::measured;
-use crate::number::{duration, figure, percent, rate, ratio};
+use crate::number::{counted, duration, figure, percent, rate, ratio};
 use crate::objective::holds;
 use crate::overflow::{Overflow, slow_share};
 use crate::single::{clients, sides_of};
@@ -157,9 +157,9 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     }
     let client = View::new("client", trial, &trial.client);
     let text = format!(
-        "the client retransmitted {} SYNs for {} connects, although the server's accept queue was not full",
-        figure(syns),
-        figure(opened)
+        "the client retransmitted {} for {}, although the server's accept queue was not full",
+        counted(syns, "SYN"),
+        counted(opened, "connect")
     );
     let evidence =
         vec![measured(&client, ("tcp.syn_retrans", ""), (syns, FigureUnit::Plain), Some(LOST * opened), text)];

@@ -5,7 +5,7 @@ use run::FigureUnit;
 use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::figure;
+use crate::number::{counted, figure};
 use crate::single::server_of;
 use crate::thresholds::{ONE_SIGN, SPARE_FDS, SUREST};
 use crate::view::View;
@@ -43,7 +43,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let mut evidence = vec![measured(&view, ("process.fds", &name), (held, FigureUnit::Plain), Some(limit), text)];
     let waiting = view.max("listen.queue").filter(|q| *q >= 1.0);
     if let Some(q) = waiting {
-        let text = format!("{} connections waited to be accepted", figure(q));
+        let text = format!("{} waited to be accepted", counted(q, "connection"));
         evidence.push(measured(&view, ("listen.queue", ""), (q, FigureUnit::Plain), view.value("listen.limit"), text));
     }
     let refused = view.trial.tally.error_count() > 0 || view.trial.tally.unanswered > 0;

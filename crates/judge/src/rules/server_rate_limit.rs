@@ -7,7 +7,7 @@ use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::{measured, throttled};
 use crate::link_queue;
-use crate::number::{duration, figure, percent, rate, ratio};
+use crate::number::{cpus, duration, figure, percent, rate, ratio};
 use crate::refusals::Refusals;
 use crate::single::{clients, good, refused, server_of, sides_of};
 use crate::thresholds::{
@@ -167,7 +167,7 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
         ),
     ];
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
-        let text = format!("the server used {} CPUs", figure(used));
+        let text = format!("the server used {}", cpus(used));
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
     let sentence = format!("the server limits the rate on purpose: it serves {} and refuses the rest", rate(limit));

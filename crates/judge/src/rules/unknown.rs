@@ -9,7 +9,7 @@ use crate::Facts;
 use crate::evidence::line;
 use crate::failures::Failures;
 use crate::generator::client_limit_threads;
-use crate::number::{figure, grew, percent, ratio};
+use crate::number::{cpus, figure, grew, percent, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::BUSY;
@@ -57,12 +57,12 @@ fn watched(trial: &Trial) -> Verdict {
             ));
         }
         if let Some(used) = view.cpu_used() {
-            told.push(format!("the server used {} CPUs", figure(used)));
+            told.push(format!("the server used {}", cpus(used)));
             evidence.push(line(
                 &view,
                 "process.cpu",
                 "",
-                format!("CPU time of the server's processes: {} CPUs", figure(used)),
+                format!("CPU time of the server's processes: {}", cpus(used)),
             ));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use run::number::prose::counted;
 use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 
 use crate::prove;
@@ -41,7 +42,9 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
 fn describe_load(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     let refused = |why: &str| LabError::set_up("preparing the experiment", why);
     match &load.intensity {
-        Intensity::Closed { connections, .. } => Ok((Some(*connections), format!("{connections} connections"))),
+        Intensity::Closed { connections, .. } => {
+            Ok((Some(*connections), counted(f64::from(*connections), "connection")))
+        }
         Intensity::Open { .. } if !load.stages.is_empty() || load.recorded().is_some() => {
             Err(refused("an experiment needs one constant rate: give --rate R"))
         }

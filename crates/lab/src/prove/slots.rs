@@ -1,5 +1,6 @@
 //! One steady load during which levers are switched on and off, each in its own slots.
 
+use run::number::prose::counted;
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
 use sys::clock::Origin;
 
@@ -32,7 +33,12 @@ pub(super) fn one(
     let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
     let recovery = schedule::recovery_slots(slots.count, rows);
     let on = rows.iter().map(|_| schedule::sequence(slots.count, recovery, &mut random)).collect();
-    let table = Timetable { slots, on, load, label: format!("proof, {} connections", operating_point.connections) };
+    let table = Timetable {
+        slots,
+        on,
+        load,
+        label: format!("proof, {}", counted(f64::from(operating_point.connections), "connection")),
+    };
     let found = conduct(lab, setup, rows, targets, table)?;
     Ok(found.and_then(|(trial, levers)| proof_trial(&trial, slots, levers, recovery)))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use run::number::prose::counted;
 use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SummaryFigure, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
@@ -99,10 +100,10 @@ pub(super) fn trial(
     }
     let [off, on] = rates;
     let load = match load_pair.on.intensity {
-        run::Intensity::Closed { connections, .. } => format!("{connections} connections"),
+        run::Intensity::Closed { connections, .. } => counted(f64::from(connections), "connection"),
         _ => format!("{:.0} requests/s", operating_point.rate),
     };
-    let label = format!("{load}, {} pairs of turns", on.len());
+    let label = format!("{load}, {} of turns", counted(on.len() as f64, "pair"));
     let (lever, host, dose) = (row.id.into(), names(&hosts, setup), load_pair.dose);
     let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
     Ok(Ok(trial))

@@ -1,6 +1,6 @@
 //! Sentences on the server's unrequested actions: closed connections, and unrequested messages.
 
-use run::number::{count, number, quantity};
+use run::number::{count, number, prose::counted, quantity};
 use run::{EndsTogether, ErrorKind, Intensity, Tally, Trial};
 
 use crate::Unit;
@@ -15,9 +15,8 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let races = (tally.keep_alive_races > 0).then(|| races(trial));
     let left = (tally.closes_left_to_client > 0).then(|| {
         format!(
-            "the server announced the end of {} connections and left the close to loadline, so their TIME_WAIT is on this \
-             side",
-            count(tally.closes_left_to_client)
+            "the server announced the end of {} and left the close to loadline, so the TIME_WAIT is on this side",
+            counted(tally.closes_left_to_client as f64, "connection")
         )
     });
     let unasked = (tally.unasked_messages > 0)
@@ -34,7 +33,7 @@ fn refused(tally: &Tally) -> u64 {
 fn together(ends: &EndsTogether, refused: u64) -> String {
     let why = match refused {
         0 => "it, or a proxy before it, restarted".to_owned(),
-        n => format!("it went away for a time and refused {} connects", count(n)),
+        n => format!("it went away for a time and refused {}", counted(n as f64, "connect")),
     };
     format!(
         "the server ended {} of {} connections at the same moment, {} after the load began: {why}",
@@ -86,7 +85,7 @@ fn races(trial: &Trial) -> String {
     let why = match refused(tally) {
         _ if trial.ended_together.is_some() => "most of them at that moment".into(),
         0 => format!("its keep-alive timeout{after} is no longer than {pause}"),
-        n => format!("it also refused {} connects, so it went away for a time", count(n)),
+        n => format!("it also refused {}, so it went away for a time", counted(n as f64, "connect")),
     };
     format!(
         "the server closed {} idle connections just as requests left: {why}; {again}",

@@ -41,9 +41,14 @@ pub fn duration(us: f64) -> String {
     }
 }
 
+/// Formats a number of things: `1 client`, `1,389 clients`.
+pub fn counted(n: f64, noun: &str) -> String {
+    format!("{} {noun}{}", figure(n), if n == 1.0 { "" } else { "s" })
+}
+
 /// Formats a number of CPUs: `1 CPU`, `2 CPUs`.
 pub fn cpus(n: f64) -> String {
-    format!("{} CPU{}", figure(n), if n == 1.0 { "" } else { "s" })
+    counted(n, "CPU")
 }
 
 /// Formats a request rate.
@@ -80,6 +85,7 @@ mod tests {
             (whole_rate(0.033), whole_rate(2.0), whole_rate(1234.5)),
             ("0.0330/s".into(), "2/s".into(), "1234/s".into())
         );
+        assert_eq!((counted(1.0, "client"), counted(1389.0, "client")), ("1 client".into(), "1,389 clients".into()));
         assert_eq!(rate(1_234_567.0), "1,234,567/s");
     }
 }
