@@ -110,16 +110,16 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
 }
 
 /// Finds a plateau by an open loop past the last step, or past another open loop: more was offered, and no more was
-/// completed. Either twice as many requests were in flight, or both open loops offered more than was completed.
+/// completed. Past the last step of the sweep, twice its clients must have been in flight.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> =
-        std::iter::once((clients(last), best, best)).chain(search.iter().filter_map(before)).collect();
+        std::iter::once((clients(last), best, f64::INFINITY)).chain(search.iter().filter_map(before)).collect();
     let flat = |t: &Trial, (from, rate, offered): (f64, f64, f64)| {
         let (growth, to) = (good(t) / rate - 1.0, in_flight(t)?);
-        let beyond = |offered: f64| t.rates.offered_rate >= ASKED_FOR_MORE * offered;
-        let both_overload = offered >= ASKED_FOR_MORE * rate && beyond(offered);
-        let seen = beyond(rate) && (PLATEAU_KEPT - 1.0..FLAT).contains(&growth) && (to >= 2.0 * from || both_overload);
+        let beyond = |rate: f64| t.rates.offered_rate >= ASKED_FOR_MORE * rate;
+        let is_more = to >= 2.0 * from || beyond(offered);
+        let seen = beyond(rate) && is_more && (PLATEAU_KEPT - 1.0..FLAT).contains(&growth);
         seen.then_some(Plateau::Flat { from, to, growth })
     };
     search.iter().rev().find_map(|t| loads.iter().find_map(|load| flat(t, *load)))
@@ -218,7 +218,7 @@ mod tests {
         };
         assert!(matches!(told(213.0), Plateau::Flat { from, .. } if from > 9.0), "{:?}", told(213.0));
         assert_eq!(told(260.0), Plateau::Grows);
-        // Both overloaded it, so the number in flight says nothing.
+        // The larger rate kept little more in flight, and was far above the other.
         let mut run = PlantedRun::new(48_000.0, 230.0).steps(&[1, 2, 9]).rates(&[1.3, 1.7]).run();
         for (trial, rate) in run.trials.iter_mut().zip([20.4, 40.2, 183.1, 236.0, 238.0]) {
             trial.rates.completed_rate = rate;
