@@ -34,13 +34,7 @@ impl Compared {
 
 /// Returns the median, or NaN if there are no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    }
+    stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
 }
 
 /// Measures loadline and the peer in turn. The order alternates, so a drift of the machine favours neither. A first
@@ -71,13 +65,6 @@ pub(crate) fn interleave(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn medians_of_odd_and_even_counts() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert!(median(&[]).is_nan());
-    }
 
     #[test]
     fn the_order_alternates_and_the_warm_up_is_discarded() {

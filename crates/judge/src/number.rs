@@ -2,4 +2,4 @@
 
 pub(crate) use run::number::prose::{counted, cpus, duration, figure, grew, percent, rate};
 
-pub(crate) use stats::number::{finite, median, positive, ratio};
+pub(crate) use stats::number::{finite, median, median_of_sorted, positive, ratio};

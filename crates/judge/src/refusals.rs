@@ -3,6 +3,7 @@
 
 use run::Trial;
 
+use crate::number::median_of_sorted;
 use crate::single::{good, refused};
 use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, WIDE};
 
@@ -43,7 +44,8 @@ impl<'a> Refusals<'a> {
         let mut rates: Vec<f64> = refusing.iter().filter(|t| is_long(t)).map(|t| good(t)).collect();
         rates.sort_by(f64::total_cmp);
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
-        let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
+        let (lowest, highest) = (at(0), at(rates.len().saturating_sub(1)));
+        let middle = median_of_sorted(&rates).unwrap_or(0.0);
         // A disturbed trial completes less than the limit; no trial completes more.
         let is_near = |rate: f64| (rate / middle - 1.0).abs() <= ONE_RATE;
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();

@@ -15,9 +15,28 @@ pub fn ratio(a: f64, b: f64) -> Option<f64> {
     if b == 0.0 { None } else { finite(a / b) }
 }
 
-/// Returns the median, or `None` if there are no values. For an even number of values, this is the larger of the middle
-/// two.
+/// Returns the median, or `None` if there are no values; see [`median_of_sorted`].
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    median_of_sorted(&values)
+}
+
+/// Returns the median of ascending values, or `None` if there are none. For an even number of values, this is the mean of
+/// the middle two.
+pub fn median_of_sorted(values: &[f64]) -> Option<f64> {
+    let upper = *values.get(values.len() / 2)?;
+    let lower = if values.len() % 2 == 0 { values[values.len() / 2 - 1] } else { upper };
+    Some(f64::midpoint(lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_odd_and_even_counts() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!((median(vec![7.0]), median(Vec::new())), (Some(7.0), None));
+    }
 }

@@ -38,9 +38,7 @@ fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64
 
 /// Returns the median of a result over the selected trials.
 fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option<f64> {
-    let mut list: Vec<f64> = run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect();
-    list.sort_by(f64::total_cmp);
-    list.get(list.len() / 2).copied()
+    judge::median(run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect())
 }
 
 /// Returns true if a trial used this backend.

@@ -3,6 +3,7 @@
 //! Statistics*, 1981).
 
 use super::robust::{dot, gram, inverse, weighted};
+use crate::number::median;
 use crate::student::t95;
 
 /// Number of rounds of weighting. Each round uses the expected values and residuals of the previous fit.
@@ -57,9 +58,8 @@ pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<C
 
 /// Returns the standard deviation, estimated from the median absolute deviation with `freedom` degrees of freedom.
 fn scale(off: &[f64], freedom: usize) -> f64 {
-    let mut sizes: Vec<f64> = off.iter().map(|off| off.abs()).collect();
-    sizes.sort_by(f64::total_cmp);
-    (MAD_TO_SD * sizes[sizes.len() / 2] * (sizes.len() as f64 / freedom as f64).sqrt()).max(1e-9)
+    let deviation = median(off.iter().map(|off| off.abs()).collect()).unwrap_or(0.0);
+    (MAD_TO_SD * deviation * (off.len() as f64 / freedom as f64).sqrt()).max(1e-9)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with his limit of 1.345 times a
 //! scale from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.
 
+use crate::number::median_of_sorted;
+
 /// Standard deviations beyond which a residual has less weight.
 const HUBER: f64 = 1.345;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
@@ -60,7 +62,7 @@ fn scale(residuals: &[f64]) -> f64 {
     // Most residuals may be exactly 0, because a resource whose lever is off does not change. The median is then 0,
     // which would make all other residuals outliers.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
-    (MAD_TO_SD * sizes[sizes.len() / 2]).max(of_others).max(1e-12)
+    (MAD_TO_SD * median_of_sorted(&sizes).unwrap_or(0.0)).max(of_others).max(1e-12)
 }
 
 /// Returns the coefficients that minimise the weighted sum of squared residuals, or `None` if columns depend on each

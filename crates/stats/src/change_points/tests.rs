@@ -1,0 +1,97 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn places(values: &[f64]) -> Vec<usize> {
+    change_points(values, 0.0).iter().map(|point| point.at).collect()
+}
+
+#[test]
+fn a_step_is_found_at_its_place_with_its_size() {
+    let values: Vec<f64> = (0..40).map(|i| f64::from(i % 3) + if i < 25 { 100.0 } else { 110.0 }).collect();
+    let [point] = change_points(&values, 0.0)[..] else { panic!("{:?}", change_points(&values, 0.0)) };
+    let Difference { change, error, p, .. } = point.difference;
+    assert!(point.at == 25 && (change - 10.0).abs() < 0.2 && error < 0.5 && p < 1e-9, "{point:?}");
+}
+
+#[test]
+fn constant_values_few_values_and_undefined_values_have_no_change() {
+    assert_eq!(places(&[]), [0; 0]);
+    assert_eq!(places(&[5.0; 100]), [0; 0]);
+    assert_eq!(places(&[1.0, 1.0, 9.0, 9.0, 9.0]), [0; 0]);
+    assert_eq!(places(&[1.0, 1.0, 1.0, f64::NAN, 9.0, 9.0, 9.0]), [0; 0]);
+    assert_eq!(places(&[f64::MAX, f64::MIN, f64::MAX, f64::MIN, f64::MAX, f64::MIN, 0.0]), [0; 0]);
+}
+
+#[test]
+fn a_change_needs_three_values_and_a_step_below_the_resolution_is_none() {
+    let mut values = vec![1.0; 20];
+    values.extend([2.0; 2]);
+    assert_eq!(places(&values), [0; 0]);
+    values.push(2.0);
+    assert_eq!(places(&values), [20]);
+    assert!(change_points(&values, 1.0).is_empty());
+}
+
+#[test]
+fn single_outliers_are_no_changes_and_hide_none() {
+    let mut values: Vec<f64> = (0..60).map(|i| f64::from(7 * i % 4) + if i < 30 { 100.0 } else { 104.0 }).collect();
+    for outlier in [7, 8, 19, 40, 58] {
+        values[outlier] += 500.0;
+    }
+    assert_eq!(places(&values), [30]);
+}
+
+#[test]
+fn windows_do_not_lose_changes_of_a_long_series() {
+    let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 5) + 20.0 * f64::from(i / 90 % 2)).collect();
+    assert_eq!(places(&values), (1..12).map(|step| step * 90).collect::<Vec<_>>());
+}
+
+/// The energy distance of every split and end by its definition.
+fn by_definition(values: &[f64]) -> Option<usize> {
+    let sum = |a: &[f64], b: &[f64]| a.iter().flat_map(|x| b.iter().map(move |y| (x - y).abs())).sum::<f64>();
+    let energy = |a: &[f64], b: &[f64]| {
+        let (n, m) = (a.len() as f64, b.len() as f64);
+        let mean = 2.0 * sum(a, b) / (n * m) - sum(a, a) / (n * (n - 1.0)) - sum(b, b) / (m * (m - 1.0));
+        n * m / (n + m) * mean
+    };
+    let ends = |at: usize| at + MIN_SEGMENT..=values.len();
+    let all = (MIN_SEGMENT..=values.len() - MIN_SEGMENT).flat_map(|at| ends(at).map(move |end| (at, end)));
+    let best = all.map(|(at, end)| (at, energy(&values[..at], &values[at..end])));
+    best.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_split_has_the_largest_energy_distance(values in prop::collection::vec(0.0_f64..1.0, 6..25)) {
+        prop_assert_eq!(best_split(&values).map(|[at, _]| at), by_definition(&values));
+    }
+
+    #[test]
+    fn changes_are_ordered_apart_and_significant(
+        values in prop::collection::vec(-1e3_f64..1e3, 0..80), step in 0.0_f64..1e4, at in 0_usize..80,
+    ) {
+        let values: Vec<f64> = values.iter().enumerate().map(|(i, v)| if i < at { *v } else { v + step }).collect();
+        let points = change_points(&values, 0.0);
+        let bounds: Vec<usize> =
+            std::iter::once(0).chain(points.iter().map(|point| point.at)).chain([values.len()]).collect();
+        prop_assert!(points.is_empty() || bounds.windows(2).all(|pair| pair[1] - pair[0] >= MIN_SEGMENT));
+        prop_assert!(points.iter().all(|point| point.difference.p < LEVEL && point.difference.error > 0.0));
+        prop_assert_eq!(&points, &change_points(&values, 0.0));
+    }
+
+    #[test]
+    fn a_mirrored_series_has_mirrored_changes(values in prop::collection::vec(-1.0_f64..1.0, 20..60), at in 5_usize..15) {
+        let values: Vec<f64> = values.iter().enumerate().map(|(i, v)| if i < at { *v } else { v + 9.0 }).collect();
+        let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
+        prop_assert_eq!(places(&values), places(&mirrored));
+    }
+
+    #[test]
+    fn any_values_are_accepted(values in prop::collection::vec(prop::num::f64::ANY, 0..40), resolution in prop::num::f64::ANY) {
+        change_points(&values, resolution);
+    }
+}
