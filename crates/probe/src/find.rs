@@ -1,6 +1,6 @@
-//! Finds the processes of a listener. sock_diag gives the inode of the listening socket, and /proc/PID/fd shows which
-//! processes hold it. The server consists of all holders and their descendants: a master process, its workers, and
-//! helpers.
+//! Finds the processes of a server, by its listener or by one process that the user named. sock_diag gives the inode of
+//! the listening socket, and /proc/PID/fd shows which processes hold it. The server consists of all holders and their
+//! descendants: a master process, its workers, and helpers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,25 +9,20 @@ use std::path::Path;
 use run::Address;
 use sys::netns::network_id;
 
-use crate::process_tree::{ancestors, descendants, parents};
+use crate::process_tree::{ancestors, descendants, parent_of, parents, with_descendants};
 use crate::sources::serves;
 use crate::tree::{diag_in, rtnl_in};
 
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Process IDs of the server, ascending.
+    /// Process IDs of the server.
     pub pids: Vec<u32>,
     /// One of the server's processes if the server is in another network namespace than the caller, for
     /// `Scope::netns_pid`.
     pub netns_pid: Option<u32>,
-    /// Bound listen address, which may be a wildcard.
-    pub listen: Address,
-}
-
-/// Returns `pid` if its network namespace differs from the caller's.
-pub fn other_network(pid: u32) -> Option<u32> {
-    sys::netns::elsewhere(pid)?.then_some(pid)
+    /// Bound listen address, which may be a wildcard. `None` if the user named a process and no address.
+    pub listen: Option<Address>,
 }
 
 /// Reason why a server's processes were not found.
@@ -55,6 +50,9 @@ pub enum FindError {
         /// A process of the listener's network namespace, if that differs from the caller's.
         netns_pid: Option<u32>,
     },
+    /// The user named a process that does not exist.
+    #[error("there is no process {0}; see `ss -ltnp` for who listens where")]
+    NoProcess(u32),
     /// The kernel did not answer over netlink.
     #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
     Kernel {
@@ -63,6 +61,14 @@ pub enum FindError {
         /// Error of the system.
         source: std::io::Error,
     },
+}
+
+/// Returns the server whose process the user named: this process and all processes below it. `listen` is the address of
+/// the requests, if it is known.
+pub fn named_server(pid: u32, listen: Option<Address>) -> Result<Found, FindError> {
+    parent_of(pid).ok_or(FindError::NoProcess(pid))?;
+    let netns_pid = sys::netns::elsewhere(pid).and_then(|other| other.then_some(pid));
+    Ok(Found { pids: with_descendants(pid), netns_pid, listen })
 }
 
 /// Finds the server that accepts connections to `at`. Searches this network namespace or, for an address of another
@@ -97,7 +103,7 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
         pids if pids.is_empty() => {
             Err(FindError::NoPermission { addr: at.clone(), listen: at.clone(), netns_pid: None })
         }
-        pids => Ok(Found { pids, netns_pid: None, listen: at.clone() }),
+        pids => Ok(Found { pids, netns_pid: None, listen: Some(at.clone()) }),
     }
 }
 
@@ -186,7 +192,7 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     let Some(&first) = pids.first() else {
         return Err(FindError::NoPermission { addr: addr.into(), listen: (*listen).into(), netns_pid: netns });
     };
-    Ok(Found { pids, netns_pid: netns.map(|_| first), listen: (*listen).into() })
+    Ok(Found { pids, netns_pid: netns.map(|_| first), listen: Some((*listen).into()) })
 }
 
 /// Returns the holders and their descendants, with two exceptions. A service manager holds a socket that it created for
@@ -218,17 +224,15 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if this process or a descendant holds a socket, as a server does, or a ring that may hold sockets.
-/// Returns `None` if this cannot be read.
-pub fn holds_sockets(pid: u32) -> Option<bool> {
-    let proc = Path::new("/proc");
-    let holds = |pid: u32| -> Option<bool> {
-        let links = std::fs::read_dir(proc.join(format!("{pid}/fd"))).ok()?;
+/// Returns true if one of these processes holds a socket, as a server does, or a ring that may hold sockets. Returns
+/// `None` if this cannot be read.
+pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
+    let holds = |pid: &u32| -> Option<bool> {
+        let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
         let mut links = links.filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok());
         Some(links.any(|to| to.to_str().is_some_and(|to| to.starts_with("socket:[") || to.contains("io_uring"))))
     };
-    let below = crate::process_tree::descendants(proc, &[pid]);
-    let all: Vec<Option<bool>> = std::iter::once(pid).chain(below).map(holds).collect();
+    let all: Vec<Option<bool>> = pids.iter().map(holds).collect();
     match all.contains(&Some(true)) {
         true => Some(true),
         false => (!all.contains(&None)).then_some(false),
@@ -257,7 +261,7 @@ mod tests {
             let at = Address::Inet(format!("{ip}:{port}").parse().unwrap());
             // A child forked by a concurrent test may hold a copy of the socket for a moment.
             let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
-            assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().unwrap().into()));
+            assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().ok().map(Address::from)));
         }
     }
 
@@ -270,7 +274,17 @@ mod tests {
         let _server = std::os::unix::net::UnixListener::bind(dir.path().join("s")).unwrap();
         let me = [std::process::id()];
         let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
-        assert_eq!((found.netns_pid, found.listen), (None, at));
+        assert_eq!((found.netns_pid, found.listen), (None, Some(at)));
+    }
+
+    #[test]
+    fn a_named_process_is_found_with_those_below_it() {
+        let below = testkit::ChildProcess::start(std::process::Command::new("sleep").arg("60"));
+        let found = named_server(std::process::id(), None).unwrap();
+        assert_eq!((found.pids[0], found.netns_pid, found.listen), (std::process::id(), None, None));
+        assert!(found.pids.contains(&below.pid()), "{:?}", found.pids);
+        let error = named_server(u32::MAX, None).unwrap_err();
+        assert!(error.to_string().starts_with("there is no process 4294967295"), "{error}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ mod units;
 mod waits;
 
 pub use column_writer::{ColumnWriter, Slots};
-pub use find::{FindError, Found, find_server, holds_sockets, other_network};
+pub use find::{FindError, Found, find_server, holds_sockets, named_server};
 pub use half_open::half_open;
 pub use host::host_info;
 pub use observer::{Observer, Watching, listen};

@@ -140,7 +140,7 @@ fn a_forking_server_is_found_with_all_its_processes() {
     let found = find_server(addr).unwrap();
     // The processes are the parent, its child, and a grandchild that has closed the socket.
     assert_eq!(found.pids.len(), 3, "{found:?}");
-    assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == addr.into());
+    assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == Some(addr.into()));
     for pid in found.pids.iter().filter(|pid| **pid != server.0.id()) {
         let _ = Command::new("kill").arg(pid.to_string()).status();
     }
@@ -164,7 +164,7 @@ fn nginx_is_found_with_master_and_workers() {
     let addr = master.addr;
     let found = eventually(|| find_server(addr).ok().filter(|found| found.pids.len() == 3));
     assert!(found.pids.contains(&master.pid()), "the master is one of {found:?}");
-    let mut probe = Probe::new(Scope { processes: found.pids, listen: Some(found.listen), ..Scope::default() });
+    let mut probe = Probe::new(Scope { processes: found.pids, listen: found.listen, ..Scope::default() });
     probe.sample(0.0);
     let processes = probe.processes();
     assert!(processes.len() == 3 && processes.iter().all(|p| p.starts_with("nginx:")), "{processes:?}");

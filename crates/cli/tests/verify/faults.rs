@@ -241,7 +241,7 @@ fn a_server_pid_without_a_process_is_refused() {
     let server = serve(binary!(), 0, &[]);
     // This ID is above the largest process ID of Linux.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
-    refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no such process");
+    refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no process");
     // This process exists but listens on no port.
     let sleeps = ChildProcess::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
     let pid = sleeps.pid().to_string();

@@ -79,24 +79,18 @@ fn edge(trial: Option<&Watching>, at_ns: u64) {
 /// Returns the observer, with the server's processes if they can be found.
 fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
     let mut observer = spec.observer;
-    let named = observer.processes.first().copied();
+    let named = observer.processes.first().map(|pid| probe::named_server(*pid, observer.listen.clone()));
     let role = if observer.role == Role::Server { "server" } else { "client" };
     let mut found = WatchedHost { host: probe::host_info(&observer.host, role), ..WatchedHost::default() };
-    match spec.find.map(probe::find_server) {
+    match spec.find.map(probe::find_server).or(named) {
         Some(Ok(server)) => {
-            observer.processes.extend(&server.pids);
-            observer.netns_pid = server.netns_pid.or(observer.netns_pid);
-            observer.listen = Some(server.listen);
+            observer.processes = server.pids;
+            observer.netns_pid = observer.netns_pid.or(server.netns_pid);
+            observer.listen = server.listen;
         }
         Some(Err(why)) => found.missing = Some(why.to_string()),
-        None => {
-            observer.netns_pid = observer.netns_pid.or(named.and_then(probe::other_network));
-            observer.processes = observer.processes.iter().copied().flat_map(probe::with_descendants).collect();
-        }
+        None => {}
     }
-    found.missing = found.missing.or(named
-        .filter(|pid| probe::parent_of(*pid).is_none())
-        .map(|pid| format!("there is no process {pid}; see `ss -ltnp` for who listens where, or give --port")));
     found.cpus = probe::cpus_of(Path::new("/"), &observer.processes);
     found.processes.clone_from(&observer.processes);
     found.listen.clone_from(&observer.listen);

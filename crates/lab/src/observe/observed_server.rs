@@ -28,7 +28,7 @@ impl ObservedServer {
     /// Returns the side of a server on this machine, with the processes that were found.
     pub(crate) fn local(found: Found) -> Self {
         let Found { pids, netns_pid, listen } = found;
-        Self { host: "localhost".into(), pids, netns_pid, listen: Some(listen), shared: false }
+        Self { host: "localhost".into(), pids, netns_pid, listen, shared: false }
     }
 
     /// Returns the side of a server on another host, as its observer found it.

@@ -169,20 +169,11 @@ impl TargetSetup {
     /// Finds the server's processes on this machine. If they are invisible, this is noted, but is not an error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
-            Some(pid) if probe::parent_of(pid).is_none() => {
-                let what = format!("watching process {pid} (--server-pid)");
-                let why = "there is no such process; leave the flag out, or see `ss -Hltnp` for who listens";
-                return Err(LabError::set_up(what, why));
-            }
-            Some(pid) if probe::holds_sockets(pid) == Some(false) => {
-                let what = format!("watching process {pid} (--server-pid)");
-                let why = "neither it nor a process below it holds a socket, so it is not a server; `ss -Hltnp` shows who \
-                           listens, and without the flag it is found";
-                return Err(LabError::set_up(what, why));
-            }
             Some(pid) => {
-                note_other_owner(lab, pid, addr);
-                Found { pids: probe::with_descendants(pid), netns_pid: Some(pid), listen: addr.clone() }
+                let found = named(pid, addr)
+                    .map_err(|why| LabError::set_up(format!("watching process {pid} (--server-pid)"), why))?;
+                note_other_owner(lab, (pid, &found.pids), addr);
+                found
             }
             None => match probe::find_server(addr.clone()) {
                 Ok(found) => found,
@@ -242,11 +233,21 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
+/// Returns the server whose process the user named. The error says why the process is no server.
+fn named(pid: u32, addr: &Address) -> Result<Found, String> {
+    let found = probe::named_server(pid, Some(addr.clone())).map_err(|e| e.to_string())?;
+    if probe::holds_sockets(&found.pids) == Some(false) {
+        return Err("neither it nor a process below it holds a socket, so it is not a server; `ss -Hltnp` shows who \
+                    listens, and without the flag it is found"
+            .into());
+    }
+    Ok(found)
+}
+
 /// Notes that neither the given process nor its ancestors and descendants listen at the target, although other
-/// processes do.
-fn note_other_owner(lab: &mut Lab<'_>, pid: u32, addr: &Address) {
+/// processes do. `own` are the process and its descendants.
+fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address) {
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
-    let own = probe::with_descendants(pid);
     let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
     if let Some(owner) = owners.pids.first().filter(|_| !related) {
         lab.note(format!(

@@ -47,24 +47,12 @@ fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<
 /// Returns the processes to observe on this machine.
 fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<ObservedServer, LabError> {
     let fail = |why: String| LabError::set_up("watching a server", why);
-    let found = match lab.run.plan.target.server_pid {
-        Some(pid) if probe::parent_of(pid).is_none() => {
-            return Err(fail(format!(
-                "there is no process {pid}; see `ss -ltnp` for who listens where, or give --port"
-            )));
-        }
-        Some(pid) => ObservedServer {
-            host: "localhost".into(),
-            pids: probe::with_descendants(pid),
-            netns_pid: probe::other_network(pid),
-            listen: listener,
-            shared: false,
-        },
-        None => {
-            let at = listener.ok_or_else(|| fail("name the server: --server-pid PID or --port PORT".into()))?;
-            ObservedServer::local(probe::find_server(at).map_err(|e| fail(e.to_string()))?)
-        }
+    let found = match (lab.run.plan.target.server_pid, listener) {
+        (Some(pid), listener) => probe::named_server(pid, listener),
+        (None, Some(at)) => probe::find_server(at),
+        (None, None) => return Err(fail("name the server: --server-pid PID or --port PORT".into())),
     };
+    let found = ObservedServer::local(found.map_err(|e| fail(e.to_string()))?);
     lab.host(probe::host_info("localhost", "server"));
     Ok(found)
 }
