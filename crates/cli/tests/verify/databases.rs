@@ -8,14 +8,15 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, python_server, skip};
 
+use crate::row_app::row_app;
+
 /// User without rights, since databases refuse to run as root.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// A server in Python with a thread and a connection per client, in PostgreSQL's own protocol. Each request updates one row
-/// and keeps it for 20 ms.
-const APP: &str = r#"
-import http.server, socket, socketserver, struct, sys, threading
-local, (host, port) = threading.local(), sys.argv[1:3]
+/// PostgreSQL's own protocol, for [`row_app`].
+const DRIVER: &str = r#"
+host, port = sys.argv[1:3]
+SLEEP = "SELECT pg_sleep(0.02)"
 def connect():
     unix = host.startswith("/")
     c = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
@@ -24,13 +25,6 @@ def connect():
     c.sendall(struct.pack("!i", len(body) + 4) + body)
     answer(c)
     return c
-def take(c, n):
-    data = b""
-    while len(data) < n:
-        more = c.recv(n - len(data))
-        if not more: raise SystemExit("the database is gone")
-        data += more
-    return data
 def answer(c):
     kind = b""
     while kind != b"Z":
@@ -41,23 +35,10 @@ def query(c, text):
     data = text.encode() + b"\0"
     c.sendall(b"Q" + struct.pack("!i", len(data) + 4) + data)
     answer(c)
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def log_message(self, *_): pass
-    def do_GET(self):
-        if not hasattr(local, "c"): local.c = connect()
-        for text in ["BEGIN", "UPDATE counters SET n = n + 1, word = 'hunter2' WHERE id = 1", "SELECT pg_sleep(0.02)", "COMMIT"]:
-            query(local.c, text)
-        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads, request_queue_size = True, 128
 first = connect()
 query(first, "CREATE TABLE IF NOT EXISTS counters (id int PRIMARY KEY, n int, word text)")
 query(first, "INSERT INTO counters VALUES (1, 0, '') ON CONFLICT DO NOTHING")
 query(first, "DO $$ BEGIN CREATE ROLE watcher LOGIN PASSWORD 'hunter3' IN ROLE pg_monitor; EXCEPTION WHEN duplicate_object THEN END $$")
-server = Server(("127.0.0.1", 0), Handler)
-print("127.0.0.1:%d" % server.server_address[1], flush=True)
-server.serve_forever()
 "#;
 
 /// Returns a program of PostgreSQL, which distributions keep out of PATH.
@@ -101,7 +82,7 @@ fn postgres() -> Option<Postgres> {
 
 /// Starts the app and samples it under load.
 fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Value {
-    let (_app, at) = python_server(python, APP, &[host, &postgres.port.to_string()]);
+    let (_app, at) = python_server(python, &row_app(DRIVER), &[host, &postgres.port.to_string()]);
     waits_under_load(at, ("PGPASSWORD", "hunter3"), behind)
 }
 

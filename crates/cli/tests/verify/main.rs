@@ -32,6 +32,7 @@ mod package;
 mod pages;
 mod repeats;
 mod replays;
+mod row_app;
 mod s_clients;
 mod s_clients_faults;
 mod secrets;

@@ -6,19 +6,12 @@ use std::process::{Command, Stdio};
 use testkit::{ChildProcess, free_port, program, python_server, skip};
 
 use crate::databases::{NOBODY, waits_under_load};
+use crate::row_app::row_app;
 
-/// A server in Python with a thread and a connection per client, in MariaDB's own protocol. Each request updates one row and keeps it
-/// for 20 ms.
-const APP: &str = r#"
-import http.server, socket, socketserver, struct, sys, threading
-local, port = threading.local(), int(sys.argv[1])
-def take(c, n):
-    data = b""
-    while len(data) < n:
-        more = c.recv(n - len(data))
-        if not more: raise SystemExit("the database is gone")
-        data += more
-    return data
+/// MariaDB's own protocol, for [`row_app`].
+const DRIVER: &str = r#"
+port = int(sys.argv[1])
+SLEEP = "DO SLEEP(0.02)"
 def packet(c):
     length, number = struct.unpack("<3sB", take(c, 4))
     data = take(c, int.from_bytes(length, "little"))
@@ -38,20 +31,7 @@ def connect():
 def query(c, text):
     send(c, b"\x03" + text.encode(), 0)
     packet(c)
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def log_message(self, *_): pass
-    def do_GET(self):
-        if not hasattr(local, "c"): local.c = connect()
-        for text in ["BEGIN", "UPDATE counters SET n = n + 1, word = 'hunter2' WHERE id = 1", "DO SLEEP(0.02)", "COMMIT"]:
-            query(local.c, text)
-        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads, request_queue_size = True, 128
 connect()
-server = Server(("127.0.0.1", 0), Handler)
-print("127.0.0.1:%d" % server.server_address[1], flush=True)
-server.serve_forever()
 "#;
 
 /// Statements of the server's start. Each takes one line.
@@ -101,7 +81,7 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     let test = "a row lock of MariaDB";
     let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
     let Some(mariadb) = mariadb() else { return skip(test, "MariaDB is not installed") };
-    let (_app, at) = python_server(&python, APP, &[&mariadb.port.to_string()]);
+    let (_app, at) = python_server(&python, &row_app(DRIVER), &[&mariadb.port.to_string()]);
     let behind = format!("mariadb://watcher@127.0.0.1:{}/information_schema", mariadb.port);
     let found = waits_under_load(at, ("MYSQL_PWD", "hunter3"), &["--behind", &behind]);
     let first = &found["waits"][0];

@@ -1,0 +1,38 @@
+//! A server in Python with a thread and a database connection per client. Each request updates one row and keeps it for
+//! 20 ms.
+
+/// Imports, and a function that reads bytes of an answer.
+const HEAD: &str = r#"
+import http.server, socket, socketserver, struct, sys, threading
+local = threading.local()
+def take(c, n):
+    data = b""
+    while len(data) < n:
+        more = c.recv(n - len(data))
+        if not more: raise SystemExit("the database is gone")
+        data += more
+    return data
+"#;
+
+/// The HTTP server. `SLEEP` is the statement that waits for 20 ms.
+const SERVER: &str = r#"
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_): pass
+    def do_GET(self):
+        if not hasattr(local, "c"): local.c = connect()
+        for text in ["BEGIN", "UPDATE counters SET n = n + 1, word = 'hunter2' WHERE id = 1", SLEEP, "COMMIT"]:
+            query(local.c, text)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads, request_queue_size = True, 128
+server = Server(("127.0.0.1", 0), Handler)
+print("127.0.0.1:%d" % server.server_address[1], flush=True)
+server.serve_forever()
+"#;
+
+/// Returns the script of a server. `driver` is the Python code of the database's protocol: the functions `connect()` and
+/// `query(c, text)`, the statement `SLEEP`, and what is done once at the start.
+pub(crate) fn row_app(driver: &str) -> String {
+    format!("{HEAD}{driver}{SERVER}")
+}
