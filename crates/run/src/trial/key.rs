@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::values::{StoredValue, ValueName, Values};
+use super::values::{StoredValue, ValueName, Values, with_values};
 use crate::Intensity;
 
 /// Settings of a trial beyond the plan; absent if not applicable. Experiments add values under their own names.
@@ -33,24 +33,9 @@ pub struct Key {
     pub values: Values,
 }
 
+with_values!(Key);
+
 impl Key {
-    /// Returns a value set by an experiment.
-    pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
-        self.values.get(name)
-    }
-
-    /// Sets or removes a value of an experiment.
-    pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
-        self.values.put(name, value);
-    }
-
-    /// Returns the key with a value of an experiment.
-    #[must_use]
-    pub fn with<T: StoredValue>(mut self, name: ValueName<T>, value: impl Into<Option<T>>) -> Self {
-        self.put(name, value);
-        self
-    }
-
     /// Returns all numbers by name.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         let fields = [

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::values::{StoredValue, ValueName, Values};
+use super::values::{StoredValue, ValueName, Values, with_values};
 
 /// Results of a trial besides its rates and latencies. Experiments add values under their own names; absent if not
 /// measured.
@@ -21,24 +21,7 @@ pub struct Results {
     pub values: Values,
 }
 
-impl Results {
-    /// Returns a value measured by an experiment.
-    pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
-        self.values.get(name)
-    }
-
-    /// Sets or removes a value of an experiment.
-    pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
-        self.values.put(name, value);
-    }
-
-    /// Returns the results with a value of an experiment.
-    #[must_use]
-    pub fn with<T: StoredValue>(mut self, name: ValueName<T>, value: impl Into<Option<T>>) -> Self {
-        self.put(name, value);
-        self
-    }
-}
+with_values!(Results);
 
 /// Bottleneck of one trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -77,6 +77,31 @@ impl Values {
     }
 }
 
+/// Gives a type the methods for its field `values`.
+macro_rules! with_values {
+    ($holder:ty) => {
+        impl $holder {
+            /// Returns a value of an experiment.
+            pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
+                self.values.get(name)
+            }
+
+            /// Sets or removes a value of an experiment.
+            pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
+                self.values.put(name, value);
+            }
+
+            /// Returns `self` with a value of an experiment.
+            #[must_use]
+            pub fn with<T: StoredValue>(mut self, name: ValueName<T>, value: impl Into<Option<T>>) -> Self {
+                self.put(name, value);
+                self
+            }
+        }
+    };
+}
+pub(super) use with_values;
+
 fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
