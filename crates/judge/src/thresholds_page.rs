@@ -109,7 +109,7 @@ fn loose(dir: &Path) -> usize {
     let is_skipped = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.ends_with("tests.rs")
-            || ["planted", "simulated.rs", "network.rs", "thresholds.rs", "thresholds_page.rs"].contains(&name)
+            || ["planted", "tests", "simulated.rs", "network.rs", "thresholds.rs", "thresholds_page.rs"].contains(&name)
     };
     let count = |path: std::path::PathBuf| match path.is_dir() {
         true => loose(&path),

@@ -112,3 +112,13 @@ pub(super) struct Listener {
     pub(super) backlog: usize,
     pub(super) every_s: f64,
 }
+
+impl World {
+    /// Returns the number of threads of the generator.
+    pub(super) fn load_threads(&self) -> u32 {
+        match self.programs[CLIENT].threads {
+            Threads::Loops(n) | Threads::Pool(n) => n as u32,
+            Threads::PerConnection => 1,
+        }
+    }
+}

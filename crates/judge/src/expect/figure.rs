@@ -1,0 +1,51 @@
+//! A figure with its interval, and its words.
+
+use crate::number::{duration, percent, rate};
+
+/// A figure with its interval, if known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Figure {
+    pub(super) value: Option<f64>,
+    pub(super) low: Option<f64>,
+    /// Upper end of the interval. If only `low` is set, the interval has no upper end.
+    pub(super) high: Option<f64>,
+    /// Share of the requests that were never answered, if that makes the value a lower bound.
+    pub(super) lost: Option<f64>,
+    /// True if every load that was tried held, so that the value is a lower bound.
+    pub(super) none_failed: bool,
+}
+
+impl Figure {
+    pub(super) fn around(value: Option<f64>, interval: Option<(f64, f64)>) -> Self {
+        Self { value, low: interval.map(|i| i.0), high: interval.map(|i| i.1), ..Self::default() }
+    }
+}
+
+/// Returns a figure in words, with its interval.
+pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
+    let one = |v: f64| match figure {
+        "capacity" | "rate" => rate(v),
+        "errors" => percent(v),
+        _ => duration(v),
+    };
+    let between = match (found.low, found.high) {
+        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", one(low), one(high)),
+        (Some(low), None) if found.lost.is_none() => {
+            format!(" (95 % interval from {}, without an upper end)", one(low))
+        }
+        _ => String::new(),
+    };
+    match found.lost {
+        _ if found.none_failed => {
+            format!(
+                "it is at least {}: no load failed, and higher ones were not tried (give a longer --budget)",
+                one(value)
+            )
+        }
+        None => format!("it was {}{between}", one(value)),
+        Some(lost) if lost > 0.0 => {
+            format!("it was at least {}: {} of the requests were never answered", one(value), percent(lost))
+        }
+        Some(_) => format!("it was at least {}: requests were still without an answer at the end", one(value)),
+    }
+}

@@ -1,0 +1,112 @@
+//! Expectations of the user, each with the measured figure and its interval.
+//!
+//! All windows near the capacity stand for a run, whether they met the expectation or not; a window chosen because it
+//! met the expectation would always meet it.
+
+mod figure;
+mod rates;
+mod response_time;
+mod windows;
+
+use run::{Expectation, ExpectationResult, Findings, Run, TrialKind};
+use stats::Sample;
+use stats::student::t95;
+
+use crate::number::finite;
+use crate::repeats::{at_capacity, finished};
+use figure::{Figure, words};
+use windows::Seen;
+
+/// Returns the result of every expectation of the plan, from the windows that stand for the run. With several repeats,
+/// the mean over the repeats counts.
+pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult> {
+    let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {
+        true => {
+            at_capacity(run).into_iter().map(|at| at.map(|(trials, at, rate)| Seen::near(trials, at, rate))).collect()
+        }
+        false => {
+            let at = findings.picks.loaded.and_then(|at| run.trials.get(at));
+            let rate = findings.capacity.as_ref().filter(|c| c.held).map(|c| c.rate);
+            vec![at.map(|at| Seen::near(&run.trials, at, rate))]
+        }
+    };
+    run.plan.expect.iter().map(|e| one(e, &parts, findings, finished(run).count())).collect()
+}
+
+/// Returns the mean of a figure over repeats with its interval. If one repeat lacks the figure, there is no mean. If
+/// one repeat has a lower bound, the mean is a lower bound.
+fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
+    let found: Vec<Figure> = parts.iter().flatten().map(|seen| seen.of(figure, allowed)).collect();
+    let values: Option<Vec<f64>> = found.iter().map(|found| found.value.and_then(finite)).collect();
+    let values = values.filter(|values| values.len() == parts.len());
+    let Some(sample) = values.and_then(|values| Sample::of(&values)) else { return Figure::default() };
+    let lost = found.iter().filter_map(|found| found.lost).reduce(f64::max);
+    if lost.is_some() {
+        return Figure { value: Some(sample.mean), lost, ..Figure::default() };
+    }
+    let half = t95(sample.n - 1.0) * sample.error();
+    Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
+}
+
+/// Returns the capacity. With repeats, each must have held some rate.
+fn capacity(findings: &Findings) -> Figure {
+    let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
+    let found = findings.capacity.as_ref().filter(|c| c.held && all);
+    let around = Figure::around(found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)));
+    Figure { none_failed: found.is_some_and(|c| c.at_least), ..around }
+}
+
+/// Returns true if the run has only fixed loads. Their rate is not a capacity.
+fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
+    let mut trials = parts.iter().flatten().flat_map(|seen| &seen.0).peekable();
+    trials.peek().is_some() && trials.all(|trial| trial.kind == TrialKind::Fixed)
+}
+
+fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> ExpectationResult {
+    let (figure, allowed) = (expectation.figure.as_str(), findings.limits.errors);
+    let found = match (figure, parts) {
+        ("capacity", _) if fixed(parts) => Figure::default(),
+        ("capacity", _) => capacity(findings),
+        (_, [one]) => one.as_ref().map_or_else(Figure::default, |seen| seen.of(figure, allowed)),
+        _ => over(parts, figure, allowed),
+    };
+    let value = found.value.and_then(finite);
+    let met = value.is_some_and(|v| match expectation.at_least {
+        true => v >= expectation.limit,
+        // A lower bound below the limit says nothing about the value.
+        false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
+    });
+    // If no load failed, the real value may be any higher rate.
+    let undecided = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
+    ExpectationResult {
+        text: expectation.text.clone(),
+        value,
+        low: found.low,
+        high: found.high,
+        met,
+        undecided,
+        found: value.map_or_else(|| missing(parts, findings, figure, all), |value| words(figure, value, &found)),
+    }
+}
+
+/// Returns why a figure was not measured, if the repeats are the reason.
+fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: usize) -> String {
+    let nothing = parts.iter().filter(|seen| seen.is_none()).count();
+    let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();
+    if figure == "capacity" && fixed(parts) {
+        return "one fixed load shows no capacity: run `loadline find`".into();
+    }
+    match (figure == "capacity", nothing, held_none) {
+        (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
+        (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
+        (true, ..) if findings.capacity.as_ref().is_some_and(|c| !c.held) => {
+            "not measured: no load held the objective".into()
+        }
+        _ => "not measured".into(),
+    }
+}
+
+#[cfg(test)]
+mod interval_tests;
+#[cfg(test)]
+mod tests;

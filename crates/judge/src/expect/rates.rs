@@ -1,0 +1,43 @@
+//! Rate of good answers and share of failures, with intervals.
+
+use run::Trial;
+use stats::student::t95;
+use stats::{NORMAL_95, Sample, average};
+
+use super::figure::Figure;
+use super::windows::{STRETCHES, Seen};
+use crate::single::{failed_and_all, good};
+
+impl Seen<'_> {
+    /// Returns the rate of good answers, with an interval from the scatter of the stretches.
+    pub(super) fn rate(&self) -> Figure {
+        let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
+        let rate = match length_s > 0.0 {
+            true => self.0.iter().map(|t| good(t) * t.measured.length_s).sum::<f64>() / length_s,
+            false => average(&self.0.iter().map(|t| good(t)).collect::<Vec<_>>()),
+        };
+        let each = STRETCHES.div_ceil(self.0.len());
+        let of = |t: &&Trial| {
+            let series = &t.measured.series_completed;
+            series.chunks(series.len().div_ceil(each).max(1)).map(average).collect::<Vec<f64>>()
+        };
+        let parts: Vec<f64> = self.0.iter().flat_map(of).collect();
+        let half = Sample::of(&parts).map(|sample| t95(sample.n - 1.0) * sample.error());
+        let half = half.filter(|half| parts.len() > 2 && half.is_finite());
+        Figure::around(Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
+    }
+
+    /// Returns the share of failures with Wilson's interval (1927), which has a width even if nothing failed.
+    pub(super) fn failed(&self) -> Figure {
+        let counts = self.0.iter().map(|t| failed_and_all(t));
+        let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));
+        if all <= 0.0 {
+            return Figure::default();
+        }
+        let (draws, t) = self.responses().map_or((all, NORMAL_95), |hist| self.draws(&hist));
+        let n = all.min(draws * all / (all - failed).max(1.0));
+        let share = failed / all;
+        let interval = stats::shares::wilson(share, n, t);
+        Figure::around(Some(share), Some((interval.low, interval.high)))
+    }
+}

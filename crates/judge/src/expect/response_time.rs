@@ -1,0 +1,91 @@
+//! Response times of windows, with intervals.
+//!
+//! Answers of one window are not independent draws, since a long queue stays long. The scatter between stretches of the
+//! window says how many answers count as one draw (batch means; A. Law, *Simulation Modeling and Analysis*).
+
+use run::{CensoredTimes, Hist, SummaryFigure, TimeFigure};
+use stats::student::t95;
+use stats::{NORMAL_95, Sample};
+
+use super::figure::Figure;
+use super::windows::Seen;
+
+impl Seen<'_> {
+    /// Returns a figure of the response time, microseconds. `allowed` is the share of failed requests that the
+    /// objective allows. With more failures, the mean is unknown.
+    pub(super) fn time(&self, figure: &str, allowed: f64) -> Figure {
+        let (quantile, of) = match figure {
+            "p50" => (Some(0.5), SummaryFigure::P50),
+            "p99" => (Some(0.99), SummaryFigure::P99),
+            "p99.9" => (Some(0.999), SummaryFigure::P999),
+            _ => (None, SummaryFigure::Mean),
+        };
+        let hist = self.responses();
+        let times = hist.as_ref().map(|_| self.times());
+        let several = times.as_ref().filter(|_| self.0.len() > 1);
+        let found = match (several, quantile) {
+            (Some(times), Some(share)) => times.percentile(share),
+            (Some(times), None) => times.mean(),
+            (None, _) => self.0[0].latency_us.figure(of),
+        };
+        let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > allowed);
+        let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
+        let known = Figure { value: found.lowest(), lost, ..Figure::default() };
+        let (Some(hist), Some(times)) = (hist, times.as_ref()) else { return known };
+        match quantile {
+            _ if known.value.is_none() => known,
+            None if several.is_some() && lost.is_none() => Figure::around(Some(hist.mean_us()), self.mean(&hist)),
+            None if lost.is_none() => Figure::around(known.value, self.mean(&hist)),
+            None => known,
+            Some(share) => self.percentile(share, known, &hist, times),
+        }
+    }
+
+    /// Returns a percentile with its interval, by order statistics.
+    fn percentile(&self, share: f64, known: Figure, hist: &Hist, times: &CensoredTimes) -> Figure {
+        let (draws, t) = self.draws(hist);
+        let error = (share * (1.0 - share) / draws).sqrt();
+        let between = known.value.and_then(|us| self.between_windows(us, error));
+        let half = between.map_or(t * error, |between| between.max(t * error));
+        // With too few requests, order statistics give no bounds.
+        if share + half >= 1.0 {
+            return known;
+        }
+        let low = times.percentile((share - half).max(0.0)).lowest();
+        Figure { low, high: times.percentile(share + half).exact(), ..known }
+    }
+
+    /// Returns the interval of the mean response time, microseconds.
+    fn mean(&self, hist: &Hist) -> Option<(f64, f64)> {
+        let (draws, t) = self.draws(hist);
+        let half_us = t * hist.histogram().stdev() / 1e3 / draws.sqrt();
+        (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
+    }
+
+    /// Returns the number of independent draws that equals all answers in precision, and the half-width of an interval
+    /// in standard errors.
+    pub(super) fn draws(&self, hist: &Hist) -> (f64, f64) {
+        let answers = hist.len() as f64;
+        let stretches = self.stretches();
+        let (all, took) = stretches.iter().fold((0.0, 0.0), |(n, us), (more, of)| (n + more, us + of));
+        let count = stretches.len() as f64;
+        let mean = took / all;
+        let square = |(n, us): &(f64, f64)| (us - n * mean).powi(2);
+        let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
+        let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
+        let worth = (error / alone).powi(2);
+        // Without counts per tenth of a second, every answer counts as a draw.
+        let known = stretches.len() > 1 && worth.is_finite();
+        if known { (answers / worth.max(1.0), t95(count - 1.0)) } else { (answers, NORMAL_95) }
+    }
+
+    /// Returns the half-width of the interval of the share of answers up to `us` microseconds, with windows as
+    /// observations (Student's t). Returns `None` unless the windows scatter more than `error` explains: stretches of one
+    /// window share its level, so they would give too narrow an interval.
+    fn between_windows(&self, us: f64, error: f64) -> Option<f64> {
+        let hists = self.0.iter().filter_map(|trial| trial.histograms.get("response").filter(|hist| !hist.is_empty()));
+        let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();
+        let sample = Sample::of(&shares).filter(|sample| sample.error() > error)?;
+        Some(t95(sample.n - 1.0) * sample.error()).filter(|half| half.is_finite())
+    }
+}

@@ -1,0 +1,70 @@
+//! Windows that stand for a run, and the stretches that they are cut into.
+
+use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
+
+use super::figure::Figure;
+
+/// Minimum rate, as a share of the capacity, at which a window of a search counts as near the capacity.
+const NEAR: f64 = 0.9;
+/// Number of stretches that windows are cut into.
+pub(super) const STRETCHES: usize = 10;
+
+/// Windows that represent a run or a repeat.
+pub(super) struct Seen<'a>(pub(super) Vec<&'a Trial>);
+
+impl<'a> Seen<'a> {
+    /// Returns the windows of a search whose offered rate was near the capacity; without a search, the chosen window.
+    pub(super) fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
+        let near = |t: &&Trial| {
+            let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
+            t.kind == TrialKind::Search && t.broken().is_none() && (NEAR..=1.0).contains(&share)
+        };
+        let all: Vec<&Trial> = trials.iter().filter(near).filter(|_| chosen.kind == TrialKind::Search).collect();
+        Self(if all.is_empty() { vec![chosen] } else { all })
+    }
+
+    pub(super) fn of(&self, figure: &str, allowed: f64) -> Figure {
+        match figure {
+            "rate" => self.rate(),
+            "errors" => self.failed(),
+            _ => self.time(figure, allowed),
+        }
+    }
+
+    /// Returns the response times of all windows; `None` for an older run that kept none.
+    pub(super) fn responses(&self) -> Option<Hist> {
+        let mut all = Hist::new();
+        self.0.iter().for_each(|t| t.histograms.get("response").into_iter().for_each(|hist| all.merge(hist)));
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// Returns the response times of all windows, including the requests that were never answered.
+    pub(super) fn times(&self) -> CensoredTimes {
+        let mut all = CensoredTimes::default();
+        let failed = |trial: &Trial| trial.measured.tally.errors.requests();
+        self.0.iter().for_each(|trial| all.merge(&response_times(&trial.histograms, failed(trial))));
+        all
+    }
+
+    /// Returns the share of the requests that were never answered.
+    pub(super) fn lost(&self) -> f64 {
+        let sum = |of: fn(&Trial) -> u64| self.0.iter().map(|t| of(t) as f64).sum::<f64>();
+        let (lost, answered) = (sum(|t| t.latency_us.unanswered), sum(|t| t.latency_us.count));
+        stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
+    }
+
+    /// Returns the answers of each stretch and their total time, microseconds; stretches without an answer are left out.
+    pub(super) fn stretches(&self) -> Vec<(f64, f64)> {
+        let each = STRETCHES.div_ceil(self.0.len());
+        let of = |trial: &&Trial| {
+            let tenths = &trial.measured.tenths;
+            let kept = if tenths.took_us.len() == tenths.answered.len() { tenths.answered.len() } else { 0 };
+            let both: Vec<(u64, u64)> =
+                tenths.answered.iter().copied().zip(tenths.took_us.iter().copied()).take(kept).collect();
+            let sum =
+                |part: &[(u64, u64)]| part.iter().fold((0.0, 0.0), |(n, us), (a, b)| (n + *a as f64, us + *b as f64));
+            both.chunks(kept.div_ceil(each).max(1)).map(sum).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).filter(|(n, _)| *n > 0.0).collect()
+    }
+}

@@ -1,0 +1,143 @@
+use run::{Run, Upstream, UpstreamLimit};
+
+use crate::planted::{PlantedRun, Who};
+
+/// A proxy that sleeps, with an application behind it that uses so many CPUs of four, and its database behind that.
+fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
+    let behind = |address: &str, depth, from: &str, process: &str| Upstream {
+        address: address.into(),
+        depth,
+        from: from.into(),
+        processes: vec![process.into()],
+        pids: vec![812],
+    };
+    let busy = |cpus: f64| move |p: &crate::planted::Point| (p.x / 200.0).min(1.0) * cpus * 1e6;
+    let mut run = PlantedRun::new(20_000.0, 200.0)
+        .level(Who::Server, "connection.receive_queue", "", 60.0)
+        .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
+        .per_s(Who::Server, "process.cpu", "python3:812", busy(app_cpus))
+        .per_s(Who::Server, "thread.cpu", "python3:812/812", busy(app_cpus))
+        .per_s(Who::Server, "process.cpu", "postgres:900", busy(db_cpus))
+        .per_s(Who::Server, "thread.cpu", "postgres:900/900", busy(db_cpus))
+        .change(move |t, _| {
+            t.server.iter_mut().for_each(|side| {
+                side.behind = vec![
+                    behind("127.0.0.1:5432", 2, "127.0.0.1:8001", "postgres:900"),
+                    behind("127.0.0.1:8001", 1, "", "python3:812"),
+                ];
+            });
+        })
+        .run();
+    crate::judge(&mut run);
+    run
+}
+
+#[test]
+fn a_full_process_behind_the_server_is_what_it_waits_for() {
+    let found = proxy(0.98, 0.1).findings;
+    let verdict = &found.bottleneck;
+    assert_eq!(verdict.id, "server-concurrency", "{verdict:#?}");
+    assert!(verdict.sentence.contains("waits for 127.0.0.1:8001 (python3:812)"), "{}", verdict.sentence);
+    let waits_for = verdict.waits_for.as_ref().map(|w| (w.address.as_str(), &w.pids[..]));
+    assert_eq!(waits_for, Some(("127.0.0.1:8001", &[812][..])));
+    assert_eq!(found.behind[0].limit, Some(UpstreamLimit::Thread));
+    assert!(verdict.evidence.iter().any(|e| e.text.contains("24 connections to 127.0.0.1:8001")), "{verdict:#?}");
+    assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
+}
+
+/// An application that its quota stops in so many of ten periods a second, or that writes to a disk that is full.
+fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
+    held_under(&[], out, disk_us, app_bytes, own_bytes)
+}
+
+/// Makes a run of this kind with these numbers of clients.
+fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
+    let behind = Upstream {
+        address: "127.0.0.1:8001".into(),
+        depth: 1,
+        processes: vec!["python3:812".into()],
+        pids: vec![812],
+        ..Upstream::default()
+    };
+    let planted_run = PlantedRun::new(20_000.0, 200.0);
+    let planted_run = if steps.is_empty() { planted_run } else { planted_run.steps(steps).rates(&[]) };
+    let mut run = planted_run
+        .level(Who::Server, "connection.receive_queue", "", 60.0)
+        .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
+        .level(Who::Server, "behind.cpu_quota", "127.0.0.1:8001", 0.2)
+        .per_s(Who::Server, "behind.cpu_periods", "127.0.0.1:8001", |_| 10.0)
+        .per_s(Who::Server, "behind.cpu_throttled_periods", "127.0.0.1:8001", move |_| out)
+        .per_s(Who::Server, "process.cpu", "python3:812", |p| p.x * 1000.0)
+        .per_s(Who::Server, "process.write_bytes", "python3:812", move |p| p.x * app_bytes)
+        .per_s(Who::Server, "process.write_bytes", "srv:100", move |p| p.x * own_bytes)
+        .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * disk_us)
+        .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
+        .run();
+    crate::judge(&mut run);
+    run
+}
+
+#[test]
+fn a_quota_behind_the_server_is_what_it_waits_for() {
+    let found = held(9.0, 0.0, 0.0, 0.0).findings;
+    let (verdict, load) = (&found.bottleneck, &found.behind[0]);
+    assert_eq!((load.limit, load.cpu_quota), (Some(UpstreamLimit::Quota), Some(0.2)), "{verdict:#?}");
+    assert!(load.throttled.is_some_and(|share| (0.85..=0.95).contains(&share)), "{load:?}");
+    assert!(verdict.sentence.contains("its CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
+    assert!(verdict.advice.iter().any(|advice| advice.contains("raise its CPU quota")), "{:?}", verdict.advice);
+    let one_load = held_under(&[64], 9.0, 0.0, 0.0, 0.0).findings.bottleneck;
+    assert!(one_load.id == "server-concurrency" && one_load.sentence.contains("CPU quota"), "{one_load:#?}");
+    let seldom = held(1.0, 0.0, 0.0, 0.0).findings;
+    assert_eq!((seldom.behind[0].limit, &seldom.bottleneck.waits_for), (None, &None));
+}
+
+#[test]
+fn a_full_disk_that_the_process_behind_writes_to_is_what_the_server_waits_for() {
+    let found = held(0.0, 4900.0, 4096.0, 0.0).findings;
+    assert_eq!(found.behind[0].limit, Some(UpstreamLimit::Disk), "{:#?}", found.bottleneck);
+    assert!(found.bottleneck.sentence.contains("the full disk of its host"), "{}", found.bottleneck.sentence);
+    assert_eq!(held(0.0, 4900.0, 0.0, 0.0).findings.behind[0].limit, None, "somebody else's disk");
+    let own = held(0.0, 4900.0, 4096.0, 8192.0).findings;
+    assert_eq!((own.bottleneck.id.as_str(), own.behind[0].limit), ("server-disk", None));
+}
+
+#[test]
+fn round_trips_to_an_upstream_are_counted_per_request() {
+    let behind = Upstream {
+        address: "127.0.0.1:5432".into(),
+        depth: 1,
+        processes: vec!["postgres:900".into()],
+        ..Upstream::default()
+    };
+    let mut run = PlantedRun::new(20_000.0, 200.0)
+        .shared()
+        .per_s(Who::Server, "process.cpu", "postgres:900", |p| p.x)
+        .level(Who::Server, "behind.connections", "127.0.0.1:5432", 64.0)
+        .level(Who::Server, "behind.unread", "127.0.0.1:5432", 300.0)
+        .level(Who::Server, "behind.busy", "127.0.0.1:5432", 62.0)
+        .per_s(Who::Server, "behind.data_out", "127.0.0.1:5432", |p| p.x * 31.0)
+        .per_s(Who::Server, "behind.data_in", "127.0.0.1:5432", |p| p.x * 40.0)
+        .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
+        .run();
+    crate::judge(&mut run);
+    let b = &run.findings.bottleneck;
+    let said = |text: &str| b.evidence.iter().any(|e| e.text.contains(text));
+    assert!(said("31 round trips to 127.0.0.1:5432 (postgres:900) per request"), "{b:#?}");
+    assert!(said("64 connections (all busy) to"), "{b:#?}");
+    assert!(said("300 bytes of requests waited unread before") && b.confidence >= 0.8, "{b:#?}");
+}
+
+#[test]
+fn the_chain_of_upstreams_is_followed_to_the_full_one() {
+    let verdict = proxy(0.2, 0.99).findings.bottleneck;
+    assert!(verdict.sentence.contains("waits for 127.0.0.1:5432 (postgres:900)"), "{}", verdict.sentence);
+    assert!(verdict.evidence.iter().any(|e| e.text.starts_with("the upstream at 127.0.0.1:8001 holds")));
+}
+
+#[test]
+fn idle_upstreams_are_reported_and_not_blamed() {
+    let found = proxy(0.1, 0.1).findings;
+    assert_eq!((found.bottleneck.id.as_str(), &found.bottleneck.waits_for), ("server-concurrency", &None));
+    assert!(found.bottleneck.sentence.contains("at a time"), "{}", found.bottleneck.sentence);
+    assert_eq!(found.behind.iter().map(|b| b.behind.depth).collect::<Vec<_>>(), [1, 2]);
+}

@@ -1,0 +1,276 @@
+//! Records of a shard: counts always, histograms and the in-flight integral only in the measured window.
+
+mod part;
+mod unanswered;
+
+use proto::{Done, Fault, Outcome};
+use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes};
+use sys::clock;
+
+use crate::classes::Classes;
+use crate::core::InFlightRequest;
+use crate::counts::Counts;
+use crate::server_ends::ServerEnds;
+use crate::slot_times::SlotTimes;
+use crate::tenths::TenthCounter;
+use crate::thread_stalls::ThreadStalls;
+pub(crate) use part::Offered;
+
+/// Optional parts of a record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecordOptions {
+    /// Service times besides response times, for requests with due times.
+    pub(crate) service: bool,
+    /// Records handshake times.
+    pub(crate) handshake: bool,
+    /// Number of request classes.
+    pub(crate) classes: usize,
+}
+
+/// Returns the kind of a failure that the protocol detected.
+pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
+    match fault {
+        Fault::Malformed(_) | Fault::Unasked(_) | Fault::Limit(_) => ErrorKind::Malformed,
+        Fault::WrongBody(_) => ErrorKind::WrongBody,
+        Fault::Short | Fault::BehindClose => ErrorKind::ShortResponse,
+        Fault::StreamReset => ErrorKind::StreamReset,
+        Fault::StreamRefused | Fault::ConnectionRefused | Fault::Unprocessed => ErrorKind::StreamRefused,
+    }
+}
+
+/// Maximum difference between idle times after which a server closes connections, as a share. Timers of servers are
+/// exact to some milliseconds, and a request may leave up to a round trip before the server's close arrives.
+const IDLE_MARGIN: f64 = 0.1;
+
+/// Record of one shard.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) counts: Counts,
+    pub(crate) measuring: bool,
+    /// Response time counts by bucket since the load began, for the live view.
+    pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
+    /// Time to the last byte: from the intended start (open loop), the connect (closed loop with one connection per
+    /// request), or the send.
+    pub(crate) response: Hist,
+    /// Time from the send to the last byte. The histogram is recorded only if it differs from `response`.
+    pub(crate) service: Option<Hist>,
+    pub(crate) blocked: Hist,
+    pub(crate) start_error: Hist,
+    pub(crate) connect: Hist,
+    /// Time until the failure of each request that failed in the window.
+    unanswered: Hist,
+    /// Time until each answer with an unexpected status. These do not count as response times of good requests.
+    refused: Hist,
+    /// Age, at the end of the window, of requests without an answer.
+    under_way: Hist,
+    /// Age, at the start of the window, of requests that ended in the window or are in `under_way`.
+    carried_in: Hist,
+    /// Times of unanswered requests from their send, recorded together with `service`.
+    service_unanswered: UnansweredTimes,
+    /// Time from an established connection to one that is ready for requests. Absent if the protocol has no handshakes.
+    pub(crate) handshake: Option<Hist>,
+    /// Handshake times of resumed sessions.
+    pub(crate) handshake_resumed: Option<Hist>,
+    /// Smallest limit of concurrent requests per connection announced by the server.
+    pub(crate) stream_limit: Option<u32>,
+    /// Shortest idle time after which the server closed a connection.
+    shortest_idle_ns: Option<u64>,
+    server_ends: ServerEnds,
+    /// Records per request class. Empty if the plan has one class.
+    classes: Classes,
+    tenths: TenthCounter,
+    slot_times: SlotTimes,
+    /// Maximum number of connections open at once, and the time it was reached.
+    most_open: (u64, u64),
+    /// Thread stalls, recorded together with tenths.
+    pub(crate) held_up: Option<ThreadStalls>,
+    origin_ns: u64,
+    begin: Edge,
+    end: Option<Edge>,
+    in_flight_ns: u128,
+    seen_ns: u64,
+}
+
+/// State at an edge of the measured window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Edge {
+    at_ns: u64,
+    counts: Counts,
+    cpu_us: (f64, f64),
+}
+
+impl Record {
+    /// Creates an empty record of a load that starts at `origin_ns`.
+    pub(crate) fn new(origin_ns: u64, keeps: RecordOptions) -> Self {
+        Self {
+            counts: Counts::default(),
+            measuring: false,
+            coarse: Box::new([0; CoarseHist::BUCKETS]),
+            response: Hist::new(),
+            service: keeps.service.then(Hist::new),
+            blocked: Hist::new(),
+            start_error: Hist::new(),
+            connect: Hist::new(),
+            unanswered: Hist::new(),
+            refused: Hist::new(),
+            under_way: Hist::new(),
+            carried_in: Hist::new(),
+            service_unanswered: UnansweredTimes::default(),
+            handshake: keeps.handshake.then(Hist::new),
+            handshake_resumed: keeps.handshake.then(Hist::new),
+            stream_limit: None,
+            shortest_idle_ns: None,
+            server_ends: ServerEnds::default(),
+            classes: Classes::new(keeps.classes),
+            tenths: TenthCounter::default(),
+            slot_times: SlotTimes::default(),
+            most_open: (0, 0),
+            held_up: None,
+            origin_ns,
+            begin: Edge { at_ns: origin_ns, ..Edge::default() },
+            end: None,
+            in_flight_ns: 0,
+            seen_ns: origin_ns,
+        }
+    }
+
+    /// Sets the start of the load to this moment. Nothing may have been recorded before.
+    pub(crate) fn begin_at(&mut self, origin_ns: u64) {
+        (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
+    }
+
+    /// Adds a counter of tenths of a second.
+    pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
+        self.held_up = counter.counts().then(ThreadStalls::new);
+        self.tenths = counter;
+    }
+
+    /// Adds a counter of response times by slot.
+    pub(crate) fn in_slots(&mut self, times: SlotTimes) {
+        self.slot_times = times;
+    }
+
+    /// Returns the effective time of an edge that was ordered for `at_ns` and seen at `now_ns`: the ordered time,
+    /// unless something was counted after it.
+    pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
+        at_ns.max(self.seen_ns).min(now_ns)
+    }
+
+    /// Opens or closes the measured window at the start of a phase.
+    pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
+        let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
+        match phase {
+            Phase::Measure if !self.measuring => {
+                self.begin = edge;
+                self.end = None;
+                self.in_flight_ns = 0;
+                [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
+                    .into_iter()
+                    .chain([&mut self.unanswered, &mut self.refused, &mut self.under_way, &mut self.carried_in])
+                    .chain(self.service.as_mut())
+                    .chain(self.handshake.as_mut())
+                    .chain(self.handshake_resumed.as_mut())
+                    .for_each(Hist::clear);
+                self.classes.open();
+                self.service_unanswered = UnansweredTimes::default();
+                self.tenths.clear();
+                self.measuring = true;
+            }
+            Phase::Drain | Phase::WarmUp if self.measuring => {
+                self.end = Some(edge);
+                self.classes.close();
+                self.measuring = false;
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds the time since the last call, with `in_flight` requests in flight, to the in-flight integral.
+    #[inline]
+    pub(crate) fn advance(&mut self, now_ns: u64, in_flight: u64) {
+        if self.measuring {
+            let from = self.seen_ns.max(self.begin.at_ns);
+            self.in_flight_ns += u128::from(now_ns.saturating_sub(from)) * u128::from(in_flight);
+        }
+        self.seen_ns = now_ns;
+    }
+
+    /// Records a new connection and the number open with it.
+    #[inline]
+    pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
+        self.counts.connected += 1;
+        if open > self.most_open.0 {
+            self.most_open = (open, now_ns);
+        }
+    }
+
+    /// Returns the maximum number of open connections, and when the last of them was established.
+    pub(crate) fn opened(&self) -> ConnectionOpening {
+        let (connections, at_ns) = self.most_open;
+        ConnectionOpening { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
+    }
+
+    /// Records the start of a request.
+    #[inline]
+    pub(crate) fn begun(&mut self, class: u16) {
+        self.classes.begun(class);
+    }
+
+    /// Records that the server closed a connection that was idle for this long.
+    pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
+        self.counts.closed_by_server += 1;
+        self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
+    }
+
+    /// Records that the server ended one of `open` connections, after this idle time.
+    pub(crate) fn server_ended(&mut self, now_ns: u64, idle_ns: u64, open: u64) {
+        self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
+    }
+
+    /// Returns true if the server may have closed a connection because it was idle for this long. Before the server has
+    /// closed its first idle connection, every idle time is possible.
+    pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
+        self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
+    }
+
+    /// Records the end of a request.
+    #[inline]
+    pub(crate) fn ended(&mut self, now_ns: u64, request: &InFlightRequest, done: Done) {
+        if !self.classes.is_empty() {
+            let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));
+            self.classes.ended(request.class, &done, took_ns);
+        }
+        let counts = &mut self.counts;
+        counts.answer_bytes += done.bytes;
+        if let Outcome::Failed(fault) = done.outcome {
+            counts.fail(kind_of(fault), 1);
+            return self.unanswered(now_ns, request);
+        }
+        counts.completed += 1;
+        if done.outcome == Outcome::Unexpected {
+            counts.unexpected += 1;
+            counts.unexpected_statuses.count(done.status);
+        }
+        if done.status > 0 {
+            counts.status[run::status_class(done.status)] += 1;
+        }
+        let took_ns = now_ns.saturating_sub(request.start.intended_ns);
+        // A refusal is no response time of a good request.
+        self.coarse[CoarseHist::bucket(took_ns)] += u64::from(done.outcome != Outcome::Unexpected);
+        self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
+        if self.measuring {
+            self.request_carried_in(request);
+            self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
+            if done.outcome == Outcome::Unexpected {
+                return self.refused.record_ns(took_ns);
+            }
+            self.response.record_ns(took_ns);
+            if let Some(service) = &mut self.service {
+                service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! A shard's part of a trial, made from its record.
+
+use std::collections::BTreeMap;
+
+use run::{Hist, LoadPart, Phase};
+
+use super::Record;
+use crate::counts::Counts;
+
+/// Definition of a shard's offered load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Offered {
+    /// Planned rate per second.
+    Rate(f64),
+    /// Requests that an arrival process made due.
+    Due,
+    /// Connects started, or this many per second if fewer were started: the generator is to blame for a shortfall.
+    Attempts { at_least: f64 },
+    /// Counts requests that were sent.
+    Sent,
+}
+
+impl Offered {
+    /// Returns the number of requests offered in the measured window.
+    fn count(self, measured: &Counts, measured_s: f64) -> f64 {
+        match self {
+            Self::Rate(per_s) => per_s * measured_s,
+            Self::Due => measured.due as f64,
+            Self::Attempts { at_least } => (measured.attempted as f64).max(at_least * measured_s),
+            Self::Sent => measured.sent as f64,
+        }
+    }
+}
+
+impl Record {
+    /// Returns this shard's part of the trial.
+    pub(crate) fn part(mut self, now_ns: u64, offered: Offered) -> LoadPart {
+        let measured_any = self.measuring || self.end.is_some();
+        self.enter(Phase::Drain, now_ns);
+        let (begin, end) = (self.begin, self.end.unwrap_or(self.begin));
+        let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
+        let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
+        let service = self.service.unwrap_or_else(|| self.response.clone());
+        // The ages at the start of the window are of use only with those at its end.
+        let has_ages = !self.under_way.is_empty();
+        let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
+        let always = [
+            ("response", self.response),
+            ("service", service),
+            ("blocked", self.blocked),
+            ("start_error", self.start_error),
+            ("connect", self.connect),
+        ];
+        let always = always.into_iter().chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
+        let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter();
+        let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
+        LoadPart {
+            total: self.counts.tally(),
+            measured: measured.tally(),
+            measured_s,
+            late_s: 0.0,
+            measured_at_s: begin.at_ns.saturating_sub(self.origin_ns) as f64 / 1e9,
+            offered: offered.count(&measured, measured_s),
+            in_flight_s: self.in_flight_ns as f64 / 1e9,
+            cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
+            histograms: by_name(always, rare),
+            classes: self.classes.parts(),
+            service_unanswered: self.service_unanswered,
+            notes: Vec::new(),
+            opened: None,
+            stream_limit: self.stream_limit,
+            closes_idle_after_s: self.shortest_idle_ns.map(|ns| ns as f64 / 1e9),
+            ended_together: self.server_ends.most(),
+            slot_rates: Vec::new(),
+            slot_times: self.slot_times.hists(),
+            tenths: self.tenths.tenths(&self.tenths.limits_us()),
+            pauses: Vec::new(),
+            held_up: self.held_up.map(|held| held.windows(self.origin_ns)).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns histograms by name. Empty ones of rare events are left out.
+fn by_name(
+    always: impl Iterator<Item = (&'static str, Hist)>,
+    rare: impl Iterator<Item = (&'static str, Hist)>,
+) -> BTreeMap<String, Hist> {
+    always.chain(rare.filter(|(_, hist)| !hist.is_empty())).map(|(name, hist)| (name.to_owned(), hist)).collect()
+}

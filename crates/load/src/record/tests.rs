@@ -1,0 +1,96 @@
+use super::*;
+use crate::driver::Start;
+
+#[test]
+fn only_the_measured_window_is_kept_apart() {
+    let request =
+        |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0, item: 0, resends: 0 };
+    let mut r = Record::new(1_000, RecordOptions::default());
+    r.counts.sent = 5;
+    r.ended(2_000, &request(1_500), Done::OLDEST);
+    r.enter(Phase::Measure, 1_001_000);
+    r.counts.sent = 12;
+    r.ended(1_002_000, &request(1_001_000), Done::OLDEST);
+    r.advance(1_501_000, 4);
+    r.enter(Phase::Drain, 2_001_000);
+    r.counts.sent = 13;
+    r.ended(9_000_000, &request(1), Done::OLDEST);
+    let part = r.part(3_000_000, Offered::Sent);
+    assert_eq!((part.total.sent, part.measured.sent), (13, 7));
+    assert_eq!((part.measured_s, part.measured_at_s, part.offered), (0.001, 0.001, 7.0));
+    assert_eq!(part.histograms["response"].len(), 1);
+    assert_eq!(part.histograms["service"].len(), 1);
+    assert!((part.in_flight_s - 0.002).abs() < 1e-12);
+}
+
+#[test]
+fn failures_count_with_their_time_and_requests_before_the_window_with_their_age() {
+    let start = |at_ns| Start { intended_ns: at_ns, sent_ns: at_ns };
+    let request = |at_ns| InFlightRequest { start: start(at_ns), ..InFlightRequest::default() };
+    let mut r = Record::new(0, RecordOptions::default());
+    r.failed(400, &request(100));
+    r.enter(Phase::Measure, 1_000);
+    r.ended(2_000, &request(400), Done::OLDEST);
+    r.failed(5_000, &request(2_000));
+    r.ended(6_000, &request(900), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+    r.ended(7_000, &request(6_700), Done { outcome: Outcome::Unexpected, status: 503, ..Done::OLDEST });
+    r.still_under_way(9_000, 500);
+    r.still_under_way(9_000, 7_000);
+    r.enter(Phase::Drain, 9_000);
+    r.failed(9_500, &request(7_000));
+    let part = r.part(10_000, Offered::Sent);
+    assert_eq!((part.classes.len(), part.service_unanswered.is_empty()), (0, true));
+    let times = |name: &str| -> Vec<u64> {
+        part.histograms[name].histogram().iter_recorded().map(|v| v.value_iterated_to()).collect()
+    };
+    assert_eq!(times("response"), [1_600]);
+    assert_eq!(times("unanswered"), [3_001, 5_103]);
+    assert_eq!(times("refused"), [300]);
+    assert_eq!(times("carried_in"), [100, 500, 600]);
+    assert_eq!(times("under_way"), [2_000, 8_503]);
+}
+
+/// Times are recorded per class, and a request of an open loop has two starts: due and sent.
+#[test]
+fn unanswered_requests_count_in_their_class_and_since_their_send() {
+    let request = |class, intended_ns, sent_ns| InFlightRequest {
+        start: Start { intended_ns, sent_ns },
+        class,
+        ..InFlightRequest::default()
+    };
+    let mut r = Record::new(0, RecordOptions { service: true, classes: 2, ..RecordOptions::default() });
+    r.failed(50, &request(0, 10, 20));
+    r.enter(Phase::Measure, 1_000);
+    r.ended(2_000, &request(0, 900, 1_100), Done::OLDEST);
+    r.failed(2_500, &request(1, 800, 950));
+    r.ended(2_600, &request(1, 2_000, 2_200), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+    r.ended(2_700, &request(1, 2_400, 2_400), Done { outcome: Outcome::Unexpected, status: 429, ..Done::OLDEST });
+    r.request_under_way(3_000, &request(0, 990, 1_200));
+    r.enter(Phase::Drain, 3_000);
+    let part = r.part(4_000, Offered::Sent);
+    let keys = |times: &std::collections::BTreeMap<u64, u64>| times.keys().copied().collect::<Vec<_>>();
+    let [a, b] = [0, 1].map(|class: usize| &part.classes[class].unanswered);
+    assert_eq!((keys(&a.failed), keys(&a.under_way), keys(&a.carried_in)), (vec![], vec![2_010], vec![10, 100]));
+    assert_eq!((keys(&b.failed), keys(&b.under_way), keys(&b.carried_in)), (vec![600, 1_700], vec![], vec![200]));
+    assert_eq!((keys(&b.refused), part.classes[1].response.is_empty()), (vec![300], true));
+    let service = &part.service_unanswered;
+    assert_eq!((keys(&service.failed), keys(&service.under_way)), (vec![400, 1_550], vec![1_800]));
+    assert_eq!(keys(&service.carried_in), [50]);
+}
+
+#[test]
+fn an_edge_is_at_its_ordered_time_or_after_the_last_counted_event() {
+    let mut r = Record::new(0, RecordOptions::default());
+    r.advance(1_000, 1);
+    assert_eq!(r.edge_ns(1_500, 9_000), 1_500, "heard late: nothing happened");
+    assert_eq!(r.edge_ns(500, 9_000), 1_000, "ordered late");
+    assert_eq!(r.edge_ns(9_500, 9_000), 9_000, "no edge is ahead");
+}
+
+#[test]
+fn without_a_measured_window_the_measured_counts_are_zero() {
+    let mut r = Record::new(0, RecordOptions { service: true, ..RecordOptions::default() });
+    r.counts.sent = 5;
+    let part = r.part(1_000_000_000, Offered::Rate(10.0));
+    assert_eq!((part.measured.sent, part.measured_s, part.offered), (0, 0.0, 0.0));
+}

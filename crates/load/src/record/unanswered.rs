@@ -1,0 +1,87 @@
+//! Requests that were not answered within the window: failed ones, those in flight at its end, and those that it found
+//! in flight.
+
+use run::UnansweredTimes;
+
+use super::Record;
+use crate::class_times::rounded;
+use crate::core::InFlightRequest;
+
+impl Record {
+    /// Records a request that failed with its connection.
+    pub(crate) fn failed(&mut self, now_ns: u64, request: &InFlightRequest) {
+        self.classes.failed(request.class);
+        self.unanswered(now_ns, request);
+    }
+
+    /// Records that a request with this intended start will never be answered.
+    pub(crate) fn never_answered(&mut self, now_ns: u64, intended_ns: u64) {
+        self.slot_times.count_unanswered(intended_ns.saturating_sub(self.origin_ns));
+        if self.measuring {
+            self.unanswered.record_ns(now_ns.saturating_sub(intended_ns));
+            self.tenths.count_unanswered(now_ns.saturating_sub(self.begin.at_ns));
+            self.carry_in(intended_ns);
+        }
+    }
+
+    /// Records that a request that was already started will never be answered.
+    pub(super) fn unanswered(&mut self, now_ns: u64, request: &InFlightRequest) {
+        self.never_answered(now_ns, request.start.intended_ns);
+        if self.measuring {
+            let from_start = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
+            self.each_time(request, |times, start_ns| *times.failed.entry(from_start(start_ns)).or_default() += 1);
+            self.carry_in_others(request);
+        }
+    }
+
+    /// Records a started request that is in flight at the end of the window.
+    pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
+        self.still_under_way(now_ns, request.start.intended_ns);
+        let age = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
+        self.each_time(request, |times, start_ns| *times.under_way.entry(age(start_ns)).or_default() += 1);
+        self.carry_in_others(request);
+    }
+
+    /// Records a request in flight at the end of the window.
+    pub(crate) fn still_under_way(&mut self, now_ns: u64, intended_ns: u64) {
+        self.under_way.record_ns(now_ns.saturating_sub(intended_ns));
+        self.carry_in(intended_ns);
+    }
+
+    /// Records the ages of an answered request at the begin of the window.
+    #[inline]
+    pub(super) fn request_carried_in(&mut self, request: &InFlightRequest) {
+        self.carry_in(request.start.intended_ns);
+        if request.start.intended_ns < self.begin.at_ns {
+            self.carry_in_others(request);
+        }
+    }
+
+    /// Records the age of a request that was in flight at the begin of the window.
+    #[inline]
+    fn carry_in(&mut self, intended_ns: u64) {
+        if intended_ns < self.begin.at_ns {
+            self.carried_in.record_ns(self.begin.at_ns - intended_ns);
+        }
+    }
+
+    /// Records the ages of a request at the begin of the window, in its class and since its send.
+    fn carry_in_others(&mut self, request: &InFlightRequest) {
+        let begin_ns = self.begin.at_ns;
+        self.each_time(request, |times, start_ns| {
+            if start_ns < begin_ns {
+                *times.carried_in.entry(rounded(begin_ns - start_ns)).or_default() += 1;
+            }
+        });
+    }
+
+    /// Calls `record` with the times of the request's class and its start, and with the service times and its send.
+    fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
+        if let Some(times) = self.classes.unanswered(request.class) {
+            record(times, request.start.intended_ns);
+        }
+        if self.service.is_some() {
+            record(&mut self.service_unanswered, request.start.sent_ns);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+use super::*;
+use crate::Probe;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+/// Starts a server with two connections to one address and one to a file, which runs until its input ends.
+fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
+    let code = format!(
+        "import socket,sys\na={:?}\nkept=[socket.create_connection(a) for _ in range(2)]\n\
+         u=socket.socket(socket.AF_UNIX); u.connect({:?})\ns=socket.create_server(('127.0.0.1',0))\n\
+         print('%s:%d' % s.getsockname(), flush=True)\nsys.stdin.read()",
+        (tcp.ip().to_string(), tcp.port()),
+        path.display().to_string(),
+    );
+    let mut command = Command::new("python3");
+    let mut child = command.args(["-c", &code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().parse().unwrap())
+}
+
+#[test]
+fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = tcp.local_addr().unwrap();
+    let (mut server, listen) = server(at, &path);
+    // A unix connection has a name only after it was accepted.
+    let _accepted = unix.accept().unwrap();
+    let mut probe = Probe::new(Scope {
+        processes: vec![server.id()],
+        listen: Some(listen.into()),
+        sources: Some(vec!["process", "behind"]),
+        ..Scope::default()
+    });
+    probe.sample(0.0);
+    // The source is not read again for a while after each edge.
+    std::thread::sleep(std::time::Duration::from_millis(210));
+    probe.sample(2.0);
+    let (seen, behind) = (probe.take(), probe.behind());
+    drop(server.stdin.take());
+    server.wait().unwrap();
+    let mine = format!(":{}", std::process::id());
+    for (address, connections) in [(at.to_string(), 2.0), (format!("unix:{}", path.display()), 1.0)] {
+        let found = behind.iter().find(|b| b.address == address).unwrap_or_else(|| panic!("{address}: {behind:?}"));
+        assert!(found.depth == 1 && found.from.is_empty(), "{found:?}");
+        let name = found.processes.iter().find(|name| name.ends_with(&mine)).unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!(seen.column("behind.connections", &address).unwrap().values, [Some(connections), Some(connections)]);
+        assert!(seen.column("process.cpu", name).is_some(), "it is followed");
+    }
+    assert!(probe.processes().iter().all(|own| !own.ends_with(&mine)), "and is not the server's");
+}
+
+#[test]
+fn a_client_has_no_upstreams_and_gives_the_reason() {
+    let mut probe = Probe::new(Scope { sources: Some(vec!["behind"]), ..Scope::default() });
+    probe.sample(0.0);
+    assert!(probe.take().absent[0].reason.contains("only a server"));
+}

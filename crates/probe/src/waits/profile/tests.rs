@@ -1,0 +1,156 @@
+use run::{FutexKind, HolderState, MAX_WAIT_ROWS};
+
+use super::super::round::FutexSample;
+use super::*;
+
+const LOCK: u64 = 0x5000;
+
+fn thread(tid: u32, state: ThreadState, key: WaitKey) -> ThreadSample {
+    ThreadSample { tid, name: "worker-#".into(), state, key, ..ThreadSample::default() }
+}
+
+/// Returns a round of four threads: one holds a lock and sleeps, three wait for it.
+fn locked(holder: u32) -> Round {
+    let threads = (1..=4).map(|tid| match tid == holder {
+        true => thread(tid, ThreadState::Sleep, WaitKey::None),
+        false => thread(tid, ThreadState::Futex, WaitKey::Futex(LOCK)),
+    });
+    let futex = FutexSample { process: 0, address: LOCK, kind: FutexKind::OwnedMutex, owner: Some(holder) };
+    Round {
+        processes: vec![ProcessSample { pid: 7, name: "app".into(), ..ProcessSample::default() }],
+        threads: threads.collect(),
+        weight: 1.0,
+        futexes: vec![futex],
+        connections: None,
+    }
+}
+
+fn profile(rounds: &[Round]) -> WaitProfile {
+    let mut sums = ProfileSums::default();
+    rounds.iter().for_each(|round| sums.add(round));
+    sums.profile(&Names::default())
+}
+
+#[test]
+fn the_holder_of_a_planted_lock_and_its_waiters_are_counted() {
+    let rounds: Vec<Round> = (0..8).map(|n| locked(n % 4 + 1)).collect();
+    let found = profile(&rounds);
+    assert_eq!((found.rounds, found.samples), (8, 32));
+    let futex = &found.futexes[0];
+    assert_eq!(
+        (futex.process.as_str(), futex.address.as_str(), futex.kind),
+        ("app:7", "0x5000", FutexKind::OwnedMutex)
+    );
+    assert_eq!((futex.users, futex.waiting, futex.contended, futex.unheld), (4, 3.0, 1.0, 0.0));
+    assert_eq!((futex.active, futex.owned), (1.0, 1.0));
+    assert_eq!(futex.holders, [HolderState { state: ThreadState::Sleep, key: String::new(), share: 1.0 }]);
+    let rows: Vec<(ThreadState, &str, f64)> =
+        found.groups.iter().map(|g| (g.state, g.key.as_str(), g.threads)).collect();
+    assert_eq!(rows, [(ThreadState::Futex, "0x5000", 3.0), (ThreadState::Sleep, "", 1.0)]);
+    assert_eq!(found, profile(&rounds));
+}
+
+#[test]
+fn a_process_behind_the_server_counts_from_the_round_that_found_it() {
+    let behind = |round: Round, behind| {
+        let processes = round.processes.iter().cloned().map(|p| ProcessSample { behind, ..p }).collect();
+        Round { processes, ..round }
+    };
+    let found_late = |is_behind| {
+        let empty = Round { weight: 1.0, ..Round::default() };
+        let rounds = [vec![empty; 6], vec![behind(locked(1), is_behind); 2]].concat();
+        let found = profile(&rounds);
+        (found.processes[0].threads, found.groups[0].threads, found.futexes[0].contended)
+    };
+    assert_eq!(found_late(true), (4.0, 3.0, 1.0));
+    assert_eq!(found_late(false), (1.0, 0.75, 0.25), "a child of the server that began late");
+}
+
+#[test]
+fn an_idle_pool_beside_a_busy_stranger_has_no_active_user() {
+    let mut round = locked(4);
+    round.futexes[0] = FutexSample { kind: FutexKind::Semaphore, owner: None, ..round.futexes[0].clone() };
+    let found = profile(&vec![round; 10]);
+    assert_eq!((found.futexes[0].users, found.futexes[0].active), (3, 0.0));
+    assert_eq!(found.futexes[0].unheld, 0.0, "a thread with a user's name is active");
+}
+
+#[test]
+fn threads_that_each_wait_for_their_own_futex_are_one_group_without_a_futex() {
+    let mut round = locked(0);
+    round.futexes.clear();
+    for (at, thread) in round.threads.iter_mut().enumerate() {
+        thread.key = WaitKey::Futex(LOCK + at as u64 * 64);
+    }
+    let found = profile(&[round]);
+    assert!(found.futexes.is_empty());
+    assert_eq!((found.groups.len(), found.groups[0].threads, found.groups[0].key.as_str()), (1, 4.0, ""));
+}
+
+#[test]
+fn running_threads_are_divided_into_running_and_ready_ones() {
+    let mut round = locked(0);
+    round.threads.truncate(1);
+    round.threads[0] = ThreadSample { on_cpu: Some(0.25), ..thread(1, ThreadState::OnCpu, WaitKey::None) };
+    round.weight = 2.0;
+    let states: Vec<(ThreadState, f64)> = profile(&[round]).groups.iter().map(|g| (g.state, g.threads)).collect();
+    assert_eq!(states, [(ThreadState::Runnable, 1.5), (ThreadState::OnCpu, 0.5)]);
+}
+
+#[test]
+fn strangers_cannot_make_a_profile_of_any_length() {
+    let rounds: Vec<Round> = (0..200)
+        .map(|n| {
+            let mut round = locked(1);
+            round.threads.push(thread(9, ThreadState::Disk, WaitKey::Text(format!("/file/{n}").into())));
+            round.processes[0].title = Some(format!("title {n}").into());
+            round
+        })
+        .collect();
+    let found = profile(&rounds);
+    assert_eq!((found.groups.len(), found.titles.len()), (MAX_WAIT_ROWS, MAX_WAIT_ROWS));
+}
+
+#[test]
+fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
+    let reading = |open, busy, to: Option<&str>| {
+        let (process, address) = ("app".into(), "db:5432".into());
+        let peers = vec![PeerSample { process, address, open, busy, to: to.map(Into::into) }];
+        Round {
+            connections: Some(ConnectionSample { peers, is_full: true, ..ConnectionSample::default() }),
+            ..locked(1)
+        }
+    };
+    let part = |reading: Round| {
+        let connections = reading.connections.map(|seen| ConnectionSample { is_full: false, ..seen });
+        Round { connections, ..reading }
+    };
+    let mut rounds = vec![reading(2.0, 2.0, None), reading(4.0, 2.0, Some("db")), part(reading(3.0, 2.0, None))];
+    // Readings of other peers do not count.
+    rounds.push(Round { connections: Some(ConnectionSample::default()), ..locked(1) });
+    let peers = profile(&rounds).peers;
+    let row = PeerConnections {
+        process: "app:7".into(),
+        address: "db:5432".into(),
+        to: "db".into(),
+        open: 3.0,
+        busy: 2.0,
+        max_open: 4.0,
+    };
+    assert_eq!(peers, [row]);
+    let none = ConnectionSample { is_full: true, ..ConnectionSample::default() };
+    rounds.extend(vec![Round { connections: Some(none), ..locked(1) }; 3]);
+    assert_eq!(profile(&rounds).peers[0].open, 1.5);
+}
+
+#[test]
+fn only_titles_that_change_are_told() {
+    let titled = |title: &str| {
+        let mut round = locked(1);
+        round.processes[0].title = Some(title.into());
+        round
+    };
+    assert!(profile(&[titled("app"), titled("app")]).titles.is_empty());
+    let titles = profile(&[titled("UPDATE waiting"), titled("UPDATE waiting"), titled("idle")]).titles;
+    assert_eq!((titles[0].title.as_str(), titles.len()), ("UPDATE waiting", 2));
+}

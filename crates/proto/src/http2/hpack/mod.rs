@@ -1,0 +1,158 @@
+//! Header blocks of HTTP/2 (RFC 7541): a bounded decoder, and an encoder for requests.
+//!
+//! loadline has its own code, because the available crates allocate for every decoded header or require a runtime. The
+//! responses that a load generator receives mostly repeat the previous block, and only two headers matter.
+
+mod encode;
+mod primitives;
+mod static_table;
+
+use std::collections::VecDeque;
+
+use crate::Fault;
+pub(super) use encode::{Blocks, write_field, write_fields, write_name};
+pub(super) use primitives::{INVALID, write_length};
+use primitives::{integer, string};
+use static_table::STATIC_TABLE;
+
+/// Size of a decoder's table in bytes, which is the default of both sides (RFC 9113, section 6.5.2).
+pub(super) const TABLE_BYTES: usize = 4096;
+/// Overhead of each table entry in bytes (RFC 7541, section 4.1).
+const ENTRY_OVERHEAD: usize = 32;
+/// Maximum bytes of all headers of one block, because small blocks may encode large headers.
+const MAX_LIST_BYTES: usize = 256 * 1024;
+
+/// A header written before: name and value in one buffer.
+#[derive(Debug, Default)]
+struct Entry {
+    bytes: Vec<u8>,
+    name: usize,
+}
+
+impl Entry {
+    fn size(&self) -> usize {
+        self.bytes.len() + ENTRY_OVERHEAD
+    }
+}
+
+/// The decoder of a connection.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    entries: VecDeque<Entry>,
+    size: usize,
+    limit: usize,
+    name: Vec<u8>,
+    value: Vec<u8>,
+    /// True if the last block left the table unchanged, so that an equal block has equal content.
+    pub(super) repeatable: bool,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        let (name, value) = (Vec::new(), Vec::new());
+        Self { entries: VecDeque::new(), size: 0, limit: TABLE_BYTES, name, value, repeatable: false }
+    }
+}
+
+impl Decoder {
+    /// Reads a whole block and calls `each` with its headers.
+    pub(super) fn decode(&mut self, mut block: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Fault> {
+        self.repeatable = true;
+        let (mut list, mut begun) = (0, false);
+        while let Some(&first) = block.first() {
+            if first & 0xe0 == 0x20 {
+                // A new table size, allowed only before the first header.
+                let size = integer(&mut block, 5)?;
+                if begun || size > TABLE_BYTES {
+                    return Err(INVALID);
+                }
+                self.resize(size);
+                continue;
+            }
+            begun = true;
+            let (bits, indexed, kept) = match first {
+                0x80.. => (7, true, false),
+                0x40..=0x7f => (6, false, true),
+                _ => (4, false, false),
+            };
+            let index = integer(&mut block, bits)?;
+            self.named(index, indexed)?;
+            if !indexed {
+                if index == 0 {
+                    string(&mut block, &mut self.name)?;
+                }
+                string(&mut block, &mut self.value)?;
+            }
+            list += self.name.len() + self.value.len() + ENTRY_OVERHEAD;
+            if list > MAX_LIST_BYTES {
+                return Err(Fault::Limit("headers of HTTP/2 of more than 256 KiB"));
+            }
+            if kept {
+                self.keep();
+            }
+            each(&self.name, &self.value);
+        }
+        Ok(())
+    }
+
+    /// Takes the name, and for an indexed header the value, from the tables.
+    fn named(&mut self, index: usize, whole: bool) -> Result<(), Fault> {
+        self.name.clear();
+        self.value.clear();
+        let (name, value) = match index {
+            0 if whole => return Err(INVALID),
+            0 => return Ok(()),
+            1..=61 => (STATIC_TABLE[index - 1].0.as_bytes(), STATIC_TABLE[index - 1].1.as_bytes()),
+            _ => {
+                let entry = self.entries.get(index - STATIC_TABLE.len() - 1).ok_or(INVALID)?;
+                entry.bytes.split_at(entry.name)
+            }
+        };
+        self.name.extend_from_slice(name);
+        if whole {
+            self.value.extend_from_slice(value);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self) {
+        self.repeatable = false;
+        let size = self.name.len() + self.value.len() + ENTRY_OVERHEAD;
+        let mut entry = self.evict(self.limit.saturating_sub(size)).unwrap_or_default();
+        if size > self.limit {
+            return;
+        }
+        entry.bytes.clear();
+        entry.bytes.extend_from_slice(&self.name);
+        entry.bytes.extend_from_slice(&self.value);
+        entry.name = self.name.len();
+        self.size += size;
+        self.entries.push_front(entry);
+    }
+
+    fn resize(&mut self, limit: usize) {
+        self.repeatable = false;
+        self.limit = limit;
+        self.evict(limit);
+    }
+
+    /// Drops the oldest entries until `room` bytes are free. Returns the last dropped entry, to reuse its memory.
+    fn evict(&mut self, room: usize) -> Option<Entry> {
+        let mut last = None;
+        while self.size > room {
+            let Some(entry) = self.entries.pop_back() else { break };
+            self.size -= entry.size();
+            last = Some(entry);
+        }
+        last
+    }
+
+    /// Forgets the connection.
+    pub(super) fn reset(&mut self) {
+        self.entries.clear();
+        (self.size, self.limit, self.repeatable) = (0, TABLE_BYTES, false);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Integers and strings of header blocks (RFC 7541, section 5).
+
+use crate::Fault;
+use crate::http2::huffman;
+
+/// Maximum bytes of a name or value, because small blocks may encode large headers.
+const MAX_STRING_BYTES: usize = 16 * 1024;
+
+pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
+
+/// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1), limited to a few million.
+pub(super) fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Fault> {
+    let mut bytes = block.iter();
+    let mask = (1_u8 << bits) - 1;
+    let mut value = usize::from(bytes.next().ok_or(INVALID)? & mask);
+    if value == usize::from(mask) {
+        for shift in [0, 7, 14, 21] {
+            let byte = *bytes.next().ok_or(INVALID)?;
+            value += usize::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                *block = bytes.as_slice();
+                return Ok(value);
+            }
+        }
+        return Err(INVALID);
+    }
+    *block = bytes.as_slice();
+    Ok(value)
+}
+
+pub(super) fn string(block: &mut &[u8], to: &mut Vec<u8>) -> Result<(), Fault> {
+    let coded = block.first().ok_or(INVALID)? & 0x80 != 0;
+    let length = integer(block, 7)?;
+    let (bytes, rest) = block.split_at_checked(length).ok_or(INVALID)?;
+    *block = rest;
+    to.clear();
+    if coded {
+        return huffman::decode(bytes, to, MAX_STRING_BYTES);
+    }
+    if length > MAX_STRING_BYTES {
+        return Err(Fault::Limit("a header of HTTP/2"));
+    }
+    to.extend_from_slice(bytes);
+    Ok(())
+}
+
+/// Writes an integer after the high bits of `first`.
+pub(super) fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
+    let mask = (1_usize << bits) - 1;
+    if value < mask {
+        return to.push(first | value as u8);
+    }
+    to.push(first | mask as u8);
+    let mut rest = value - mask;
+    while rest >= 0x80 {
+        to.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    to.push(rest as u8);
+}
+
+pub(super) fn write_string(to: &mut Vec<u8>, text: &str) {
+    write_length(to, text.len());
+    to.extend_from_slice(text.as_bytes());
+}
+
+/// Appends the length of a string without Huffman coding.
+pub(crate) fn write_length(to: &mut Vec<u8>, length: usize) {
+    write_integer(to, 0, 7, length);
+}

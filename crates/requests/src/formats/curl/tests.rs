@@ -1,0 +1,78 @@
+use super::*;
+
+fn of(line: &str) -> RequestPlan {
+    command(line).unwrap().found.remove(0).request
+}
+
+#[test]
+fn options_joined_and_apart_make_the_same_request() {
+    let apart = of("curl -s -X PUT -H 'A: b' -d x=1 -d y=2 http://h/p");
+    assert_eq!(apart, of("curl -sXPUT -HA:\\ b --data=x=1 --data-raw y=2 --url http://h/p -o /dev/null"));
+    assert_eq!((apart.method.as_str(), apart.body.as_str()), ("PUT", "x=1&y=2"));
+    assert_eq!(of("curl -G h/p?a -d b=c --data-urlencode 'd=e f'").path, "/p?a&b=c&d=e+f");
+    assert_eq!(of("curl -I h").method, "HEAD");
+    assert!(of("curl -u me:you h").headers.contains(&("Authorization".into(), "Basic bWU6eW91".into())));
+    assert!(!of("curl -H Accept: h").headers.iter().any(|(name, _)| name == "Accept"));
+}
+
+#[test]
+fn a_header_replaces_what_an_option_makes_in_any_order() {
+    for line in [
+        "curl h --compressed -A a --json 1 -b x=y -u a:b -e r -H 'accept-encoding: br' -H 'USER-agent: u' -H 'content-TYPE: t' \
+         -H 'accept: j' -H 'cookie: c' -H 'authorization: z' -H 'referer: q'",
+        "curl -H 'accept-encoding: br' -H 'USER-agent: u' -H 'content-TYPE: t' -H 'accept: j' -H 'cookie: c' \
+         -H 'authorization: z' -H 'referer: q' me:pw@h --compressed -A a --json 1 -b x=y -e r",
+    ] {
+        let mut names: Vec<_> = of(line).headers.into_iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+        names.sort();
+        let all = ["accept", "accept-encoding", "authorization", "content-type", "cookie", "referer", "user-agent"];
+        assert_eq!(names, all, "{line}");
+    }
+    let value = |line: &str, name: &str| of(line).headers.into_iter().find(|(n, _)| n == name).map(|(_, value)| value);
+    assert_eq!(value("curl h -b a=1 -b 'b=2; c=3'", "Cookie").as_deref(), Some("a=1;b=2; c=3"));
+    assert_eq!(value("curl h -d x -H 'Content-Type: '", "Content-Type"), None);
+    assert_eq!(value("curl u:p@h -H Authorization:", "Authorization"), None);
+    assert_eq!((of("curl h -A ''").without_user_agent, of("curl h -A a").without_user_agent), (true, false));
+    assert_eq!(of(r"curl h -d $'\xff'").body_base64, "/w==");
+}
+
+#[test]
+fn the_path_is_what_curl_sends() {
+    assert_eq!(of("curl h/a/../b?c=../d").path, "/b?c=../d");
+    assert_eq!(of("curl --path-as-is h/a/../b").path, "/a/../b");
+    assert_eq!(of("curl -g 'h/?a[]={1}'").path, "/?a[]={1}");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a b.txt"), "x").unwrap();
+    let file = folder.path().join("a b.txt").display().to_string();
+    assert_eq!(of(&format!("curl -T '{file}' h/up/")).path, "/up/a%20b.txt");
+    assert_eq!(of(&format!("curl -T '{file}' h/up/c")).path, "/up/c");
+}
+
+#[test]
+fn options_that_change_more_than_the_request_are_told() {
+    let remarks = command("curl -L --http2 --http2 -k h").unwrap().remarks;
+    assert_eq!(remarks.len(), 3, "{remarks:?}");
+    assert!(remarks[0].contains("redirect") && remarks[1].contains("--http2"), "{remarks:?}");
+}
+
+#[test]
+fn arguments_of_curl_that_are_not_supported_are_named_with_their_column() {
+    for (line, says) in [
+        ("curl --haeder x h", "column 6: --haeder is not known here; did you mean --header?"),
+        ("curl h -H", "column 8: -H needs a value"),
+        ("curl -F a=b h", "--data-binary @FILE"),
+        ("curl -H 'Transfer-Encoding: chunked' -d x h", "Transfer-Encoding"),
+        ("curl -u me h", "-u NAME:PASSWORD"),
+        ("curl -T - h", "name a file"),
+        ("curl 'h/{a,b}'", "column 6: '{' in \"h/{a,b}\" stands for several URLs"),
+        ("curl -H $'A: \\xff' h", "not UTF-8"),
+        ("curl h i", "column 8: a second URL"),
+        ("wget h", "not a curl command line"),
+        ("curl 'h", "column 6: a quotation mark"),
+        ("curl -d @/nonexistent h", "cannot read /nonexistent"),
+        ("curl -s", "names no URL"),
+    ] {
+        let error = command(line).unwrap_err().to_string();
+        assert!(error.contains(says), "{line}: {error}");
+    }
+}

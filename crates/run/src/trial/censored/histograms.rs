@@ -1,0 +1,60 @@
+//! Response times of a window from its histograms.
+
+use std::collections::BTreeMap;
+
+use super::CensoredTimes;
+use crate::{Hist, Summary, UnansweredTimes};
+
+/// Returns the recorded times of a histogram with their counts.
+fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
+    hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
+}
+
+/// Names of the histograms of response times, as in [`crate::LoadPart`].
+const RESPONSE: &str = "response";
+const UNANSWERED: &str = "unanswered";
+const UNDER_WAY: &str = "under_way";
+const CARRIED_IN: &str = "carried_in";
+const REFUSED: &str = "refused";
+
+/// Returns the response times of a window from its histograms. `failed` is the number of failed requests by the tally,
+/// for a run that has no histogram of them.
+pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
+    let of = |name: &str| histograms.get(name).into_iter().flat_map(recorded);
+    let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
+    let times = CensoredTimes::default().answered(of(RESPONSE)).unanswered(of(UNANSWERED));
+    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
+    // Older runs did not record the requests in flight at the start of the window. The ages at its end then matter only
+    // if they show a stall.
+    let longest = histograms.get(RESPONSE).map_or(0, |hist| hist.histogram().max());
+    let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
+    times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
+}
+
+/// Returns the summary of a histogram if `unanswered` further requests were never answered.
+pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
+    censored_summary(hist, &UnansweredTimes::default(), unanswered)
+}
+
+/// Returns the summary of the times of answered requests, of the `failed` requests and of other unanswered ones. If
+/// `others` has no time for a failure, the time until that failure is unknown.
+pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
+    if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
+        return answered.summary();
+    }
+    let pairs = |times: &BTreeMap<u64, u64>| times.clone().into_iter();
+    let known = others.failed.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
+    CensoredTimes::default()
+        .answered(recorded(answered))
+        .unanswered(pairs(&others.failed).chain(Some((0, failed.saturating_sub(known))).filter(|(_, n)| *n > 0)))
+        .in_flight(pairs(&others.under_way), pairs(&others.carried_in))
+        .refused(pairs(&others.refused))
+        .summary(answered.summary())
+}
+
+/// Returns the summary of the response times of a window; see [`response_times`].
+pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Summary {
+    let plain = histograms.get(RESPONSE).map(Hist::summary).unwrap_or_default();
+    let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));
+    if censored { response_times(histograms, failed).summary(plain) } else { plain }
+}

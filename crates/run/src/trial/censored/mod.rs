@@ -1,0 +1,118 @@
+//! Right-censored times: distributions in which some requests have only a lower bound.
+//!
+//! A request that failed was never answered, so its time is above every finite one. Only the time until its failure is
+//! known. A request in flight at the end of the window takes at least its age. Such a request counts in the sample up
+//! to its age, and not beyond (product-limit estimate: Kaplan and Meier 1958). The requests in flight at the start of a
+//! window join the sample at their age. In a steady load the two groups cancel out, and the result is the plain
+//! distribution of the requests that ended in the window.
+//!
+//! A refused answer (an unexpected status) does not give the response time of a good request. A good answer would have
+//! taken at least the time of the refusal, so a refused request counts up to this time, like a request in flight.
+
+mod histograms;
+mod survival;
+
+use std::collections::BTreeMap;
+
+pub use histograms::{censored_summary, response_summary, response_times, summary_with_unanswered};
+
+/// Counts at one time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    answered: u64,
+    /// Requests that failed after this time.
+    failed: u64,
+    /// Requests that were refused after this time.
+    refused: u64,
+    /// Requests of this age at the end of the window, minus those of this age at its start.
+    left: i64,
+}
+
+/// Times of answered requests and lower bounds of all others. Sums of several threads, hosts or windows are the sums of
+/// their counts.
+#[derive(Clone, Debug, Default)]
+pub struct CensoredTimes {
+    /// Counts by time in nanoseconds. Requests that failed after an unknown time are at 0.
+    counts: BTreeMap<u64, Counts>,
+}
+
+impl CensoredTimes {
+    /// Adds answered requests: pairs of a time in nanoseconds and a count.
+    #[must_use]
+    pub fn answered(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        for (ns, n) in times {
+            let sum = &mut self.at(ns).answered;
+            *sum = sum.saturating_add(n);
+        }
+        self
+    }
+
+    /// Adds failed requests with the time until each failure.
+    #[must_use]
+    pub fn unanswered(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        for (ns, n) in times {
+            let sum = &mut self.at(ns).failed;
+            *sum = sum.saturating_add(n);
+        }
+        self
+    }
+
+    /// Adds the ages of the requests in flight at the end of the window, and of those in flight at its start.
+    #[must_use]
+    pub fn in_flight(
+        mut self,
+        end: impl IntoIterator<Item = (u64, u64)>,
+        begin: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Self {
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        for (ns, n) in end {
+            let sum = &mut self.at(ns).left;
+            *sum = sum.saturating_add(signed(n));
+        }
+        for (ns, n) in begin {
+            let sum = &mut self.at(ns).left;
+            *sum = sum.saturating_sub(signed(n));
+        }
+        self
+    }
+
+    /// Adds refused requests with the time until each refusal.
+    #[must_use]
+    pub fn refused(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        for (ns, n) in times {
+            let sum = &mut self.at(ns).refused;
+            *sum = sum.saturating_add(n);
+        }
+        self
+    }
+
+    fn at(&mut self, ns: u64) -> &mut Counts {
+        self.counts.entry(ns).or_default()
+    }
+
+    /// Adds other times.
+    pub fn merge(&mut self, other: &Self) {
+        for (ns, more) in &other.counts {
+            let sum = self.at(*ns);
+            sum.answered = sum.answered.saturating_add(more.answered);
+            sum.failed = sum.failed.saturating_add(more.failed);
+            sum.refused = sum.refused.saturating_add(more.refused);
+            sum.left = sum.left.saturating_add(more.left);
+        }
+    }
+
+    /// Returns the number of answered requests.
+    pub fn count_answered(&self) -> u64 {
+        self.counts.values().fold(0, |sum, c| sum.saturating_add(c.answered))
+    }
+
+    /// Returns the number of requests that were never answered.
+    pub fn count_unanswered(&self) -> u64 {
+        self.counts.values().fold(0, |sum, c| sum.saturating_add(c.failed))
+    }
+}
+
+#[cfg(test)]
+mod simulated_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Survival curves of censored times, their percentiles and their mean.
+//!
+//! A percentile is exact only if the share of failed requests is surely below the share of requests beyond the
+//! percentile. Otherwise the percentile would depend on single failures, and only a lower bound is given. Bounds never
+//! fall from one percentile to the next.
+
+use super::{CensoredTimes, Counts};
+use crate::{Summary, SummaryFigure, TimeFigure};
+
+impl CensoredTimes {
+    /// Returns the `q` quantile (0 to 1).
+    pub fn percentile(&self, q: f64) -> TimeFigure {
+        Survivals::of(self).percentile(q)
+    }
+
+    /// Returns the mean. If any request was never answered, this is a lower bound: the mean of the answers, or the mean
+    /// of all requests with failed ones counted at their failure, whichever is longer.
+    pub fn mean(&self) -> TimeFigure {
+        let mean = |of: fn(&Counts) -> f64| {
+            let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
+            let (sum, n) = sums.fold((0.0, 0.0), |(sum, n), (ns, c)| (sum + *ns as f64 * of(c), n + of(c)));
+            if n > 0.0 { sum / n / 1e3 } else { 0.0 }
+        };
+        let answered = mean(|c| c.answered as f64);
+        let known = answered.max(mean(|c| c.answered as f64 + c.failed as f64));
+        match self.percentile(1.0) {
+            TimeFigure::Exact(_) => TimeFigure::Exact(answered),
+            TimeFigure::AtLeast(_) => TimeFigure::AtLeast(known),
+            TimeFigure::Unknown => TimeFigure::Unknown,
+        }
+    }
+
+    /// Returns the summary. Figures of answered requests alone stay as `plain` has them if nothing is censored.
+    pub(crate) fn summary(&self, plain: Summary) -> Summary {
+        let survivals = Survivals::of(self);
+        let mut summary = Summary { unanswered: self.count_unanswered(), ..plain };
+        let figures = SummaryFigure::ALL
+            .map(|figure| (figure, figure.share().map_or_else(|| self.mean(), |share| survivals.percentile(share))));
+        let bound = |(figure, found): &(SummaryFigure, TimeFigure)| found.exact().is_none().then_some(*figure);
+        summary.at_least = figures.iter().filter_map(bound).collect();
+        for (figure, found) in figures.into_iter().filter(|(figure, found)| {
+            // The histogram's own mean is not rounded up to the ends of its buckets.
+            *figure != SummaryFigure::Mean || found.exact().is_none()
+        }) {
+            *summary.field(figure) = found.lowest().unwrap_or(0.0);
+        }
+        summary
+    }
+
+    /// Returns the share of requests that take longer than each time. With `failures_end`, a failed or refused request
+    /// ends at its failure, which gives lower bounds. Otherwise a failed request never ends, and a refused request
+    /// leaves the sample.
+    fn survival(&self, failures_end: bool) -> Vec<(u64, f64)> {
+        let ends = |c: &Counts| if failures_end { c.failed.saturating_add(c.refused) as f64 } else { 0.0 };
+        let of = |c: &Counts| c.answered as f64 + ends(c);
+        let leaves = |c: &Counts| c.left as f64 + if failures_end { 0.0 } else { c.refused as f64 };
+        // Number of requests known to take longer than a time, from the longest down.
+        let mut at_risk = if failures_end { 0.0 } else { self.count_unanswered() as f64 };
+        let mut left = 0.0;
+        let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
+        for (ns, c) in self.counts.iter().rev() {
+            (at_risk, left) = (at_risk + of(c), left + leaves(c));
+            let all: f64 = at_risk + f64::max(left, 0.0);
+            steps.push((*ns, if all > 0.0 { 1.0 - of(c) / all } else { 1.0 }));
+        }
+        steps.reverse();
+        let mut share = 1.0;
+        steps.iter_mut().for_each(|(_, s)| {
+            share *= *s;
+            *s = share;
+        });
+        steps
+    }
+}
+
+/// Half-width, in standard errors, of the 95 % interval of the share of failures. Within this interval a percentile
+/// depends on chance.
+const SURELY: f64 = 1.96;
+
+/// Survival curves: failed requests never end, or end when they fail.
+struct Survivals {
+    never: Vec<(u64, f64)>,
+    at_failure: Vec<(u64, f64)>,
+    /// Upper end of the interval of the share of failed requests.
+    failures: f64,
+}
+
+impl Survivals {
+    fn of(times: &CensoredTimes) -> Self {
+        let (failed, answered) = (times.count_unanswered() as f64, times.count_answered() as f64);
+        let all = (failed + answered).max(1.0);
+        let share = failed / all;
+        let failures = share + SURELY * (share * (1.0 - share) / all).sqrt();
+        Self { never: times.survival(false), at_failure: times.survival(true), failures }
+    }
+
+    fn percentile(&self, q: f64) -> TimeFigure {
+        let longer = 1.0 - q.clamp(0.0, 1.0);
+        let known = first(&self.never, longer).filter(|_| self.failures <= longer || self.failures <= 0.0);
+        if let Some(ns) = known {
+            return TimeFigure::Exact(ns as f64 / 1e3);
+        }
+        let longest = || self.at_failure.last().map(|(ns, _)| *ns);
+        let at_failure = first(&self.at_failure, longer).or_else(longest);
+        match at_failure.max(self.longest_known()) {
+            Some(ns) if ns > 0 => TimeFigure::AtLeast(ns as f64 / 1e3),
+            _ => TimeFigure::Unknown,
+        }
+    }
+
+    /// Returns the highest exact percentile. Every higher percentile is at least as long. Where requests were only refused,
+    /// it is the time after which the curve falls no more.
+    fn longest_known(&self) -> Option<u64> {
+        let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
+        first(&self.never, least).filter(|_| least < 1.0)
+    }
+}
+
+/// Returns the time that at most this share of the requests exceeds.
+fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
+    // Products of shares are off by some 1e-16 per step.
+    let wanted = longer * (1.0 + 1e-9) + 1e-11;
+    curve.iter().find(|(_, share)| *share <= wanted).map(|(ns, _)| *ns)
+}

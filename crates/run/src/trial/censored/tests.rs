@@ -1,0 +1,155 @@
+//! Small samples whose figures are known.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{Hist, Summary, SummaryFigure, TimeFigure, UnansweredTimes};
+
+/// A server answers half of the requests in 5 ms, one in a hundred in 82 ms, and refuses the others after 50 ms. An
+/// earlier version printed a p90 of at least 50 ms beside a p50 of 82 ms.
+#[test]
+fn bounds_do_not_fall_where_refusals_are_slow() {
+    let ms = |ms: u64| ms * 1_000_000;
+    let times = CensoredTimes::default().answered([(ms(5), 490), (ms(82), 10)]).refused([(ms(50), 500)]);
+    let at = |q: f64| times.percentile(q).lowest().unwrap();
+    assert!(at(0.5) <= at(0.9) && at(0.9) <= at(0.99), "{} {} {}", at(0.5), at(0.9), at(0.99));
+}
+
+fn ms(times: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    times.iter().map(|(ms, n)| (ms * 1_000_000, *n)).collect()
+}
+
+#[test]
+fn timeouts_leave_low_percentiles_known_and_bound_the_high_ones() {
+    let times = CensoredTimes::default().answered(ms(&[(5, 80)])).unanswered(ms(&[(50, 20)]));
+    assert_eq!(times.percentile(0.5), TimeFigure::Exact(5000.0));
+    assert_eq!(times.percentile(0.7), TimeFigure::Exact(5000.0));
+    assert_eq!(times.percentile(0.8), TimeFigure::AtLeast(5000.0), "one failure more would make it 50 ms");
+    assert_eq!(times.percentile(0.81), TimeFigure::AtLeast(50_000.0));
+    assert_eq!(times.mean(), TimeFigure::AtLeast(14_000.0));
+    assert_eq!((times.count_answered(), times.count_unanswered()), (80, 20));
+}
+
+/// A reset after 0.1 ms is no fast answer.
+#[test]
+fn early_failures_count_as_slower_than_every_answer() {
+    let times = CensoredTimes::default().answered(ms(&[(5, 700), (9, 100)])).unanswered([(100_000, 200)]);
+    assert_eq!(times.percentile(0.7), TimeFigure::Exact(5000.0));
+    assert_eq!(times.percentile(0.75), TimeFigure::Exact(9000.0));
+    assert_eq!(times.percentile(0.99), TimeFigure::AtLeast(9000.0));
+    let unknown = CensoredTimes::default().unanswered([(0, 20)]);
+    assert_eq!((unknown.percentile(0.5), unknown.mean()), (TimeFigure::Unknown, TimeFigure::Unknown));
+    assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
+}
+
+/// The simulated server closes each connection after its answer, so half of the requests fail immediately. Their
+/// number decides whether the median is the longest answer or unknown, so the median is a bound near the typical
+/// answer.
+#[test]
+fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
+    let failing = |failed| {
+        let times = [(100_000, 2900), (300_000, 95), (82_800_000, 5)];
+        CensoredTimes::default().answered(times).unanswered([(60_000, failed)])
+    };
+    for failed in [2990, 3000, 3010] {
+        let times = failing(failed);
+        assert!(matches!(times.percentile(0.5), TimeFigure::AtLeast(us) if (100.0..=300.0).contains(&us)), "{failed}");
+        let lowest = |q| times.percentile(q).lowest().unwrap();
+        let all: Vec<f64> = (1..100).map(|p| lowest(f64::from(p) / 100.0)).collect();
+        assert!(all.windows(2).all(|two| two[0] <= two[1]), "{failed}: {all:?}");
+    }
+    assert_eq!(failing(300).percentile(0.5), TimeFigure::Exact(100.0));
+}
+
+/// Most requests are refused after 4 ms, and every good answer takes 20 ms or more.
+#[test]
+fn a_refusal_is_no_response_time_and_bounds_a_good_one() {
+    let quick = CensoredTimes::default().answered(ms(&[(20, 90), (40, 10)])).refused(ms(&[(4, 600)]));
+    assert_eq!(quick.percentile(0.5), TimeFigure::Exact(20_000.0));
+    assert_eq!(quick.percentile(0.99), TimeFigure::Exact(40_000.0));
+    let late = CensoredTimes::default().answered(ms(&[(20, 950)])).refused(ms(&[(30_000, 50)]));
+    assert_eq!(late.percentile(0.5), TimeFigure::Exact(20_000.0));
+    assert_eq!(late.percentile(0.99), TimeFigure::AtLeast(30_000_000.0));
+    let all = CensoredTimes::default().refused(ms(&[(4, 600), (40, 1)]));
+    assert_eq!((all.percentile(0.5), all.count_answered()), (TimeFigure::AtLeast(4000.0), 0));
+}
+
+#[test]
+fn a_stall_at_the_end_of_the_window_shows_and_an_ordinary_end_does_not() {
+    let stalled = CensoredTimes::default().answered(ms(&[(1, 100)])).in_flight(ms(&[(900, 4)]), ms(&[(0, 4)]));
+    assert_eq!(stalled.percentile(0.9), TimeFigure::Exact(1000.0));
+    assert_eq!(stalled.percentile(0.99), TimeFigure::AtLeast(900_000.0));
+    let ordinary = CensoredTimes::default().answered(ms(&[(1, 50), (2, 50)])).in_flight(ms(&[(1, 4)]), []);
+    assert_eq!(ordinary.percentile(0.99), TimeFigure::Exact(2000.0));
+    assert_eq!(ordinary.percentile(1.0), TimeFigure::Exact(2000.0));
+}
+
+#[test]
+fn merging_equals_counting_in_one() {
+    let part = |n| CensoredTimes::default().answered(ms(&[(3, n)])).unanswered(ms(&[(50, 2)]));
+    let mut both = part(10);
+    both.merge(&part(30).in_flight(ms(&[(7, 1)]), []));
+    let one = CensoredTimes::default().answered(ms(&[(3, 40)])).unanswered(ms(&[(50, 4)])).in_flight(ms(&[(7, 1)]), []);
+    for q in [0.1, 0.5, 0.88, 0.95, 1.0] {
+        assert_eq!(both.percentile(q), one.percentile(q), "{q}");
+    }
+}
+
+#[test]
+fn a_summary_names_its_lower_bounds_and_survives_json() {
+    let mut hist = Hist::new();
+    hist.record_many_ns(5_000_000, 98);
+    let summary = summary_with_unanswered(&hist, 2);
+    assert_eq!((summary.count, summary.unanswered), (98, 2));
+    assert_eq!(summary.figure(SummaryFigure::P90), hist_us(5_000_000));
+    assert!(matches!(summary.figure(SummaryFigure::P99), TimeFigure::AtLeast(us) if us > 4990.0), "{summary:?}");
+    let text = serde_json::to_string(&summary).unwrap();
+    assert!(text.contains(r#""unanswered":2,"at_least":["mean","p99","p99_9","max"]"#), "{text}");
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+    let plain = serde_json::to_string(&summary_with_unanswered(&hist, 0)).unwrap();
+    assert!(!plain.contains("at_least") && !plain.contains("unanswered"), "{plain}");
+}
+
+fn hist_us(ns: u64) -> TimeFigure {
+    let mut hist = Hist::new();
+    hist.record_ns(ns);
+    TimeFigure::Exact(hist.quantile_us(0.5))
+}
+
+#[test]
+fn a_stall_and_the_times_of_failures_bound_a_summary() {
+    let mut hist = Hist::new();
+    hist.record_many_ns(5_000_000, 90);
+    let others = |failed: &[(u64, u64)], under_way: &[(u64, u64)]| UnansweredTimes {
+        failed: ms(failed).into_iter().collect(),
+        under_way: ms(under_way).into_iter().collect(),
+        ..UnansweredTimes::default()
+    };
+    assert_eq!(censored_summary(&hist, &others(&[], &[]), 0), hist.summary());
+    let timed_out = censored_summary(&hist, &others(&[(50, 10)], &[]), 10);
+    assert_eq!(timed_out.figure(SummaryFigure::P50), hist_us(5_000_000));
+    let edge = timed_out.figure(SummaryFigure::P90);
+    assert!(matches!(edge, TimeFigure::AtLeast(us) if us < 5_010.0), "one failure more would make it 50 ms: {edge:?}");
+    assert_eq!(timed_out.figure(SummaryFigure::P99), TimeFigure::AtLeast(50_000.0));
+    let stalled = censored_summary(&hist, &others(&[], &[(800, 10)]), 0);
+    assert_eq!(stalled.figure(SummaryFigure::P99), TimeFigure::AtLeast(800_000.0));
+    assert_eq!((stalled.unanswered, timed_out.unanswered), (0, 10));
+    let mut both = others(&[(50, 4)], &[(800, 1)]);
+    both.merge(&others(&[(50, 6)], &[]));
+    assert_eq!((both.failed[&50_000_000], both.under_way.len()), (10, 1));
+}
+
+#[test]
+fn of_an_older_run_failures_count_and_only_a_stall_stands_out() {
+    let hist = |ns: u64, n: u64| {
+        let mut hist = Hist::new();
+        hist.record_many_ns(ns, n);
+        hist
+    };
+    let mut hists: BTreeMap<String, Hist> = [("response".into(), hist(2_000_000, 100))].into();
+    hists.insert("under_way".into(), hist(1_000_000, 50));
+    let plain = response_summary(&hists, 0);
+    assert_eq!((plain.at_least.is_empty(), plain.p99), (true, hist(2_000_000, 1).quantile_us(0.5)));
+    let failed = response_summary(&hists, 3);
+    assert!(failed.at_least.contains(SummaryFigure::P99) && !failed.at_least.contains(SummaryFigure::P90));
+}

@@ -1,0 +1,76 @@
+//! Requests to sock_diag, and filter programs that the kernel runs. Source: linux/inet_diag.h.
+
+use super::ConnectionFilter;
+use crate::netlink::attribute;
+
+const REQ_BYTECODE: u16 = 1;
+/// Attributes of an answer: `tcp_info` and socket memory.
+pub(super) const INFO: u16 = 2;
+pub(super) const SKMEMINFO: u16 = 7;
+/// `AF_INET`, `AF_INET6` and `IPPROTO_TCP` as bytes of the request.
+const INET: u8 = 2;
+pub(super) const INET6: u8 = 10;
+const TCP: u8 = 6;
+/// Comparisons of a filter program with the local and the remote port: at least, and at most.
+const LOCAL_AT_LEAST: u8 = 2;
+const LOCAL_AT_MOST: u8 = 3;
+const REMOTE_AT_LEAST: u8 = 4;
+const REMOTE_AT_MOST: u8 = 5;
+
+/// Builds a `struct inet_diag_req_v2`.
+pub(super) fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
+    let mut out = [0_u8; 56];
+    out[0] = if v6 { INET6 } else { INET };
+    out[1] = TCP;
+    out[2] = extensions;
+    out[4..8].copy_from_slice(&states.to_ne_bytes());
+    out
+}
+
+/// Builds the attribute with the filter program of a request, or nothing for all connections. Each port takes two
+/// comparisons, because "equal" exists only since kernel 4.16. A failed comparison jumps 4 bytes past the end, which
+/// rejects the connection.
+pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
+    let local = filter.local_port.map(|port| [(LOCAL_AT_LEAST, port), (LOCAL_AT_MOST, port)]);
+    let remote = filter.remote_port.map(|port| [(REMOTE_AT_LEAST, port), (REMOTE_AT_MOST, port)]);
+    let tests: Vec<(u8, u16)> = local.into_iter().chain(remote).flatten().collect();
+    if tests.is_empty() {
+        return Vec::new();
+    }
+    let length = tests.len() * 8;
+    let mut program = Vec::with_capacity(length);
+    for (at, (code, port)) in tests.into_iter().enumerate() {
+        let fail = (length - at * 8 + 4) as u16;
+        program.extend_from_slice(&[code, 8]);
+        program.extend_from_slice(&fail.to_ne_bytes());
+        program.extend_from_slice(&[0, 0]);
+        program.extend_from_slice(&port.to_ne_bytes());
+    }
+    attribute(REQ_BYTECODE, &program)
+}
+
+/// Builds the attribute with the filter program that rejects connections if either end has this port. The program
+/// expresses "not equal" as "greater or less": a successful comparison continues at a jump over the other comparison.
+/// The kernel accepts a jump only to an instruction that a successful comparison can reach.
+pub(super) fn excluding_port(port: u16) -> Vec<u8> {
+    const JUMP: u8 = 1;
+    /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.
+    const TEST_BYTES: usize = 20;
+    let (above, below) = (port.saturating_add(1), port.saturating_sub(1));
+    let mut program = Vec::with_capacity(2 * TEST_BYTES);
+    let ends = [(LOCAL_AT_LEAST, LOCAL_AT_MOST), (REMOTE_AT_LEAST, REMOTE_AT_MOST)];
+    for (at, (at_least, at_most)) in ends.into_iter().enumerate() {
+        // Distance from the second comparison (offset 12 of its block) to 4 bytes past the end of the program.
+        let reject = (2 * TEST_BYTES - at * TEST_BYTES - 12 + 4) as u16;
+        let mut push = |code: u8, yes: u8, no: u16| {
+            program.extend_from_slice(&[code, yes]);
+            program.extend_from_slice(&no.to_ne_bytes());
+        };
+        push(at_least, 8, 12);
+        push(0, 0, above);
+        push(JUMP, 4, 12);
+        push(at_most, 8, reject);
+        push(0, 0, below);
+    }
+    attribute(REQ_BYTECODE, &program)
+}

@@ -1,0 +1,128 @@
+//! Sockets as the kernel describes them. New kernels only append fields to the structures, so fields that an older
+//! kernel lacks are `None`.
+
+use std::net::SocketAddr;
+
+/// A listening socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Address that the listener is bound to.
+    pub local: SocketAddr,
+    /// Inode of the socket, as shown by the links in /proc/PID/fd.
+    pub inode: u32,
+    /// Connections waiting to be accepted.
+    pub queue: u32,
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more.
+    pub limit: u32,
+    /// Connection requests dropped at this socket; `None` if the kernel does not report them.
+    pub drops: Option<u32>,
+    /// True for an IPv6 socket that accepts no IPv4 connections.
+    pub v6_only: bool,
+}
+
+/// An established connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Connection {
+    /// Local address of the connection.
+    pub local: SocketAddr,
+    /// Remote address of the connection.
+    pub remote: SocketAddr,
+    /// Bytes received and not yet read by the program.
+    pub receive_queue: u32,
+    /// Bytes written by the program and not yet acknowledged by the peer.
+    pub send_queue: u32,
+    /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report it.
+    pub write_full: Option<bool>,
+    /// `tcp_info`; `None` if the kernel left it out.
+    pub info: Option<TcpInfo>,
+    /// Identity of the socket, for [`super::Diag::connection`].
+    pub name: SocketName,
+}
+
+/// The kernel's identity of a socket: addresses, interface and a cookie. No later socket with these addresses has the
+/// same cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketName {
+    pub(super) family: u8,
+    pub(super) id: [u8; 48],
+}
+
+impl Default for SocketName {
+    fn default() -> Self {
+        Self { family: 0, id: [0; 48] }
+    }
+}
+
+/// The fields of `struct tcp_info` that loadline uses. Times are in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TcpInfo {
+    /// Smoothed round-trip time.
+    pub rtt_us: u32,
+    /// Timeout of the timer for delayed ACKs, microseconds.
+    pub ato_us: u32,
+    /// Maximum segment size that is sent, bytes.
+    pub send_mss: u32,
+    /// Segments in flight.
+    pub unacked: u32,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Segments retransmitted since the connection began.
+    pub total_retrans: u32,
+    /// Smallest round-trip time observed (kernel 4.6).
+    pub min_rtt_us: Option<u32>,
+    /// Latest measured delivery rate in bytes per second (kernel 4.9).
+    pub delivery_rate: Option<u64>,
+    /// Time with data to send (kernel 4.10).
+    pub busy_us: Option<u64>,
+    /// Part of `busy_us` in which the peer's receive window blocked sending (kernel 4.10).
+    pub rwnd_limited_us: Option<u64>,
+    /// Part of `busy_us` in which the own send buffer blocked sending (kernel 4.10).
+    pub sndbuf_limited_us: Option<u64>,
+    /// Bytes that were written and not yet sent (kernel 4.6).
+    pub unsent: Option<u32>,
+    /// Receive window that the peer last advertised, in bytes (kernel 5.4).
+    pub peer_window: Option<u32>,
+}
+
+/// An established connection between other programs, as [`super::Diag::others`] describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OtherConnection {
+    /// Local address of the connection.
+    pub local: SocketAddr,
+    /// Remote address of the connection.
+    pub remote: SocketAddr,
+    /// Inode of the socket; 0 while the connection waits to be accepted.
+    pub inode: u32,
+    /// Bytes that arrived and were not read.
+    pub receive_queue: u32,
+    /// Data in both directions; `None` if not requested, or on kernels before 4.6.
+    pub traffic: Option<Traffic>,
+    /// Identity of the socket, for [`super::Diag::other`].
+    pub name: SocketName,
+}
+
+/// Data of a connection in both directions, from `struct tcp_info`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Segments with data sent since the connection began.
+    pub data_out: u32,
+    /// Segments with data received since the connection began.
+    pub data_in: u32,
+    /// Milliseconds since data was last sent.
+    pub sent_ms_ago: u32,
+    /// Milliseconds since data last arrived.
+    pub received_ms_ago: u32,
+    /// Segments that the peer has not acknowledged.
+    pub unacknowledged: u32,
+    /// Milliseconds since the peer last acknowledged new data.
+    pub acknowledged_ms_ago: u32,
+}
+
+/// Selects connections of a dump by port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionFilter {
+    /// Selects connections with this local port, as a server has them.
+    pub local_port: Option<u16>,
+    /// Selects connections to this remote port, as a client has them.
+    pub remote_port: Option<u16>,
+}
