@@ -40,7 +40,7 @@ pub struct Threshold {
 /// Makes a constant and a row of [`THRESHOLDS`] of each line: name, type, value, unit, what it separates, basis, reason, test. Decisions with
 /// one meaning share one number: each further name follows under `also`.
 macro_rules! thresholds {
-    ($($group:literal { $($name:ident: $type:ty = $value:literal, $unit:literal, $separates:literal,
+    ($($group:literal { $($name:ident: $type:ty = $value:expr, $unit:literal, $separates:literal,
         $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {
         $($(
             #[doc = concat!("Separates ", $separates, " (", $unit, ").")]
@@ -291,7 +291,8 @@ thresholds! {
             Chosen, "one in twenty remains for causes that no counter shows", "every_rule_wins_its_own_run";
         TWO_SIGNS: f64 = 0.85, "probability", "a cause with a direct sign and a second sign from surer and weaker causes",
             Chosen, "a grade: of seven such verdicts six are right", "every_rule_wins_its_own_run", also [
-            QUOTA_SAYS, "greatest confidence by a quota of the generator"];
+            QUOTA_SAYS, "greatest confidence by a quota of the generator",
+            FAILURES_BELOW, "windows that failed below a capacity, more than held above it, from chance"];
         ONE_SIGN: f64 = 0.8, "probability", "a cause with one direct sign from surer and weaker causes",
             Chosen, "a grade: of five such verdicts four are right", "every_rule_wins_its_own_run", also [
             ROOM_SEEN, "greatest confidence that nothing was full, where the server was watched",
@@ -406,5 +407,7 @@ thresholds! {
     "History" {
         HISTORY_RESOLUTION: f64 = 0.001, "relative", "a figure that changed from one that rounding changed",
             Given, "histograms keep three significant digits", "a_step_below_the_resolution_is_no_change";
+        CHANGE_LEVEL: f64 = stats::change_points::LEVEL, "chance at one place", "a change of a stored figure from chance",
+            Simulated, "Hunter's 0.001 finds as many true changes, and three times as many false ones: the place of a change is chosen where the difference is largest", "equal_runs_fail_rarely";
     }
 }

@@ -19,9 +19,31 @@ pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
     Interval { low: value - (b - of_b.low).hypot(of_a.high - a), high: value + (of_b.high - b).hypot(a - of_a.low) }
 }
 
+/// Returns the probability that a share is above one half, after `hits` of `draws`. Before the draws, all shares are
+/// equally likely. The sum is that of a binomial distribution with one draw more.
+pub fn chance_above_half(hits: u32, draws: u32) -> f64 {
+    let all = f64::from(draws) + 1.0;
+    let (mut sum, mut ln) = (0.0, -all * std::f64::consts::LN_2);
+    for k in (0..=hits.min(draws)).map(f64::from) {
+        sum += ln.exp();
+        ln += ((all - k) / (k + 1.0)).ln();
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_of_few_draws_is_above_half_with_the_chance_of_a_beta_distribution() {
+        for (hits, draws, chance) in
+            [(0, 0, 0.5), (2, 2, 0.875), (4, 4, 0.96875), (3, 4, 0.8125), (2, 4, 0.5), (0, 2, 0.125)]
+        {
+            assert!((chance_above_half(hits, draws) - chance).abs() < 1e-12, "{hits} of {draws}");
+        }
+        assert!(chance_above_half(600, 1000) > 0.999 && chance_above_half(9, 5) < 1.0);
+    }
 
     /// Newcombe's own example: for 56 of 70 and 48 of 80, the difference is 0.0524 to 0.3339 (his method 10).
     #[test]

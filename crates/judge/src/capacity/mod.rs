@@ -13,7 +13,8 @@ use crate::Facts;
 use crate::number::{counted, figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
 use crate::single::{clients, closed, good, good_bytes, several_sizes};
-use crate::thresholds::LIKELY_HELD;
+use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
+use stats::shares::chance_above_half;
 
 /// A capacity, the trial that shows it, and the trial at a higher rate in which the objective failed.
 pub(crate) struct Found<'a> {
@@ -110,16 +111,16 @@ impl<'f, 'a> Tried<'f, 'a> {
         })
     }
 
-    /// Returns true if more windows of the search had too many failures below a rate than held the objective above it. One
-    /// window more may be chance. Failures need not grow with the rate as a limit of the rate makes them: a proxy without
-    /// free ports fails from time to time, at every rate above a low one.
+    /// Returns true if more windows of the search had too many failures below a rate than held the objective above it, by
+    /// more than chance: two and none, or four and one. Failures need not grow with the rate as a limit of the rate makes
+    /// them: a proxy without free ports fails from time to time, at every rate above a low one.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
-        let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count();
+        let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
         let failed = |t: &Trial| breach(t, &facts.limits).is_some_and(|b| b.kind == BreachKind::Errors);
         let below = count(&|t| t.rates.offered_rate < rate && failed(t));
         let above = count(&|t| t.rates.offered_rate > rate && holds(t, &facts.limits));
-        below > above + 1
+        chance_above_half(below, below + above) >= FAILURES_BELOW
     }
 
     fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {

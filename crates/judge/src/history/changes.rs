@@ -4,8 +4,8 @@ use run::{FigureUnit, HistoryChange, HistoryValue};
 
 use super::figures::HistorySpec;
 use crate::compare::SAME_FAILED_SHARE;
-use crate::thresholds::HISTORY_RESOLUTION;
-use stats::change_points::{ChangePoint, Difference, LEVEL, Series};
+use crate::thresholds::{CHANGE_LEVEL, HISTORY_RESOLUTION};
+use stats::change_points::{ChangePoint, Difference, Series};
 use stats::student::t95;
 
 /// Changes that count for the exit status.
@@ -105,6 +105,6 @@ impl Changes {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);
         let now = self.series.compare(self.bounds(index).0..at, last..self.runs.len());
-        now.p >= LEVEL || now.change.is_sign_positive() != difference.change.is_sign_positive()
+        now.p >= CHANGE_LEVEL || now.change.is_sign_positive() != difference.change.is_sign_positive()
     }
 }

@@ -7,6 +7,7 @@ use run::{ArenaBuild, ArenaPlace, ArenaRefusalKind, ArenaSearch, ArenaState, Are
 use super::conductor::{ArenaConductor, TurnPlan};
 use super::times;
 use crate::LabError;
+use crate::search::SEARCH_OVERHEAD_S;
 
 /// Number of turns after which a server with none that counts gets no more (chosen): the budget serves the others.
 const MAX_REFUSED_TURNS: usize = 3;
@@ -17,7 +18,7 @@ pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Re
         return Ok(());
     }
     let before_s = state.used_s;
-    let mut steps = Steps { state, conductor, before_s, overhead_s: times::SEARCH_OVERHEAD_S };
+    let mut steps = Steps { state, conductor, before_s, overhead_s: SEARCH_OVERHEAD_S };
     steps.builds()?;
     steps.searches()?;
     steps.rounds()?;

@@ -1,14 +1,16 @@
 //! Division of the budget among searches and turns, and the order of the turns. Pure.
 
-/// Share of the budget for the capacity searches (chosen): a search shows the bottleneck, and turns rank the servers.
+use judge::thresholds::FEWEST_WINDOWS;
+
+use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
+use crate::servers::START_S;
+
+/// Share of the budget for the capacity searches; the turns get the rest. The errors of both fall with the root of their
+/// time, so with equal weights the sum of both is smallest at equal shares.
 const SEARCH_SHARE: f64 = 0.5;
-/// Shortest search, seconds. `find` needs about two for a sweep and a few rates.
-const MIN_SEARCH_S: f64 = 3.0;
 /// Longest search, seconds: a longer one hardly changes the capacity.
 const MAX_SEARCH_S: f64 = 120.0;
-/// Fewest rounds that show a scatter, and the number of rounds that the turns are planned for: of twelve, eight values
-/// are left after trimming.
-const MIN_ROUNDS: f64 = 3.0;
+/// Number of rounds that the turns are planned for: of twelve, eight values are left after trimming.
 const PREFERRED_ROUNDS: f64 = 12.0;
 /// Maximum number of rounds: more would narrow the intervals too slowly.
 const MAX_ROUNDS: u32 = 40;
@@ -16,16 +18,13 @@ const MAX_ROUNDS: u32 = 40;
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
 /// Time of a turn besides start, warm-up and window, seconds: agents, drain, and the end of the server.
 const TURN_OVERHEAD_S: f64 = 0.6;
-/// Time of the first search besides its own budget and the start, seconds. Later searches use measured times.
-pub(super) const SEARCH_OVERHEAD_S: f64 = 0.5;
-/// Expected time in which a server starts, seconds.
-const START_S: f64 = 0.2;
 
 /// Returns the shortest useful budget for this many servers, seconds, given the warm-up of each load.
 pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> f64 {
     // The first server takes two turns per round.
-    let turns_s = |warm_up_s: f64| MIN_ROUNDS * (entries + 1) as f64 * turn_s(WINDOW_S.0, START_S, warm_up_s);
-    let search_s = entries as f64 * (MIN_SEARCH_S + SEARCH_OVERHEAD_S + START_S);
+    let turns_s =
+        |warm_up_s: f64| FEWEST_WINDOWS as f64 * (entries + 1) as f64 * turn_s(WINDOW_S.0, START_S, warm_up_s);
+    let search_s = entries as f64 * (SHORTEST_SEARCH_S + SEARCH_OVERHEAD_S + START_S);
     warm_ups_s.map(|warm_up_s| (search_s / SEARCH_SHARE).max(turns_s(warm_up_s) / (1.0 - SEARCH_SHARE))).sum()
 }
 
@@ -33,7 +32,7 @@ pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> 
 /// search takes `around_s` besides its own budget.
 pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) -> f64 {
     let each_s = (SEARCH_SHARE * budget_s - spent_s) / left.max(1) as f64;
-    (each_s - around_s).clamp(MIN_SEARCH_S, MAX_SEARCH_S)
+    (each_s - around_s).clamp(SHORTEST_SEARCH_S, MAX_SEARCH_S)
 }
 
 /// Returns the expected overhead of the next search, seconds: the last one, or a longer earlier one that decays, because
@@ -98,7 +97,7 @@ mod tests {
         let round = 11.0 * turn_s(window, 0.2, 0.5);
         assert!((WINDOW_S.0..=WINDOW_S.1).contains(&window) && 12.0 * round <= 300.1, "{window} {round}");
         assert!(fits(0.0, 0, f64::INFINITY) && fits(10.0, 3, 9.0) && !fits(8.0, 3, 9.0) && !fits(1e9, MAX_ROUNDS, 1.0));
-        assert_eq!(search_s(10.0, 100.0, 0, 0.0), MIN_SEARCH_S);
+        assert_eq!(search_s(10.0, 100.0, 0, 0.0), SHORTEST_SEARCH_S);
     }
 
     /// Searches take 1.2 s besides their own budgets. Together they keep their half of the budget.

@@ -53,6 +53,12 @@ const PROOF_MARGIN: f64 = 1.1;
 /// Shortest useful experiment, seconds.
 const MIN_PROOF_S: f64 = 4.0;
 
+/// Shortest search of `arena` and `size`, seconds. The capacity of simulated servers is then within TODO (tests
+/// `known_capacity`).
+pub const SHORTEST_SEARCH_S: f64 = 3.0;
+/// Expected time of a whole search besides its own budget, seconds: test request, agents and judging.
+pub const SEARCH_OVERHEAD_S: f64 = 0.5;
+
 /// Longest warm-up, seconds: enough for judge's test of steady state to recognize a steady rate. Only tiny budgets
 /// get less.
 const MAX_WARM_UP_S: f64 = 0.7;

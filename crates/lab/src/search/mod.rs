@@ -1,5 +1,5 @@
 //! The capacity search. Pure controllers decide what to try next from what was observed; a [`Conductor`] conducts the
-//! trials. The whole is tested against servers of known capacity in virtual time (`tests/known_capacity.rs`).
+//! trials. The whole is tested against servers of known capacity in virtual time (`tests/known_capacity/`).
 //! `docs/explanation/find.md` and `capacity.md` describe it in prose.
 
 mod budget;
@@ -17,7 +17,7 @@ mod sweep;
 mod turns;
 pub mod user_search;
 
-pub use budget::{Budget, StepTimes};
+pub use budget::{Budget, SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S, StepTimes};
 pub use compare::{InTurns, InTurnsPlan, in_turns};
 pub use conductor::Conductor;
 pub use find::{find, within_budget};

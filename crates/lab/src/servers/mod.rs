@@ -12,3 +12,6 @@ pub(crate) use grouped::{GroupedServer, Launch, can_make_groups};
 pub(crate) use quiet::Quiet;
 pub(crate) use quote::quoted;
 pub(crate) use shell::shell_command;
+
+/// Expected time in which a server starts, seconds.
+pub(crate) const START_S: f64 = 0.2;

@@ -6,15 +6,14 @@ use std::time::Instant;
 
 use run::{Plan, Run, SizeResult, SizeSetting, SizeStep, visible};
 
-use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups};
+use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
+use crate::servers::{GroupedServer, Launch, Limits, Quiet, START_S, can_make_groups};
 use crate::{LabError, find, own_program, resolve};
 
 /// Folder of the runs of all searches.
 const RUNS: &str = "runs";
-/// Shortest search, seconds. `find` needs about two for a sweep and a few rates.
-const MIN_SEARCH_S: f64 = 3.0;
 /// Time of a step besides its search, seconds: start of the server, agents and end.
-const STEP_OVERHEAD_S: f64 = 0.7;
+const STEP_OVERHEAD_S: f64 = START_S + SEARCH_OVERHEAD_S;
 
 /// Settings of a measurement.
 pub struct SizeSetup<'a> {
@@ -38,7 +37,7 @@ pub struct SizeSetup<'a> {
 
 /// Returns the budget of the next search, seconds, with `left` settings to do.
 pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
-    (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(MIN_SEARCH_S)
+    (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(SHORTEST_SEARCH_S)
 }
 
 /// Measures the server with each setting, within the budget of the result. Stops early if the user wants it.
@@ -160,7 +159,7 @@ mod tests {
     #[test]
     fn each_step_gets_its_share_of_the_time_that_is_left() {
         assert!((search_s_of_step(80.0, 4) - 19.3).abs() < 1e-9);
-        assert_eq!(search_s_of_step(1.0, 4), MIN_SEARCH_S);
+        assert_eq!(search_s_of_step(1.0, 4), SHORTEST_SEARCH_S);
         let setting = SizeSetting { quota: Some(0.5), workers: Some(2), ..SizeSetting::default() };
         assert_eq!(variables(&setting), [("QUOTA", "0.5".into()), ("WORKERS", "2".into())]);
         assert_eq!(last_cpus(1).len(), 1);
