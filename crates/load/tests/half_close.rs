@@ -65,7 +65,7 @@ fn a_block_ends_its_own_side_first_where_asked() {
             });
             let blocks = Blocks { block: 4, sends_per_connection: 2, compat, ..Blocks::default() };
             let protocol = Protocol::Echo { message_bytes: 64 };
-            let part = drive(&LoadPlan { protocol, blocks: Some(blocks), ..plan(io, closed(4, 1)) }, addr, 1000);
+            let part = drive(&LoadPlan { protocol, blocks: Some(blocks), ..plan(io, closed(4, 1)) }, addr, 400);
             let t = &part.total;
             assert_eq!((t.connected, t.completed, t.error_count()), (4, 12, 0), "{io:?} {t:?}");
             // All answers have arrived. The ends follow, however busy the machine is.

@@ -11,7 +11,7 @@ use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 
 /// Minimum number of CPU samples in a profile. A busy machine needs longer to collect them.
-const SAMPLES: u64 = 60;
+const SAMPLES: u64 = 30;
 
 /// Maximum time to collect these samples.
 const PATIENCE: Duration = Duration::from_secs(60);

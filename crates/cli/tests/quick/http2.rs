@@ -49,7 +49,8 @@ impl Server {
 }
 
 fn load(url: &str, more: &[&str]) -> Value {
-    let mut args = vec!["load", url, "--http2", "--connections", "4", "--duration", "1s", "--warmup", "0s"];
+    let mut args = vec!["load", url, "--http2", "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+    args.extend(["--at-rest", "0s"]);
     args.extend(more);
     json(binary!(), &args)
 }
@@ -101,7 +102,7 @@ fn unprocessed_requests_are_repeated_on_the_next_connection() {
     let Some(server) = Server::start("HTTP/2 GOAWAY with streams", "keepalive_requests 50;") else { return };
     let plain = format!("http://127.0.0.1:{}/page", server.plain);
     let tls = format!("https://127.0.0.1:{}/page", server.tls);
-    let open = ["load", &plain, "--http2", "--rate", "300", "--duration", "600ms", "--warmup", "0s"];
+    let open = ["load", &plain, "--http2", "--rate", "300", "--duration", "600ms", "--warmup", "0s", "--at-rest", "0s"];
     let loads: [(&str, &dyn Fn() -> Value); 4] = [
         ("plain", &|| load(&plain, &["--streams", "20"])),
         ("epoll", &|| load(&plain, &["--streams", "20", "--io", "epoll"])),
@@ -177,8 +178,8 @@ fn a_redirect_is_mentioned_once_with_its_target() {
     let plain = format!("http://127.0.0.1:{}/moved", server.plain);
     let tls = format!("https://localhost:{}/moved", server.tls);
     for (url, more) in [(plain, &[][..]), (tls, &["--insecure"])] {
-        let quick = ["load", &url, "--http2", "--connections", "1", "--duration", "200ms", "--warmup", "0s", "--json"];
-        let output = loadline(binary!(), &[&quick[..], more].concat());
+        let quick = ["load", &url, "--http2", "--connections", "1", "--duration", "200ms", "--warmup", "0s"];
+        let output = loadline(binary!(), &[&quick[..], &["--at-rest", "0s", "--json"], more].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), errors.matches("/elsewhere").count()), (Some(0), 1), "{url}: {errors}");
         assert!(!errors.contains("Planted"), "{errors}");

@@ -41,7 +41,7 @@ fn calls(server: &Running, command: &str) -> (u64, u64) {
 
 fn load(server: &Running, more: &[&str]) -> Value {
     let url = format!("redis://{}", server.addr);
-    let mut args = vec!["load", &url, "--connections", "8", "--duration", "1s", "--warmup", "0s"];
+    let mut args = vec!["load", &url, "--connections", "8", "--duration", "500ms", "--warmup", "0s", "--at-rest", "0s"];
     args.extend(more);
     let run = json(binary!(), &args);
     assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
@@ -116,8 +116,8 @@ fn within_tls_command_counts_equal_those_of_the_server() {
     command.arg(dir.path());
     let server = Running::start(command, port, dir);
     let url = format!("rediss://localhost:{port}");
-    let args = ["load", &url, "--insecure", "--connections", "4", "--duration", "1s", "--warmup", "0s"];
-    let run = json(binary!(), &args);
+    let args = ["load", &url, "--insecure", "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+    let run = json(binary!(), &[&args[..], &["--at-rest", "0s"]].concat());
     assert_eq!(run["trials"][0]["errors"], value!({}));
     let completed = total(&run, "completed");
     assert!(completed > 100 && total(&run, "handshakes") >= 4, "{completed}");

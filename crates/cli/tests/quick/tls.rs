@@ -85,8 +85,8 @@ impl Tls {
 
     fn load(&self, more: &[&str]) -> Value {
         let (url, ca) = (self.url(), self.certificates.file("ca.pem"));
-        let mut args =
-            vec!["load", &url, "--cacert", &ca, "--connections", "8", "--duration", "500ms", "--warmup", "0s"];
+        let mut args = vec!["load", &url, "--cacert", &ca, "--connections", "8", "--duration", "500ms"];
+        args.extend(["--warmup", "0s", "--at-rest", "0s"]);
         args.extend(more);
         let run = json(binary!(), &args);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
@@ -152,7 +152,7 @@ fn each_problem_of_a_tls_server_gives_one_sentence() {
     assert!(refused(binary!(), &["load", &plain, "--insecure"]).contains("write https://"));
     let run = server.load(&["--insecure"]);
     assert!(run["notes"].to_string().contains("certificate is not verified"), "{}", run["notes"]);
-    let output = loadline(binary!(), &["load", &url, "--insecure", "--duration", "200ms"]);
+    let output = loadline(binary!(), &["load", &url, "--insecure", "--duration", "200ms", "--at-rest", "0s"]);
     let first: String = String::from_utf8_lossy(&output.stdout).lines().take(4).collect();
     assert!(first.contains("--insecure"), "{first}");
 }
@@ -190,8 +190,8 @@ fn our_server_speaks_tls_in_every_model_with_curl_and_loadline() {
             let output = Command::new("curl").args(["-sS", "--cacert", &ca, &url]).output().unwrap();
             assert_eq!(output.stdout.len(), 100 * 1024, "{model}: {}", String::from_utf8_lossy(&output.stderr));
         }
-        let args = ["load", &url, "--cacert", &ca, "--connections", "4", "--duration", "1s", "--warmup", "0s"];
-        let run = json(binary!(), &args);
+        let args = ["load", &url, "--cacert", &ca, "--connections", "4", "--duration", "500ms", "--warmup", "0s"];
+        let run = json(binary!(), &[&args[..], &["--at-rest", "0s"]].concat());
         assert_eq!(run["trials"][0]["errors"], value!({}), "{model}");
         let (completed, bytes) = (total(&run, "completed"), total(&run, "bytes_received"));
         assert!(completed > 10 && bytes > completed * 100 * 1024, "{model}: {completed} {bytes}");

@@ -135,7 +135,7 @@ fn servers_that_answer_twice_have_no_rate() {
     ];
     for (scheme, answer, more) in cases {
         let url = format!("{scheme}://{}", twice(answer));
-        let more = [more, &["--duration", "1s", "--warmup", "0s", "--at-rest", "0s"]].concat();
+        let more = [more, &["--duration", "400ms", "--warmup", "0s", "--at-rest", "0s"]].concat();
         let output = loadline(binary!(), &[&["load", &url], &more[..]].concat());
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{scheme}: {text}");

@@ -34,12 +34,17 @@ pub(crate) struct Outcome {
 }
 
 impl Job {
+    /// Returns the names of the test program and of the test.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.program, self.test)
+    }
+
     /// Runs the test until it ends.
     pub(crate) fn run(self) -> Outcome {
         let started = Instant::now();
         let ended = self.end();
         let took = started.elapsed();
-        let name = format!("{} {}", self.program, self.test);
+        let name = self.name();
         let (status, text) = match ended {
             Ok((status, text)) => (Ok(status), text),
             Err(error) => (Err(error), String::new()),

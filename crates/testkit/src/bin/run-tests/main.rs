@@ -5,11 +5,13 @@
 //! LIST is the output of `cargo test --no-run --message-format=json`. Tests run side by side, one per CPU. Tests of the
 //! TARGETs at the end of the command line measure, so they run one at a time after all others. EPOCH_S is the start of
 //! the whole command in seconds since 1970. The summary states the time since then, including the build. The time of
-//! each test is written to LIST.times. The TARGETS of `--skip`, separated by commas, are left out.
+//! each test is written to LIST.times, and the next run begins with the longest tests. The TARGETS of `--skip`, separated
+//! by commas, are left out.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
 mod list;
+mod order;
 mod summary;
 
 use std::collections::VecDeque;
@@ -24,19 +26,20 @@ fn main() -> ExitCode {
     let [since, epoch_s, skip, skipped, path, alone @ ..] = &arguments[..] else { return usage() };
     let ("--since", Ok(epoch_s), "--skip") = (since.as_str(), epoch_s.parse(), skip.as_str()) else { return usage() };
     let skipped: Vec<&str> = skipped.split(',').collect();
-    let jobs = match list::jobs(path, &skipped) {
+    let mut jobs = match list::jobs(path, &skipped) {
         Ok(jobs) => jobs,
         Err(error) => {
             eprintln!("run-tests: {error}");
             return ExitCode::from(2);
         }
     };
+    let times = format!("{path}.times");
+    order::longest_first(&mut jobs, &times);
     let started = Instant::now();
     let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| alone.contains(&job.target));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes = run(together, cpus);
     outcomes.extend(run(alone, 1));
-    let times = format!("{path}.times");
     if let Err(error) = summary::write_times(&outcomes, &times) {
         eprintln!("run-tests: cannot write {times}: {error}");
     }

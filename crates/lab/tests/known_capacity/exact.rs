@@ -1,0 +1,56 @@
+//! Searches on an undisturbed machine.
+
+use crate::disturbances::undisturbed;
+use crate::known::{BIAS, Found, Known, SEEDS};
+use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, own_objective, together};
+
+/// A third of the usual time gives the same answer with a wider interval.
+#[test]
+fn m_m_1_is_found_and_in_ten_seconds_less_sharply() {
+    let whole = m_m_1().holds(SEEDS, undisturbed);
+    in_ten_seconds(m_m_1(), &whole);
+}
+
+fn in_ten_seconds(mut known: Known, whole: &Found) {
+    known.plan.search.budget_s = 10.0;
+    let found = known.found(SEEDS, undisturbed);
+    println!("{:<26} in 10 s {found}", known.name);
+    let slack = 2.0 * found.sd() / (SEEDS as f64).sqrt();
+    assert!((found.mean() - 1.0).abs() <= BIAS + slack, "{}: {found}", known.name);
+    let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.05).count();
+    assert!(near as f64 >= 0.75 * SEEDS as f64, "{near} of {SEEDS} within 5 %: {found}");
+    assert!(found.half() > whole.half(), "{found} and in 30 s {whole}");
+}
+
+/// The limit of the 99th percentile is one that windows are too short for.
+#[test]
+fn find_s_own_objective_has_no_bias_and_in_ten_seconds_is_less_sharp() {
+    let whole = own_objective().holds(SEEDS, undisturbed);
+    in_ten_seconds(own_objective(), &whole);
+}
+
+#[test]
+fn m_d_1_is_found() {
+    m_d_1().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn eight_slots_are_found() {
+    m_m_8().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn a_mean_is_found() {
+    mean().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn the_limit_that_breaks_first_of_two_is_found() {
+    assert!(together().exact() < 10_000.0 - 1e6 / 400.0, "the mean gives way first");
+    together().holds(SEEDS, undisturbed);
+}
+
+#[test]
+fn a_token_bucket_is_found() {
+    bucket().holds(SEEDS, undisturbed);
+}

@@ -1,0 +1,49 @@
+//! Limits of the generator: its connections and its pipeline.
+
+use load::{Service, SimServer};
+use run::Plan;
+use testkit::VirtualServer;
+
+use crate::known::SEEDS;
+use crate::models::{m_m_1, server};
+
+#[test]
+fn no_step_uses_more_connections_than_it_is_allowed() {
+    let mut known = m_m_1();
+    known.plan.search.max_connections = 3;
+    let run = known.at(1).find().unwrap();
+    let most = run.trials.iter().map(|t| t.tally.connected).max();
+    assert!(run.trials.len() > 3 && most == Some(3), "{most:?} connections at once, 3 are allowed");
+}
+
+/// Eight connections to a server 40 ms away carry 200/s, however much the server could serve.
+#[test]
+fn connections_that_are_all_in_use_are_no_failure_of_the_server() {
+    let mut plan = Plan::default();
+    plan.search.max_connections = 8;
+    let far = SimServer { rtt_ns: 40_000_000, ..server(Service::Exponential, 100, 4) };
+    for seed in 1..=SEEDS {
+        let run = VirtualServer::new(far.clone(), plan.clone(), seed).find().unwrap();
+        let capacity = run.findings.capacity.as_ref().unwrap();
+        let own = capacity.own_limit.unwrap_or_else(|| panic!("{capacity:?}"));
+        assert!(capacity.held && capacity.failed_at.is_none() && own.connections == 8, "{capacity:?}");
+        assert!((150.0..=201.0).contains(&capacity.rate), "{capacity:?}");
+    }
+}
+
+/// With a pipeline of 16, sweep and open loop reach one rate on one connection: 16 requests in a round trip of 10 ms
+/// are 1600/s. With one request at a time, an open loop on this connection would reach 100/s.
+#[test]
+fn the_open_loop_has_the_pipeline_of_the_sweep() {
+    let mut plan = Plan::default();
+    plan.load.intensity = run::Intensity::Closed { connections: 1, pipeline: 16, think: run::ThinkTime::default() };
+    plan.search.max_connections = 64;
+    let queue = SimServer { rtt_ns: 10_000_000, ..server(Service::Exponential, 1000, 1) };
+    for seed in 1..=SEEDS {
+        let run = VirtualServer::new(queue.clone(), plan.clone(), seed).find().unwrap();
+        let open = run.trials.iter().filter(|t| t.kind == run::TrialKind::Search);
+        assert!(open.clone().all(|t| t.intensity.pipeline() == 16 && t.tally.connected <= 4), "seed {seed}");
+        let capacity = run.findings.capacity.as_ref().unwrap();
+        assert!((0.9..=1.05).contains(&(capacity.rate / 1000.0)) && capacity.own_limit.is_none(), "{capacity:?}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Tests of the search against servers whose capacity for the objective is known in closed form, in virtual time.
+//! Over many seeds the estimate must be nearly unbiased, and its 95 % interval must contain the exact capacity about
+//! as often.
+//!
+//! `cargo test` makes a dozen runs of each model (`exact`, `disturbed`, `budgets`, `limits`). `cargo test -p loadline-lab --test known_capacity -- --ignored
+//! --nocapture` makes hundreds, and prints the table of `docs/explanation/capacity.md`.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
+
+mod budgets;
+mod disturbances;
+mod disturbed;
+mod exact;
+mod known;
+mod limits;
+mod models;
+mod tables;

@@ -1,0 +1,108 @@
+//! Servers whose capacity for an objective has a closed form.
+
+use load::{Service, SimServer, TokenBucket};
+use run::Plan;
+use testkit::queueing::{bucket_refuses, dm1_capacity, highest, md1_tail, mm1_capacity, mmc_tail};
+
+use crate::known::{Known, SLOW};
+
+/// Returns a model with this service time in microseconds and this number of workers.
+pub(crate) fn server(service: Service, service_us: u64, workers: u32) -> SimServer {
+    SimServer { service, service_ns: service_us * 1000, workers, ..SimServer::default() }
+}
+
+/// Returns one worker with exponential service times.
+pub(crate) fn m_m_1() -> Known {
+    let mm1 = |p99_us: f64| mm1_capacity(10_000.0, 1.0 - SLOW, p99_us / 1e6);
+    Known::queue("M/M/1, p99", server(Service::Exponential, 100, 1), 5000.0, mm1)
+}
+
+/// Returns one worker with a constant service time.
+pub(crate) fn m_d_1() -> Known {
+    let md1 = |p99_us: f64| highest(10_000.0, |rate| md1_tail(1e-4, rate, p99_us / 1e6) <= SLOW);
+    Known::queue("M/D/1, p99", server(Service::Constant, 100, 1), 1000.0, md1)
+}
+
+/// Returns eight workers with exponential service times.
+pub(crate) fn m_m_8() -> Known {
+    let mm8 = |p99_us: f64| highest(10_000.0, |rate| mmc_tail(8, 1250.0, rate, p99_us / 1e6) <= SLOW);
+    Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
+}
+
+/// Returns M/M/1 with a limit on the median: half the requests may be slower.
+pub(crate) fn median() -> Known {
+    let mut known = Known::queue("M/M/1, p50", server(Service::Exponential, 100, 1), 693.0, |us| {
+        mm1_capacity(10_000.0, 0.5, us / 1e6)
+    });
+    known.plan.objective.p99_us = None;
+    known.plan.objective.p50_us = Some(known.limit);
+    known
+}
+
+/// Returns M/M/1 with a limit on the mean, 1 / (mu - lambda).
+pub(crate) fn mean() -> Known {
+    let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
+    known.plan.objective.p99_us = None;
+    known.plan.objective.mean_us = Some(known.limit);
+    known
+}
+
+/// Returns M/M/1 with two limits: the 99.9th percentile of 1200 us fails before the mean of 400 us.
+pub(crate) fn together() -> Known {
+    let mm1 = |p99_9_us: f64| mm1_capacity(10_000.0, 0.999, p99_9_us / 1e6);
+    let mut known = Known::queue("M/M/1, p99.9 and mean", server(Service::Exponential, 100, 1), 1200.0, mm1);
+    known.plan.objective.p99_us = None;
+    known.plan.objective.p99_9_us = Some(known.limit);
+    known.plan.objective.mean_us = Some(400.0);
+    known
+}
+
+/// Returns eight slots with the default objective of `find`: a median of ten times the unloaded one decides. The limit
+/// of the 99th percentile is so long that the queue takes a whole window to reach it.
+pub(crate) fn own_objective() -> Known {
+    let capacity = |p50_us: f64| {
+        highest(10_000.0, |rate| {
+            let late = |us: f64| mmc_tail(8, 1250.0, rate, us / 1e6);
+            late(p50_us) <= 0.5 && late(100_000.0) <= SLOW
+        })
+    };
+    let mut known = Known::queue("M/M/8, find's own", server(Service::Exponential, 800, 8), 5545.0, capacity);
+    known.plan.objective.p50_us = Some(known.limit);
+    known.plan.objective.p99_us = Some(100_000.0);
+    known
+}
+
+/// Returns an exponential service of 5 ms with the default objective of `find`, as slow as many applications. With so
+/// few requests, arrivals have equal gaps, so the queue is D/M/1.
+pub(crate) fn slow_application() -> Known {
+    let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
+    let mut known =
+        Known::queue("D/M/1 of 5 ms, find's own", server(Service::Exponential, 5000, 1), 34_660.0, capacity);
+    known.plan.objective.p50_us = Some(known.limit);
+    known.plan.objective.p99_us = Some(346_600.0);
+    known
+}
+
+/// Returns a bucket of 20 tokens and 6000 a second, which refuses the rest.
+pub(crate) fn bucket() -> Known {
+    let limit = Some(TokenBucket { rate: 6000, burst: 20 });
+    let mut plan = Plan::default();
+    plan.objective.p99_us = Some(20_000.0);
+    Known {
+        name: "token bucket",
+        server: SimServer { limit, rtt_ns: 1_000_000, ..server(Service::Constant, 10, 4) },
+        limit: plan.objective.errors,
+        plan,
+        capacity: |share| 6000.0 * highest(2.0, |load| bucket_refuses(20, load) <= share),
+    }
+}
+
+/// Returns eight slots of 8 ms, with the default objective of `find`.
+pub(crate) fn slow_slots() -> Known {
+    let capacity = |p50_us: f64| highest(1000.0, |rate| mmc_tail(8, 125.0, rate, p50_us / 1e6) <= 0.5);
+    let mut known =
+        Known::queue("M/M/8 of 8 ms, find's own", server(Service::Exponential, 8000, 8), 55_450.0, capacity);
+    known.plan.objective.p50_us = Some(known.limit);
+    known.plan.objective.p99_us = Some(1_000_000.0);
+    known
+}

@@ -1,0 +1,50 @@
+//! The table of `docs/explanation/capacity.md`: hundreds of runs of each model.
+
+use crate::disturbances::{drifting, pausing, slowly, stalling, stuttering, undisturbed, wandering};
+use crate::known::HUNDREDS;
+use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, median, own_objective, slow_application};
+
+/// Prints the table: see the head of this file.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs() {
+    for known in [m_m_1(), m_d_1(), m_m_8(), median(), mean(), bucket(), own_objective()] {
+        known.holds(HUNDREDS, undisturbed);
+    }
+}
+
+/// Prints the table's rows on machines with changing speed. The rows with changes slower than the sequence of windows
+/// are printed, but not checked. A run cannot observe these changes, so fewer intervals contain the capacity than
+/// claimed.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs_at_changing_speed() {
+    for known in [median(), own_objective(), m_m_1()] {
+        println!("speed changes by 8 %");
+        known.holds(HUNDREDS, drifting);
+        println!("by 3 %, more slowly: {}", known.found(HUNDREDS, wandering));
+    }
+    println!("by 8 %, more slowly than a run lasts: {}", median().found(HUNDREDS, slowly));
+}
+
+/// Prints the table's last rows.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs_with_pauses() {
+    let mut known = m_m_1();
+    known.name = "M/G/1 with pauses, p99";
+    known.holds(HUNDREDS, pausing);
+    let mut known = own_objective();
+    known.name = "the last but one with short pauses";
+    known.holds(HUNDREDS, stuttering);
+}
+
+/// Prints the rows of servers that stall once.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs_with_one_stall() {
+    for (known, seeds) in [(slow_application(), HUNDREDS), (own_objective(), HUNDREDS / 5)] {
+        println!("{} undisturbed: {}", known.name, known.found(seeds, undisturbed));
+        println!("{} one stall:   {}", known.name, known.found(seeds, stalling));
+    }
+}
