@@ -88,8 +88,6 @@ thresholds! {
             DISK_AWAITED, "a disk that threads always wait for from one they wait for now and then"];
         MOSTLY_RUNS: f64 = 0.6, "share of a CPU", "a thread that mostly ran, and otherwise waited for a CPU, from one that hardly ran",
             Chosen, "a thread that mostly waits is short of CPU, not full", "every_rule_wins_its_own_run";
-        ALWAYS_WANTS: f64 = 0.97, "share of the time", "a thread that runs or waits for a CPU all the time from one that sleeps now and then",
-            Chosen, "above FULL, since this share adds waiting to running", "every_rule_wins_its_own_run";
         WORKS: f64 = 0.05, "share of a CPU, or of the CPU time of all", "a thread, process or part that works from one that only waits",
             Chosen, "timers and housekeeping of an idle thread stay below this share", "every_rule_wins_its_own_run";
         STARVED_WAIT: f64 = 0.3, "share of the time", "a generator that lacks CPU from one that only waits briefly for a CPU",

@@ -53,7 +53,7 @@ const PROOF_MARGIN: f64 = 1.1;
 /// Shortest useful experiment, seconds.
 const MIN_PROOF_S: f64 = 4.0;
 
-/// Shortest search of `arena` and `size`, seconds. The capacity of simulated servers is then within TODO (tests
+/// Shortest search of `arena` and `size`, seconds. It finds the capacity of simulated servers roughly (tests
 /// `known_capacity`).
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search besides its own budget, seconds: test request, agents and judging.
