@@ -25,7 +25,7 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
 /// the middle two.
 pub fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
-    let lower = if values.len() % 2 == 0 { values[values.len() / 2 - 1] } else { upper };
+    let lower = if values.len().is_multiple_of(2) { values[values.len() / 2 - 1] } else { upper };
     Some(f64::midpoint(lower, upper))
 }
 
