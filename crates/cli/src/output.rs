@@ -20,6 +20,11 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a line to standard error. It is not an error if the reader closed the pipe.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Writes to a file, or to standard output if no file is named.
 pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(file) = file else { return print(text) };
@@ -85,7 +90,7 @@ pub(crate) fn write_report(run: &run::Run, dir: &Path) {
         .map_err(anyhow::Error::from)
         .and_then(|html| Ok(run::RunDir::create(dir)?.put("report.html", html.as_bytes())?));
     if let Err(error) = written {
-        eprintln!("note: {}", safe(&sentence(&error)));
+        tell(&format!("note: {}", safe(&sentence(&error))));
     }
 }
 

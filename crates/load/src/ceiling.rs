@@ -28,7 +28,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     plan.intensity =
         Intensity::Closed { connections: plan.threads.max(1) * 64, pipeline: 1, think: run::ThinkTime::default() };
     let (control, commands) = channel();
-    let conductor = std::thread::spawn(move || {
+    let conductor = move || {
         for (phase, length) in [(Phase::WarmUp, WARM_UP), (Phase::Measure, MEASURE), (Phase::Drain, Duration::ZERO)] {
             if control.send(AgentCommand::Enter { phase, at_ns: None }).is_err() {
                 return;
@@ -37,7 +37,10 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
         }
         // The channel stays open until the drain is over, because closing it stops the load.
         std::thread::sleep(MEASURE);
-    });
+    };
+    let conductor = std::thread::Builder::new()
+        .spawn(conductor)
+        .map_err(|e| LoadError::no_thread("starting the thread that times the generator", &e))?;
     let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
     let part = crate::run(&plan, nowhere, crate::Start::AtOnce, commands, &mut |_| {})?;
     drop(conductor);

@@ -115,10 +115,10 @@ fn opened(pid: u32, what: OpenSpec) -> io::Result<OwnedFd> {
 fn inside<T: Send>(pid: u32, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let ns = File::open(format!("/proc/{pid}/ns/net"))?;
     std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
             sys::nsenter::enter_net(&ns)?;
             work()
-        });
+        })?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread inside the namespace died")))
     })
 }

@@ -67,9 +67,36 @@ pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     sched_setaffinity(None, &set)
 }
 
+/// Confines the calling thread, and threads that it starts later, to exactly these CPUs. The error is a sentence that
+/// names the CPUs that cannot be used, and those of this machine.
+pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
+    let confined = confine_to_cpus(cpus);
+    // The kernel ignores the CPUs that it cannot give, unless it can give none.
+    let given = confined.and_then(|()| allowed_cpus());
+    let missing = match &given {
+        Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),
+        Err(crate::Errno::INVAL) => cpus.iter().collect(),
+        Err(error) => return Err(format!("cannot run on CPUs {cpus:?}: {error}")),
+    };
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let online =
+        Some(online.trim()).filter(|list| !list.is_empty()).map(|list| format!(": this machine has CPUs {list}"));
+    let (online, advice) = (online.unwrap_or_default(), "`taskset -cp $$` shows those that you may use");
+    Err(format!("cannot run on CPU {missing}{online}; {advice}"))
+}
+
 /// Returns the CPU that the calling thread runs on now.
 pub fn current_cpu() -> u32 {
     sched_getcpu() as u32
+}
+
+/// Returns true if this process runs as root. A container may still lack most rights of root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Sets the nice value of the calling thread, from -20 (highest priority) to 19 (lowest). Values below 0 require
@@ -128,6 +155,16 @@ mod tests {
             // Older kernels may refuse the request.
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
+            assert_eq!(confine_to_exact_cpus(&[last]), Ok(()));
+            // One of two is missing: the kernel gives the other without a word.
+            for list in [vec![u32::MAX], vec![last, 4095]] {
+                let why = confine_to_exact_cpus(&list).unwrap_err();
+                assert!(
+                    why.contains(&list.last().unwrap().to_string()) && why.contains("this machine has CPUs 0"),
+                    "{why}"
+                );
+                assert!(!why.contains("Invalid argument"), "{why}");
+            }
         })
         .join()
         .unwrap();

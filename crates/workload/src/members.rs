@@ -90,7 +90,7 @@ fn start(
     let told = input.as_mut().map(|i| writeln!(i, "{text}"));
     if let (Some(Ok(())), Some(output)) = (told, child.stdout.take()) {
         let say = say.clone();
-        std::thread::spawn(move || {
+        let read = move || {
             for line in BufReader::new(output).lines().map_while(std::result::Result::ok) {
                 let report = serde_json::from_str(&line).unwrap_or(Report::Failed(line));
                 if say.send((index, report)).is_err() {
@@ -99,7 +99,9 @@ fn start(
             }
             // Sending fails if the receiver has all reports and is gone.
             let _ = say.send((index, Report::Ended));
-        });
+        };
+        let started = std::thread::Builder::new().spawn(read);
+        started.map_err(|e| failed(format!("no thread could be started to read it: {e}; see `ulimit -u`")))?;
         return Ok(Member { name, child, input });
     }
     Err(failed("it ended at once".into()))
@@ -185,18 +187,24 @@ fn work(
     if !matches!(lines.next(), Some(Ok(line)) if line == "go") {
         return Ok(Default::default());
     }
-    std::thread::spawn(move || {
+    let no_thread = |e: std::io::Error| WorkloadError::Member {
+        name: part.process.name.clone(),
+        message: format!("no thread could be started: {e}; see `ulimit -u`"),
+    };
+    let wait = move || {
         lines.for_each(drop);
         stop.store(true, Relaxed);
-    });
+    };
+    std::thread::Builder::new().spawn(wait).map_err(no_thread)?;
     let (rows, notes) = (std::sync::Mutex::new(Vec::new()), std::sync::Mutex::new(Vec::new()));
     let done = AtomicBool::new(false);
     let failed = std::thread::scope(|scope| {
+        let mut failed = None;
         let threads: Vec<_> = workers
             .into_iter()
-            .map(|mut worker| {
+            .map_while(|mut worker| {
                 let (rows, notes, done) = (&rows, &notes, &done);
-                scope.spawn(move || {
+                let body = move || {
                     prioritized(part, worker.spec).into_iter().for_each(|note| push(notes, note));
                     let recorded = worker.run(part.seconds, stop);
                     stop.store(true, Relaxed);
@@ -205,10 +213,13 @@ fn work(
                     }
                     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
                     recorded.map(|r| push(rows, Row::new(&part.process.name, worker.spec, tid, &r)))
-                })
+                };
+                let started = std::thread::Builder::new().spawn_scoped(scope, body).map_err(no_thread);
+                started.map_err(|error| failed = Some(error)).ok()
             })
             .collect();
-        threads.into_iter().filter_map(|t| t.join().ok()).find_map(std::result::Result::err)
+        stop.fetch_or(failed.is_some(), Relaxed);
+        threads.into_iter().filter_map(|t| t.join().ok()).find_map(std::result::Result::err).or(failed)
     });
     match failed {
         Some(error) => Err(error),

@@ -70,16 +70,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args);
     output::catch_interrupts();
     if let Some(cpus) = &args.cpus {
-        sys::limits::confine_to_cpus(cpus).with_context(|| format!("cannot run on CPUs {cpus:?}"))?;
+        sys::limits::confine_to_exact_cpus(cpus).map_err(anyhow::Error::msg).context("--cpus")?;
     }
     let server = serve::start(&plan)?;
-    server.notes().iter().for_each(|note| eprintln!("note: {note}"));
+    server.notes().iter().for_each(|note| output::tell(&format!("note: {note}")));
     output::print(&format!("serving {} on {} ({})\n", plan.service, server.local_addr(), server.model()))?;
     let mut told = 0;
     while sys::interrupt::seen() == 0 {
         std::thread::sleep(Duration::from_millis(50));
         let failures = server.failures();
-        failures.iter().skip(told).for_each(|why| eprintln!("note: a server thread has ended: {why}"));
+        failures.iter().skip(told).for_each(|why| output::tell(&format!("note: a server thread has ended: {why}")));
         told = failures.len();
     }
     server.stop();

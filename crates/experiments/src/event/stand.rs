@@ -108,11 +108,13 @@ impl Bench {
         let addr = socket::local_addr(&self.listener).map_err(failed)?;
         let (listener, open_done) = (&self.listener, AtomicBool::new(false));
         let (opened, accepted) = std::thread::scope(|scope| {
-            let accepting = scope.spawn(|| accept(listener, more as usize, &open_done));
+            let accepting = std::thread::Builder::new()
+                .spawn_scoped(scope, || accept(listener, more as usize, &open_done))
+                .map_err(|e| LabError::set_up("accepting cold connections", e))?;
             let opened = lab.open_cold(&plan, &addr.into());
             open_done.store(true, Ordering::Relaxed);
-            (opened, accepting.join().unwrap_or_default())
-        });
+            Ok::<_, LabError>((opened, accepting.join().unwrap_or_default()))
+        })?;
         let opened = opened?;
         let all = opened.notes.is_empty() && accepted.len() == more as usize;
         agents.push(opened);
@@ -130,11 +132,13 @@ impl Bench {
     ) -> Result<T, LabError> {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
+            let body = || {
                 // With a single CPU, all threads share it.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
-            });
+            };
+            let started = std::thread::Builder::new().spawn_scoped(scope, body);
+            let thread = started.map_err(|e| LabError::set_up("starting a thread that times calls", e))?;
             let lost = || Err(LabError::set_up("timing calls", std::io::Error::other("the thread panicked")));
             thread.join().unwrap_or_else(|_| lost())
         })

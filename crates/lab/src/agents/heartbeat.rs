@@ -8,6 +8,7 @@ use std::time::Duration;
 use run::{AgentCommand, AgentReport, SILENCE_TIMEOUT_S};
 use sys::clock;
 
+use super::member::why_not_started;
 use super::report_line::send_report;
 
 /// Time that a stopped agent has to end in order.
@@ -91,14 +92,20 @@ impl Heartbeat {
 
 /// Ends the process if its hello cannot be written in time. Sending on the returned channel, once the hello is out,
 /// disarms this.
-pub(super) fn guard_hello() -> Sender<()> {
+pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     let (said, waits) = channel::<()>();
-    std::thread::spawn(move || {
+    start_thread(move || {
         if waits.recv_timeout(Duration::from_secs_f64(SILENCE_TIMEOUT_S)) == Err(RecvTimeoutError::Timeout) {
             std::process::exit(1);
         }
-    });
-    said
+    })?;
+    Ok(said)
+}
+
+/// Starts a thread. Fails with a sentence if the host may have no more.
+pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let started = std::thread::Builder::new().spawn(work);
+    started.map(drop).map_err(|e| format!("no thread could be started: {}", why_not_started(&e)))
 }
 
 /// Sends a heartbeat every second. It has its own thread, because writing may block.

@@ -16,7 +16,7 @@ use run::{
     WIRE_VERSION,
 };
 
-use super::heartbeat::{self, Heartbeat};
+use super::heartbeat::{self, Heartbeat, start_thread};
 use super::report_line::send_report;
 use super::{inside_command, inside_watch};
 use crate::LabError;
@@ -27,12 +27,12 @@ type Task = (AgentSpec, Receiver<AgentCommand>);
 
 /// Works on the tasks from standard input until it ends.
 pub fn run() -> Result<(), LabError> {
-    let first_word = heartbeat::guard_hello();
+    let first_word = heartbeat::guard_hello().map_err(reported)?;
     send_report(&AgentReport::Hello(hello()));
     drop(first_word);
     // Heartbeats begin with the hello, because a conductor that starts a thousand agents needs a while to send each
     // task.
-    std::thread::spawn(heartbeat::send_all);
+    start_thread(heartbeat::send_all).map_err(reported)?;
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
@@ -40,7 +40,7 @@ pub fn run() -> Result<(), LabError> {
         serde_json::from_str(&line).map_err(|e| fail(format!("it does not understand its task: {e}")))?;
     let heartbeat = Arc::new(Heartbeat::new());
     let mut task = (spec, heartbeat.begin_task());
-    let tasks = listen(&heartbeat, !is_server_here(&task.0));
+    let tasks = listen(&heartbeat, !is_server_here(&task.0)).map_err(reported)?;
     loop {
         let makes_load = matches!(task.0, AgentSpec::Load { .. });
         if let Err(error) = work(task, &heartbeat) {
@@ -54,6 +54,12 @@ pub fn run() -> Result<(), LabError> {
         let Ok(next) = tasks.recv() else { return Ok(()) };
         task = next;
     }
+}
+
+/// Reports a failure to the conductor, and returns it as an error.
+fn reported(error: String) -> LabError {
+    send_report(&AgentReport::Failed { error: error.clone() });
+    LabError::Agent { name: "started".into(), why: error }
 }
 
 /// Returns true if the agent is a server on the conductor's machine. It outlives a conductor that stands still.
@@ -89,14 +95,14 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
             Ok(())
         }
         AgentSpec::Command { shell, guarded, cpus } => {
-            stop_on_signals(heartbeat);
+            stop_on_signals(heartbeat)?;
             confine(&cpus)?;
             let run = if guarded { inside_command::run } else { inside_command::guard };
             run(&shell, &commands, &|| ready(Vec::new()))
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
         AgentSpec::Lever(plan) => {
-            stop_on_signals(heartbeat);
+            stop_on_signals(heartbeat)?;
             let part = levers::pull(&plan, commands, || ready(Vec::new()));
             let part =
                 part.map_err(|why| if sys::interrupt::seen() > 0 { format!("a signal ended it: {why}") } else { why });
@@ -119,18 +125,18 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Makes SIGTERM, SIGHUP and SIGINT stop the task in order instead of ending the process, so that a lever undoes its
 /// change first.
-fn stop_on_signals(heartbeat: &Arc<Heartbeat>) {
+fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
         // Without this thread, a signal ends the process, and the next loadline command undoes the change.
-        return;
+        return Ok(());
     }
     let heartbeat = Arc::clone(heartbeat);
-    std::thread::spawn(move || {
+    start_thread(move || {
         while sys::interrupt::seen() == 0 {
             std::thread::sleep(SIGNAL_INTERVAL);
         }
         heartbeat.end_task();
-    });
+    })
 }
 
 /// Keeps the contents of files that the load names.
@@ -164,15 +170,15 @@ fn hello() -> Hello {
 
 /// Reads the conductor's lines on a thread and returns the tasks. If `ends` is set, the agent ends when the conductor
 /// is gone.
-fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Receiver<Task> {
+fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Result<Receiver<Task>, String> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);
-    std::thread::spawn(move || hear(&hears, sender));
+    start_thread(move || hear(&hears, sender))?;
     if ends {
         let watches = Arc::clone(heartbeat);
-        std::thread::spawn(move || watches.watch());
+        start_thread(move || watches.watch())?;
     }
-    tasks
+    Ok(tasks)
 }
 
 /// Passes on the conductor's commands and tasks, and answers questions about the connection at once. The end of
@@ -263,6 +269,5 @@ fn confine(cpus: &[u32]) -> Result<(), String> {
     if cpus.is_empty() {
         return Ok(());
     }
-    sys::limits::confine_to_cpus(cpus)
-        .map_err(|e| format!("it cannot run on CPUs {cpus:?}: {e}; see `nproc` and taskset"))
+    sys::limits::confine_to_exact_cpus(cpus)
 }

@@ -15,6 +15,7 @@ use run::{AgentCommand, AgentReport, AgentSpec};
 
 use super::ending::{END_TIMEOUT, end_all};
 use super::group::{AgentEvent, AgentGroup};
+use super::heartbeat::start_thread;
 use super::left_servers;
 use super::report_line::send_report;
 use crate::{LabError, Local};
@@ -81,7 +82,7 @@ pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn
     let output = Arc::new(Mutex::new(Vec::new()));
     if let Some(stderr) = child.stderr.take() {
         let output = Arc::clone(&output);
-        std::thread::spawn(move || keep_last(stderr, &output));
+        start_thread(move || keep_last(stderr, &output)).inspect_err(|_| end_descendants())?;
     }
     ready();
     let ended = await_end(child.id(), commands, &output);

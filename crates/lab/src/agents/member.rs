@@ -230,7 +230,7 @@ impl Agent {
 }
 
 /// Explains why a process or a thread was not started.
-pub(super) fn why_not_started(error: &std::io::Error) -> String {
+pub(crate) fn why_not_started(error: &std::io::Error) -> String {
     match sys::Errno::from_io_error(error) {
         Some(sys::Errno::AGAIN) => load::no_processes(),
         Some(sys::Errno::MFILE) => load::no_descriptors(),

@@ -160,12 +160,12 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     let (slot_clock, own_bytes, dose) = (SlotClock::new(plan), AtomicU64::new(0), WriteDose::first());
     std::thread::scope(|scope| {
         let writer = |nth: usize| (nth, &slot_clock, &file, &own_bytes, &dose);
-        let writes: Vec<_> = (0..MAX_WRITERS)
-            .map(writer)
-            .map(|(nth, slot_clock, file, own_bytes, dose)| {
-                scope.spawn(move || Writer { nth, file, own_bytes, dose }.write(slot_clock))
-            })
-            .collect();
+        let writes = (0..MAX_WRITERS).map(writer).map(|(nth, slot_clock, file, own_bytes, dose)| {
+            let write = move || Writer { nth, file, own_bytes, dose }.write(slot_clock);
+            let started = std::thread::Builder::new().spawn_scoped(scope, write);
+            started.map_err(|e| slot_clock.end_for_lack_of_threads(&e))
+        });
+        let writes = writes.collect::<Result<Vec<_>, String>>()?;
         let look = || (own_bytes.load(Relaxed), DiskCounters::read(&queue), clock::monotonic_ns());
         let used = |slot: usize, before: (u64, DiskCounters, u64)| {
             let now = look();

@@ -81,7 +81,8 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     let theft = Theft { slot_clock: SlotClock::new(&plan), room, taken_ns };
     let seen = std::thread::scope(|scope| {
         for cpu in &plan.cpus {
-            scope.spawn(|| theft.spin(*cpu));
+            let started = std::thread::Builder::new().spawn_scoped(scope, || theft.spin(*cpu));
+            started.map_err(|e| theft.slot_clock.end_for_lack_of_threads(&e))?;
         }
         theft.watch(&commands)
     })?;

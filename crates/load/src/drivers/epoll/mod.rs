@@ -43,7 +43,9 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let (end, listener) = partner.split();
     driver.hand_over_to(end);
     std::thread::scope(|scope| {
-        let heard = scope.spawn(|| listener.listen(theirs));
+        let heard = std::thread::Builder::new()
+            .spawn_scoped(scope, || listener.listen(theirs))
+            .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
         // Dropping the driver closes its end of the socketpair, so the partner sees that no further connections come.
         drop(driver);
