@@ -40,7 +40,8 @@ pub enum FindError {
     NoListener(Address),
     /// A listener exists, but no readable process holds it.
     #[error(
-        "something listens on {addr}, but no process that may be looked into holds its socket; run as root or as the server's user, or name its process with --server-pid"
+        "something listens on {addr}, but no process that may be looked into holds its socket; {}, or name its process with --server-pid",
+        crate::rights::advice("the server's user")
     )]
     NoPermission {
         /// The address.

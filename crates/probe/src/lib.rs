@@ -18,6 +18,7 @@ mod process_tree;
 mod process_watch;
 mod processors;
 mod reread_file;
+mod rights;
 mod sampler;
 mod samples;
 mod sched_times;

@@ -68,7 +68,9 @@ pub(crate) fn why(path: &std::path::Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
         io::ErrorKind::NotFound => format!("{path} does not exist on this kernel or for this process"),
-        io::ErrorKind::PermissionDenied => format!("no permission to read {path}: run as root or as its owner"),
+        io::ErrorKind::PermissionDenied => {
+            format!("no permission to read {path}: {}", crate::rights::advice("its owner"))
+        }
         _ if error.raw_os_error() == Some(95) => format!("{path} is switched off in this kernel"),
         _ => format!("cannot read {path}: {error}"),
     }
