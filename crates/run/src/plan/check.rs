@@ -3,8 +3,8 @@
 use crate::plan::error::{out_of_range, range};
 use crate::plan::intensity::default_pool;
 use crate::{
-    Arrival, Intensity, LoadPlan, MAX_REQUESTS, Objective, Plan, PlanError, RecordedTimes, RequestOrder, RequestSet,
-    Stage,
+    Arrival, Intensity, LoadPlan, MAX_REQUESTS, Objective, Plan, PlanError, Protocol, RecordedTimes, RequestOrder,
+    RequestSet, Stage,
 };
 
 /// Maximum duration of a load or a watch: one year.
@@ -16,7 +16,7 @@ impl Plan {
         let mut plan: Self = toml::from_str(text)
             .map_err(|e| PlanError::Toml { file: file.into(), message: crate::suggest::toml_message(text, &e) })?;
         plan.load.derive_from_stages();
-        plan.check()?;
+        plan.check().map_err(|error| error.in_file(file))?;
         Ok(plan)
     }
 
@@ -35,6 +35,10 @@ impl Plan {
 
     fn check_search(&self) -> Result<(), PlanError> {
         let (precision, budget_s) = (self.search.precision, self.search.budget_s);
+        check_count(
+            if self.search.users { "search.users" } else { "search.max_connections" },
+            self.search.max_connections,
+        )?;
         range((0.001..=1.0).contains(&precision), "search.precision", precision, "give 0.1% to 100%, such as 3%")?;
         range((1.0..=86_400.0).contains(&budget_s), "search.budget_s", budget_s, "give 1 second to 24 hours")?;
         range(self.repeats <= crate::MAX_REPEATS, "repeats", f64::from(self.repeats), "give 1 to 100")
@@ -118,10 +122,23 @@ impl LoadPlan {
             self.tls.is_none() || !self.two_process,
             "load.two_process",
             1.0,
-            "leave --two-process out: a TLS session cannot be passed to another process",
+            "leave it out: a TLS session cannot be passed to another process",
         )?;
+        check_status(&self.protocol)?;
         check_intensity(&self.intensity)
     }
+}
+
+/// Checks that an expected status can occur: a final status of HTTP (RFC 9110, 15), or a code of gRPC.
+fn check_status(protocol: &Protocol) -> Result<(), PlanError> {
+    let (status, codes, advice) = match protocol {
+        Protocol::Grpc { expect_status, .. } => (*expect_status, 0..=16, "give a code of gRPC, 0 to 16"),
+        other => {
+            (other.http().and_then(|http| http.expect_status), 200..=599, "give a status of an answer, 200 to 599")
+        }
+    };
+    let status = status.unwrap_or(*codes.start());
+    range(codes.contains(&status), "load.protocol.expect_status", f64::from(status), advice)
 }
 
 fn check_intensity(intensity: &Intensity) -> Result<(), PlanError> {
@@ -285,8 +302,34 @@ mod tests {
         for refused in
             [of(5.0, true, closed()), of(5.0, false, open), of(-1.0, false, closed()), of(f64::NAN, false, closed())]
         {
-            assert!(refused.unwrap_err().to_string().contains("load.connect_rate"));
+            assert!(refused.unwrap_err().to_string().contains("--connect-rate is"));
         }
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_as_the_user_wrote_it() {
+        let plan = |text: &str| Plan::from_toml("plan.toml", text).unwrap_err().to_string();
+        assert_eq!(plan("[load]\nduration_s = 0\n"), "plan.toml: load.duration_s is 0: give 1 ms to 366 days");
+        let flag = |load: LoadPlan| load.check().unwrap_err().to_string();
+        let none = LoadPlan { duration_s: 0.0, ..LoadPlan::default() };
+        assert_eq!(flag(none), "--duration is 0 s: give 1 ms to 366 days");
+        let many = LoadPlan {
+            intensity: Intensity::Closed { connections: 0, pipeline: 1, think: Default::default() },
+            ..LoadPlan::default()
+        };
+        assert_eq!(flag(many), "--connections is 0: give 1 to 1,000,000");
+    }
+
+    #[test]
+    fn only_a_status_that_can_come_is_expected() {
+        let http =
+            |status| Protocol::Http1(crate::HttpPlan { expect_status: Some(status), ..crate::HttpPlan::default() });
+        for status in [0, 99, 100, 600, 999] {
+            let error = check_status(&http(status)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("--expect-status is {status}")), "{error}");
+        }
+        assert!([200, 404, 599].into_iter().all(|status| check_status(&http(status)).is_ok()));
+        assert!(check_status(&Protocol::default()).is_ok());
     }
 
     #[test]

@@ -11,8 +11,20 @@ pub enum PlanError {
         /// Description of the error, its position, and the nearest valid key.
         message: String,
     },
-    /// A value is out of its range.
-    #[error("{what} is {value}: {advice}")]
+    /// A value of a plan file is out of its range.
+    #[error("{file}: {what} is {value}: {advice}")]
+    InFile {
+        /// File that was read.
+        file: String,
+        /// Path of the value in the plan.
+        what: &'static str,
+        /// Value that the plan gives.
+        value: String,
+        /// Allowed values, as advice to the user.
+        advice: &'static str,
+    },
+    /// A value is out of its range. Values of a plan file were checked when it was read, so this one comes from a flag.
+    #[error("{} is {value}{}: {advice}", flag(what).0, flag(what).1)]
     Range {
         /// Path of the value in the plan.
         what: &'static str,
@@ -21,6 +33,62 @@ pub enum PlanError {
         /// Allowed values, as advice to the user.
         advice: &'static str,
     },
+}
+
+/// Flags by the paths of their values in a plan, with the unit of the value.
+const FLAGS: &[(&str, &str, &str)] = &[
+    ("load.threads", "--threads", ""),
+    ("load.duration_s", "--duration", " s"),
+    ("load.timeout_s", "--timeout", " s"),
+    ("load.connect_rate", "--connect-rate", ""),
+    ("load.two_process", "--two-process", ""),
+    ("load.tls.resume", "--resume", ""),
+    ("load.protocol.expect_status", "--expect-status", ""),
+    ("load.blocks", "--block", ""),
+    ("load.blocks.block", "--block", ""),
+    ("load.blocks.block_rate_bytes_per_s", "--block-rate", ""),
+    ("load.stages", "--rate", ""),
+    ("a stage of load.stages", "a stage of --rate", ""),
+    ("load.intensity.pipeline", "--pipeline", ""),
+    ("load.requests.recorded.speed", "--speed", ""),
+    ("connections", "--connections", ""),
+    ("rate", "--rate", ""),
+    ("pipeline", "--pipeline", ""),
+    ("descriptors", "--s-clients", ""),
+    ("connect_timeout_ms", "--connect-timeout", " ms"),
+    ("think.mean_ms", "--think", " ms"),
+    ("objective.errors", "--errors", ""),
+    ("objective.p50_us", "--p50", " µs"),
+    ("objective.p99_us", "--p99", " µs"),
+    ("objective.p99_9_us", "--p99.9", " µs"),
+    ("objective.mean_us", "--mean", " µs"),
+    ("search.max_connections", "--connections", ""),
+    ("search.users", "--users", ""),
+    ("search.precision", "--precision", ""),
+    ("search.budget_s", "--budget", " s"),
+    ("repeats", "--repeat", ""),
+    ("cold.rate", "--cold-rate", ""),
+    ("cold.trickle_ms", "--cold-trickle", " ms"),
+    ("observe.behind", "--behind", ""),
+    ("observe.interval_s", "--interval", " s"),
+    ("hosts", "--client-hosts", ""),
+    ("hosts.name", "--client-hosts or --server-host", ""),
+    ("hosts.agents", "--agents-per-host", ""),
+];
+
+/// Returns the flag of a value and the value's unit; the path in the plan if there is no flag.
+fn flag(path: &&'static str) -> (&'static str, &'static str) {
+    FLAGS.iter().find(|row| row.0 == *path).map_or((*path, ""), |row| (row.1, row.2))
+}
+
+impl PlanError {
+    /// Returns the error for a plan that was read from a file.
+    pub(crate) fn in_file(self, file: &str) -> Self {
+        match self {
+            Self::Range { what, value, advice } => Self::InFile { file: file.into(), what, value, advice },
+            other => other,
+        }
+    }
 }
 
 /// Returns an error unless the value fits.

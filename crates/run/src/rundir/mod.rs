@@ -179,8 +179,14 @@ pub enum RunDirError {
         /// Maximum size of a file, bytes.
         most: u64,
     },
-    /// The file is not a run.
-    #[error("{path} is not a run of loadline: {message}")]
+    /// The file is something else.
+    #[error("{path} is not a run of loadline; name a directory that loadline wrote with --out, or its run.json")]
+    NotARun {
+        /// File that was read.
+        path: String,
+    },
+    /// The file is a damaged run.
+    #[error("{path} is not a complete run of loadline: {message}")]
     Parse {
         /// File that could not be parsed.
         path: String,

@@ -26,6 +26,11 @@ pub const MAX_RUN_OBJECTS: usize = 3_000_000;
 /// stays within this limit.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
+/// Beginning of the value of `format` in every version.
+const FORMAT_MARK: &str = "loadline-run/";
+/// Maximum distance of this text from the beginning of the file, bytes.
+const MAX_MARK_AT: usize = 100;
+
 /// Reads a run from its directory or from its `run.json`.
 pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
@@ -172,15 +177,30 @@ fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> 
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
 }
 
+/// Returns the error of a text that cannot be parsed: a damaged run, or something else. loadline writes the format first,
+/// so a run that was cut still has it.
+pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> RunDirError {
+    match text.find(FORMAT_MARK) {
+        Some(0..MAX_MARK_AT) => RunDirError::Parse { path: name.into(), message: error.to_string() },
+        _ => RunDirError::NotARun { path: name.into() },
+    }
+}
+
+/// Refuses a format of another version; an empty one means that the file is no run.
+pub(super) fn check_format(name: &str, format: &str) -> Result<(), RunDirError> {
+    match format {
+        FORMAT => Ok(()),
+        "" => Err(RunDirError::NotARun { path: name.into() }),
+        other => Err(RunDirError::Format { path: name.into(), found: other.into() }),
+    }
+}
+
 /// Parses the text of a `run.json`. `name` appears only in errors.
 pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
-    let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
+    let parse = |e: serde_json::Error| unreadable(name, text, &e);
     check_weight(name, text)?;
     let head: Head = serde_json::from_str(text).map_err(parse)?;
-    if head.format.as_deref() != Some(FORMAT) {
-        let found = head.format.unwrap_or_else(|| "none".into());
-        return Err(RunDirError::Format { path: name.into(), found });
-    }
+    check_format(name, head.format.as_deref().unwrap_or_default())?;
     let histograms = head.sum(|trial| trial.histograms.0 + trial.classes.0);
     fits(
         name,
@@ -219,5 +239,24 @@ mod tests {
     fn another_format_is_refused_by_name() {
         let error = parse_run("x.json", r#"{"format":"loadline-run/9"}"#).unwrap_err();
         assert!(error.to_string().contains("loadline-run/9"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_run_is_told_as_such_without_the_words_of_a_parser() {
+        for text in [
+            "127.0.0.1 - - [26/Nov/2026] \"GET / HTTP/1.1\"",
+            "",
+            "a,b\n1,2",
+            "[1, 2]",
+            "{}",
+            "{\"uri\": 1}\n{\"uri\": 2}",
+            "{\"a\": 1}",
+        ] {
+            let error = parse_run("a.log", text).unwrap_err().to_string();
+            assert!(error.contains("a.log is not a run of loadline") && error.contains("run.json"), "{text}: {error}");
+            assert!(!error.contains("line 1") && !error.contains("expected"), "{text}: {error}");
+        }
+        let cut = parse_run("run.json", "{\"format\":\"loadline-run/1\",\"trials\":[").unwrap_err().to_string();
+        assert!(cut.contains("not a complete run") && cut.contains("line 1"), "{cut}");
     }
 }

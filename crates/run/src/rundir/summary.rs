@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::read::{MAX_RUN_BYTES, MAX_RUN_HOSTS, MAX_TRIALS, check_weight, read_text};
-use super::{FORMAT, HostInfo, RunDirError};
+use super::read::{MAX_RUN_BYTES, MAX_RUN_HOSTS, MAX_TRIALS, check_format, check_weight, read_text, unreadable};
+use super::{HostInfo, RunDirError};
 use crate::figure::Figure;
 use crate::{Capacity, Cost, Failure, Incident, Intensity, Outcome, Picks, Plan, Summary, TrialKind};
 
@@ -99,11 +99,8 @@ pub fn load_summary(file: &Path) -> Result<RunSummary, RunDirError> {
     let text = read_text(file, MAX_RUN_BYTES, "make it readable, or remove it")?;
     check_weight(&name, &text)?;
     let read = serde_json::from_str::<RunSummary>(&text);
-    let mut run = read.map_err(|e| RunDirError::Parse { path: name.clone(), message: e.to_string() })?;
-    if run.format != FORMAT {
-        let found = if run.format.is_empty() { "none".into() } else { run.format };
-        return Err(RunDirError::Format { path: name, found });
-    }
+    let mut run = read.map_err(|e| unreadable(&name, &text, &e))?;
+    check_format(&name, &run.format)?;
     run.plan.redact_secrets(&[]);
     Ok(run)
 }
@@ -112,6 +109,7 @@ pub fn load_summary(file: &Path) -> Result<RunSummary, RunDirError> {
 mod tests {
     use super::*;
     use crate::load_run;
+    use crate::rundir::FORMAT;
 
     fn fixture(name: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)

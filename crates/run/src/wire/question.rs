@@ -12,6 +12,8 @@ pub enum ServerQuestion {
     Accepts,
     /// Sends the first request of the load and reports the answer.
     Answers,
+    /// Sends one request after a load, and waits longer than the load's timeout.
+    StillAnswers,
 }
 
 /// Answer to a [`ServerQuestion`].
