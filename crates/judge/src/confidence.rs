@@ -21,8 +21,9 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
     };
-    let incident = died.or_else(happened)?;
-    Some(Caveat { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
+    // The incident that ended the run is its headline.
+    let words = if died.is_some() { String::new() } else { format!(" (but {})", happened()?.text) };
+    Some(Caveat { most: DISTURBED, words, always_told: true })
 }
 
 /// Returns the caveat for CPU use of programs that belong to neither side. These programs do not weaken a verdict that a

@@ -55,13 +55,18 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
         counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) };
     let attempted = figure(connects.attempted as f64);
+    let answered: u64 = run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| t.tally.completed).sum();
+    let none = match answered {
+        0 => "no request completed".into(),
+        _ => {
+            format!("no request completed in the measured window ({} did before or after it)", figure(answered as f64))
+        }
+    };
     match connects {
         Connects { attempted: 0, .. } => None,
-        Connects { established: 0, .. } => {
-            Some(format!("no request completed: none of {attempted} connects was established{each}"))
-        }
+        Connects { established: 0, .. } => Some(format!("{none}: none of {attempted} connects was established{each}")),
         _ => Some(format!(
-            "no request completed, though {} of {attempted} connects were established{each}",
+            "{none}, though {} of {attempted} connects were established{each}",
             figure(connects.established as f64)
         )),
     }
@@ -109,6 +114,16 @@ mod tests {
         let expected = "none of 24 connects was established: 20 still had no answer when their load ended, 4 timed out";
         assert!(found.id == "unknown" && found.sentence.contains(expected), "{found:#?}");
         assert!(found.advice.iter().any(|advice| advice.contains("--warmup")), "{found:#?}");
+    }
+
+    #[test]
+    fn answers_outside_of_the_measured_window_are_counted() {
+        let run = nothing(|tally| (tally.connected, tally.completed) = (24, 219));
+        let sentence = &run.findings.bottleneck.sentence;
+        assert!(
+            sentence.starts_with("no request completed in the measured window (219 did before or after it)"),
+            "{sentence}"
+        );
     }
 
     #[test]

@@ -25,24 +25,29 @@ pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s:
 }
 
 /// Explains why an exchange was not completed.
-pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan: &LoadPlan) -> String {
+pub(super) fn explain_exchange(
+    exchange: &Exchange,
+    broken: &ExchangeError,
+    plan: &LoadPlan,
+    wait_advice: &str,
+) -> String {
     let (protocol, plain) = (spoken(plan), scheme(plan, false));
     let after = waited(exchange.begin.elapsed());
     match broken {
         ExchangeError::Silent if plan.tls.is_some() && !exchange.request_begun => format!(
             "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
-             ({plain}:// is the plain scheme), and is it alive? (--timeout sets how long to wait)"
+             ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
         ),
         ExchangeError::Silent => format!(
-            "it accepted the connection and said nothing for {after}; does it speak {protocol}, and is it alive? \
-             (--timeout sets how long to wait)"
+            "it accepted the connection and said nothing for {after}; does it speak {protocol}, and is it alive?\
+             {wait_advice}"
         ),
         ExchangeError::Endless if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
             speaks_tls(plan)
         }
         ExchangeError::Endless => format!(
-            "its response had not ended after {} bytes and {after}; only responses that end can be counted \
-             (--timeout sets how long to wait)",
+            "its response had not ended after {} bytes and {after}; only responses that end can be counted\
+             {wait_advice}",
             exchange.bytes
         ),
         ExchangeError::Explained(why) => why.clone(),

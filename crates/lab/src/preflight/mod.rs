@@ -19,8 +19,13 @@ use self::response_text::Answer;
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
-/// Makes one exchange; the error is a sentence with advice.
+/// Makes the first request of a load; the error is a sentence with advice.
 fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
+    request(addr, plan, " (--timeout sets how long to wait)")
+}
+
+/// Makes one exchange; the error is a sentence with advice. `wait_advice` follows a sentence about a wait that was too short.
+fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
@@ -49,8 +54,9 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     if !answered {
         exchange.took = begin.elapsed();
     }
-    let unexpected =
-        done.map_err(|e| run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan))))?;
+    let unexpected = done.map_err(|e| {
+        run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan, wait_advice)))
+    })?;
     // A server may answer with secrets that the plan does not know.
     let scrub = |text: String| run::hide_tokens(&plan.secrets.scrub(&text));
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
@@ -80,7 +86,11 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
         let error = connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
         return ServerAnswer { error, ..ServerAnswer::default() };
     }
-    match test_request(addr, plan) {
+    let response = match question {
+        ServerQuestion::StillAnswers => request(addr, plan, ""),
+        _ => test_request(addr, plan),
+    };
+    match response {
         Ok(response) => ServerAnswer { response: Some(response), ..ServerAnswer::default() },
         Err(error) => {
             // Only S-Clients continue against a server whose accept queue is full.

@@ -70,7 +70,7 @@ impl<'a> Asker<'a> {
         let mut plan = plan.clone();
         plan.timeout_s = alive_timeout_s(&plan);
         plan.connect_timeout_s = ALIVE_TIMEOUT_S.0;
-        let answer = self.ask(ServerQuestion::Answers, addr, &plan);
+        let answer = self.ask(ServerQuestion::StillAnswers, addr, &plan);
         let why = answer.error.unwrap_or_else(|| "no answer came".into());
         answer.response.as_ref().map(preflight::tally).ok_or(why)
     }

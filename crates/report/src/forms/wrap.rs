@@ -50,19 +50,29 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Cuts a text to a number of characters.
+/// Cuts a text to a number of characters, after a whole word unless that would cost more than half of the text.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {
         return text;
     }
     let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    let in_word = !text[kept.len()..].starts_with(' ');
+    let end = kept.rfind(' ').filter(|at| in_word && *at > kept.len() / 2);
+    format!("{}…", kept[..end.unwrap_or(kept.len())].trim_end_matches([' ', ',', ';']))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_words() {
+        assert_eq!(cut("the path to it, stopped answering", 20), "the path to it…");
+        assert_eq!(cut("two words", 4), "two…");
+        assert_eq!(cut("a verylongname", 8), "a veryl…");
+        assert_eq!(cut("short", 5), "short");
+    }
 
     #[test]
     fn lines_fit_and_keep_all_words() {

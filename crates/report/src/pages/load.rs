@@ -139,7 +139,11 @@ fn rate(trial: &Trial) -> AnswerLine {
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {
-        return AnswerLine::new("Latency", "unknown:", "nothing completed").toned(Tone::Bad);
+        let nothing = match trial.tally.completed {
+            0 => "nothing completed".into(),
+            n => format!("nothing completed in the measured window ({} answers before or after it)", count(n)),
+        };
+        return AnswerLine::new("Latency", "unknown:", nothing).toned(Tone::Bad);
     }
     let open = matches!(trial.intensity, Intensity::Open { .. } | Intensity::SClients { .. });
     let since = match (open, new_connections) {

@@ -25,7 +25,12 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
         blocks.push(Note::block(Tone::Bad, "No trial was finished, so there is nothing to judge."));
     }
     if run.interrupted {
-        blocks.push(Note::block(Tone::Warn, "Interrupted: only a part was measured."));
+        // The title tells what ended the run.
+        let text = match run.ended_by() {
+            Some(_) => "Ended early: nothing was measured after that.",
+            None => "Interrupted: only a part was measured.",
+        };
+        blocks.push(Note::block(Tone::Warn, text));
     }
     if run.plan.load.tls.as_ref().is_some_and(|tls| tls.insecure) {
         blocks.push(Note::block(Tone::Plain, "The server's certificate was not verified (--insecure)."));
