@@ -53,7 +53,7 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
         } else {
             String::new()
         };
-        if ends.json { eprint!("{place}") } else { output::print(&format!("\n{details}{place}"))? }
+        if ends.json { output::tell(place.trim_end()) } else { output::print(&format!("\n{details}{place}"))? }
     }
     Ok(status(&run))
 }

@@ -38,7 +38,10 @@ impl Kept {
             Some(out) => Self::named(out, force).map(Some),
             None if json => Ok(None),
             None => Ok(Self::by_time(Path::new(RUNS), Path::new(RUNS).join(LATEST))
-                .map_err(|why| eprintln!("note: the run is not saved: {why:#}; name a directory with --out"))
+                .map_err(|why| {
+                    let why = crate::output::sentence(&why);
+                    crate::output::tell(&format!("note: the run is not saved: {why}; name a directory with --out"));
+                })
                 .ok()),
         }
     }

@@ -1,5 +1,8 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 
+// These macros panic if the reader of the output has closed the pipe.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
 mod arena_dir;
 mod args;
 mod commands;
@@ -41,7 +44,9 @@ pub(crate) fn command() -> clap::Command {
 fn usage(error: &clap::Error) -> ! {
     let shown = error.render().to_string();
     // The standard library does not say which form of a number is accepted.
-    let mut text = shown.replace("invalid digit found in string", "write a whole number in digits, such as 10000");
+    let mut text = shown
+        .replace("invalid digit found in string", "write a whole number in digits, such as 10000")
+        .replace("invalid float literal", "write a number, such as 10 or 0.5");
     let mut secrets = run::Secrets::default();
     for word in std::env::args_os().skip(1) {
         let word = word.to_string_lossy();
@@ -51,19 +56,26 @@ fn usage(error: &clap::Error) -> ! {
     if text == shown {
         error.exit();
     }
-    eprint!("{text}");
+    output::tell(text.trim_end());
     std::process::exit(error.exit_code());
 }
 
 /// Parses a command line.
 fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
     let words: Vec<_> = words.into_iter().collect();
-    let parsed = command().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let tried = |words: &[std::ffi::OsString]| {
+        command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches))
+    };
+    let parsed = tried(&words).or_else(|error| match args::foreign::with_negative_values(&error, &words) {
+        Some(joined) => tried(&joined),
+        None => Err(error),
+    });
     parsed.map_err(|mut error| {
         use clap::error::ErrorKind::{ArgumentConflict, UnknownArgument};
         if matches!(error.kind(), UnknownArgument | ArgumentConflict) {
             args::foreign::answer(&mut error, &words);
         }
+        args::foreign::with_whole_usage(&mut error, command(), &words);
         error
     })
 }
@@ -76,12 +88,12 @@ fn main() -> ExitCode {
     // If this fails, a file beyond the size limit ends the program instead of being an error.
     let _ = sys::limits::large_files_are_errors();
     if !cli.command.undoes_by_itself() {
-        lab::agents::put_back().iter().for_each(|note| eprintln!("loadline: {}", output::safe(note)));
+        lab::agents::put_back().iter().for_each(|note| output::tell(&format!("loadline: {}", output::safe(note))));
     }
     match cli.command.run(command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("loadline: {}", output::safe(&output::sentence(&error)));
+            output::tell(&format!("loadline: {}", output::safe(&output::sentence(&error))));
             ExitCode::from(2)
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     let advice = || format!("cannot serve --metrics at {at}; does another program listen there? Use another port");
     let listener = TcpListener::bind(at).with_context(advice)?;
     let at = listener.local_addr().with_context(advice)?;
-    eprintln!("metrics: http://{at}/metrics");
+    crate::output::tell(&format!("metrics: http://{at}/metrics"));
     let shared = shared.clone();
     let body = move || listen(&listener, &shared);
     std::thread::Builder::new().name("loadline-metrics".into()).spawn(body).with_context(advice)?;

@@ -1,6 +1,8 @@
 //! Flags of other load generators. Flags with an equal meaning in loadline are accepted. The others are answered with
 //! the right flag.
 
+use std::ffi::OsString;
+
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};
@@ -66,7 +68,7 @@ pub(crate) fn accepted(name: &str, command: Command) -> Command {
 
 /// Adds the answer to an unknown flag to its error. If there is no answer, removes clap's tip to pass the flag as a
 /// value, which is wrong for every command.
-pub(crate) fn answer(error: &mut Error, words: &[std::ffi::OsString]) {
+pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     error.remove(ContextKind::Suggested);
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
     let flag = flag.split('=').next().unwrap_or_default();
@@ -75,6 +77,48 @@ pub(crate) fn answer(error: &mut Error, words: &[std::ffi::OsString]) {
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+}
+
+/// Joins each negative number with the flag before it, if clap took one for a flag. The flag's parser then refuses the
+/// value in its own words. Returns `None` if there is no such number.
+pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
+    use clap::error::ErrorKind::{InvalidValue, UnknownArgument};
+    if !matches!(error.kind(), InvalidValue | UnknownArgument) {
+        return None;
+    }
+    let mut joined: Vec<OsString> = Vec::new();
+    for word in words {
+        let negative = word.as_encoded_bytes().strip_prefix(b"-").and_then(|rest| rest.first());
+        let negative = negative.is_some_and(|first| first.is_ascii_digit() || *first == b'.');
+        let is_flag = |before: &OsString| before.as_encoded_bytes().starts_with(b"-") && before.len() > 1;
+        match joined.last_mut().filter(|before| negative && is_flag(before)) {
+            Some(flag) => {
+                flag.push("=");
+                flag.push(word);
+            }
+            None => joined.push(word.clone()),
+        }
+    }
+    (joined.len() < words.len()).then_some(joined)
+}
+
+/// Replaces the usage line of an error by that of the command. clap's own line has the flags in question only.
+pub(crate) fn with_whole_usage(error: &mut Error, mut program: Command, words: &[OsString]) {
+    if error.get(ContextKind::Usage).is_none() {
+        return;
+    }
+    program.build();
+    let usage = usage_of(&mut program, words.get(1..).unwrap_or_default());
+    error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+}
+
+/// Returns the usage line of the command that words name.
+fn usage_of(command: &mut Command, words: &[OsString]) -> StyledStr {
+    let name = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    match command.find_subcommand_mut(name) {
+        Some(named) => usage_of(named, &words[1..]),
+        None => command.render_usage(),
     }
 }
 
@@ -105,6 +149,22 @@ mod tests {
         parse(words).map(|_| ()).map_err(|error| error.to_string())
     }
 
+    /// A usage line of clap with the flags of the error only looks as if these were all.
+    #[test]
+    fn usage_lines_are_those_of_the_help() {
+        for (line, usage) in [
+            ("load http://h/ --users 4", "Usage: loadline load [OPTIONS] [TARGET]"),
+            ("load http://h/ --nosuch", "Usage: loadline load [OPTIONS] [TARGET]"),
+            ("load http://h/ --connections 4 --users 4", "Usage: loadline load [OPTIONS] [TARGET]"),
+            ("compare a b c", "Usage: loadline compare [OPTIONS] [OLD] [NEW]"),
+            ("waits", "Usage: loadline waits [OPTIONS] [PID]"),
+            ("testbed up", "Usage: loadline testbed up [OPTIONS] <NAME>"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains(&format!("{usage}\n")), "{line}: {error}");
+        }
+    }
+
     #[test]
     fn flags_of_other_tools_are_accepted_or_answered() {
         for line in [
@@ -133,6 +193,17 @@ mod tests {
         }
         let typo = parsed("load http://h/ --conections 3").unwrap_err();
         assert!(typo.contains("'--connections'") && !typo.contains("-- -"), "{typo}");
+        for (line, says) in [
+            ("load http://h/ --rate -5", "\"-5\" is not a rate"),
+            ("find http://h/ --budget -1s", "\"-1s\" is not a time"),
+            ("load http://h/ --connections -1 --json", "'-1' for '--connections"),
+            ("load http://h/ -c -1", "'-1' for '--connections"),
+            ("size http://h/ --command x --quota -0.5", "\"-0.5\" is not a number above 0"),
+            ("waits -5", "unexpected argument '-5'"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
         let unknown = parsed("list -y").unwrap_err();
         assert!(!unknown.contains("tip:"), "{unknown}");
     }

@@ -77,8 +77,9 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 }
 
 impl MixArgs {
-    /// Reads the request set into the plan. If no target is given, the requests' own origin is the target.
-    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
+    /// Reads the request set into the plan. If no target is given, the requests' own origin is the target. Returns lines
+    /// about the set for the user.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);
         }
@@ -95,8 +96,9 @@ impl MixArgs {
                 (imported, format!("{} ({})", file.display(), row.name))
             }
             (None, Some(line)) => (requests::command(line)?, "--curl".to_owned()),
-            (None, None) => return Ok(()),
+            (None, None) => return Ok(Vec::new()),
         };
+        let replaced = replaced_path(&plan.target.url);
         let origin = imported.aim(&plan.target.url);
         if let Some(origin) = origin.filter(|_| plan.target.url.is_empty()) {
             plan.target.url = format!("{origin}/");
@@ -104,11 +106,11 @@ impl MixArgs {
         let elsewhere = imported.named_elsewhere(&plan.target.url);
         let elsewhere =
             elsewhere.map(|named| format!("the requests name {named}, and are sent to {}", plan.target.url));
-        let said: Vec<String> = elsewhere.into_iter().chain(imported.left_out_words()).collect();
+        let said: Vec<String> = replaced.into_iter().chain(elsewhere).chain(imported.left_out_words()).collect();
         if !said.is_empty() {
             from = format!("{from}; {}", said.join("; "));
-            eprintln!("{}", output::safe(&from));
         }
+        let lines = if said.is_empty() { Vec::new() } else { vec![from.clone()] };
         let by_hand = imported.templates;
         let mut set = requests::set(imported, from, self.given.order);
         if let Some(file) = &self.given.data {
@@ -121,11 +123,11 @@ impl MixArgs {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
         plan.load.requests = Some(set);
-        Ok(())
+        Ok(lines)
     }
 
     /// Reads an access log into the plan and returns its description.
-    fn replay(&self, log: &std::path::Path, plan: &mut Plan) -> anyhow::Result<()> {
+    fn replay(&self, log: &std::path::Path, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         ensure!(
             self.given.order.is_none(),
             "--order needs a file of requests; a log is replayed by frequency, or in time with --speed"
@@ -136,12 +138,11 @@ impl MixArgs {
         };
         let replay = requests::replay(log, &options)?;
         let mut from = format!("{} (access log)", log.display());
-        if let Some(left_out) = requests::left_out_words(&replay.left_out) {
-            from = format!("{from}; {left_out}");
+        for said in replaced_path(&plan.target.url).into_iter().chain(requests::left_out_words(&replay.left_out)) {
+            from = format!("{from}; {said}");
         }
         let summary = replay.summary.words();
-        eprintln!("{}", output::safe(&from));
-        summary.iter().for_each(|line| eprintln!("  {}", output::safe(line)));
+        let lines = std::iter::once(from.clone()).chain(summary.iter().map(|line| format!("  {line}"))).collect();
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
         // The recorded times count only if a speed is given.
@@ -149,13 +150,34 @@ impl MixArgs {
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
             Some(RequestSet { from, requests: replay.requests, summary, recorded, ..RequestSet::default() });
-        Ok(())
+        Ok(lines)
     }
 
     /// Returns true if a request set is given.
     pub(crate) fn given(&self) -> bool {
         self.given.requests.is_some() || self.given.curl.is_some() || self.given.replay.is_some()
     }
+}
+
+/// Prints lines about request sets. Two servers under one set have the same lines, which are printed once.
+pub(crate) fn tell(lines: &[String]) {
+    let mut told: Vec<&String> = Vec::new();
+    for line in lines {
+        if !told.contains(&line) {
+            output::tell(&output::safe(line));
+            told.push(line);
+        }
+    }
+}
+
+/// Returns a clause about the path of a target, which the paths of a request set replace.
+fn replaced_path(url: &str) -> Option<String> {
+    let parts = run::UrlParts::parse(url);
+    // The path of a socket ends at a colon before a slash.
+    let path =
+        if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path };
+    let path = path.split('#').next().unwrap_or_default();
+    (!["", "/"].contains(&path)).then(|| format!("the paths of these requests replace {path} of the target"))
 }
 
 /// Replaces variables of the environment in the headers of a set.
@@ -226,4 +248,19 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
         single.first().copied().unwrap_or_default()
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_a_request_set_replaces_is_told() {
+        for (url, path) in [("http://h/zz", "/zz"), ("http://h/a?b#c", "/a?b"), ("h/z", "/z"), ("unix:///s:/a", "/a")] {
+            assert!(replaced_path(url).is_some_and(|said| said.contains(&format!("replace {path} of"))), "{url}");
+        }
+        for url in ["", "http://h", "http://h/", "http://h/#top", "unix:///s", "unix:///s:/"] {
+            assert_eq!(replaced_path(url), None, "{url}");
+        }
+    }
 }

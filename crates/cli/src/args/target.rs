@@ -72,7 +72,7 @@ impl TargetArgs {
         plan.target.server_pid = self.server_pid.or(plan.target.server_pid);
         plan.target.authorized |= self.authorized;
         plan.target.embedded_work_us = self.embedded_work.map_or(plan.target.embedded_work_us, |s| s * 1e6);
-        self.mix.apply(&mut plan)?;
+        mix::tell(&self.mix.apply(&mut plan)?);
         self.say(&mut plan);
         self.request.apply(&mut plan.load, plan.target.url.is_empty())?;
         mix::check(&plan, &self.request.of_one())?;

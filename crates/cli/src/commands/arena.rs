@@ -59,9 +59,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let result = judge::arena::result(&state);
     dir.write_reports(&result)?;
     output::print(&report::render_arena(form, &result, &output::style())?)?;
-    eprintln!("results: {}", dir.path().display());
+    output::tell(&format!("results: {}", dir.path().display()));
     if result.interrupted {
-        eprintln!("go on with: loadline arena --resume {}", dir.path().display());
+        output::tell(&format!("go on with: loadline arena --resume {}", dir.path().display()));
     }
     Ok(status(&result))
 }
@@ -186,7 +186,7 @@ fn measure(
         folder: file.parent().unwrap_or(Path::new(".")).into(),
         dir: dir.path().into(),
         stop: &|| sys::interrupt::seen() > 0,
-        tell: &mut |sentence, left_s| eprintln!("{}", output::safe(&progress(sentence, left_s))),
+        tell: &mut |sentence, left_s| output::tell(&output::safe(&progress(sentence, left_s))),
         report: &output::write_report,
         store: &|state| dir.store(state).map_err(|e| LabError::set_up("storing the comparison", e)),
     };

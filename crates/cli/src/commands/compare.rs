@@ -22,7 +22,7 @@ const CONNECTIONS: u32 = 16;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Two runs (directories or their run.json), old before new; or the addresses of two live servers
-    #[arg(value_name = "OLD NEW", num_args = 0..=2)]
+    #[arg(value_names = ["OLD", "NEW"], num_args = 0..=2)]
     both: Vec<String>,
     /// Old runs, if there are several (repeats)
     #[arg(long, value_name = "RUN", num_args = 1..)]
@@ -261,7 +261,9 @@ fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option
 /// Compares two live servers. Returns the comparison, and true if the user interrupted it.
 fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     output::catch_interrupts();
-    let plans = [plan(args, 0)?, plan(args, 1)?];
+    let mut lines = Vec::new();
+    let plans = [plan(args, 0, &mut lines)?, plan(args, 1, &mut lines)?];
+    mix::tell(&lines);
     let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
     judge::same_protocol((&args.both[0], &speaks[..1]), (&args.both[1], &speaks[1..])).map_err(anyhow::Error::msg)?;
     let servers = own_servers(args, &plans)?;
@@ -316,12 +318,13 @@ impl lab::Watch for Interrupts {
     }
 }
 
-fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
+/// Returns the plan of a side. Adds lines about its requests.
+fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
     plan.target.url = args.both[at].clone();
     plan.target.authorized = args.authorized;
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
-    args.mix.apply(&mut plan)?;
+    lines.extend(args.mix.apply(&mut plan)?);
     plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
         *connections = args.connections.unwrap_or(CONNECTIONS);

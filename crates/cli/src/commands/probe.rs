@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn read(path: &Path, seconds: Option<f64>) -> anyhow::Result<Workload> {
     let script = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("scr"));
     let mut workload = if script {
-        workload::read_script(path, seconds.unwrap_or(10.0), |note| eprintln!("note: {note}"))?
+        workload::read_script(path, seconds.unwrap_or(10.0), |note| output::tell(&format!("note: {note}")))?
     } else {
         let text = run::read_text(path, crate::args::MAX_PLAN_BYTES, "name a workload (TOML) or a script (.SCR)")?;
         Workload::from_toml(&path.display().to_string(), &text)?

@@ -85,15 +85,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         settings,
         dir: dir.path().into(),
         stop: &|| sys::interrupt::seen() > 0,
-        tell: &mut |step, left_s| eprintln!("{}", output::safe(&progress(step, left_s))),
+        tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    let result = lab::measure_sizes(setup, result)?;
+    // A folder without results is not left behind.
+    let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
     }
     output::print(&report::render_size(form, &result, &output::style())?)?;
-    eprintln!("results: {}", dir.path().display());
+    output::tell(&format!("results: {}", dir.path().display()));
     Ok(status(&result))
 }
 
@@ -185,7 +186,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "find".into(), ..Plan::default() };
     plan.target.url.clone_from(&args.target);
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
-    args.mix.apply(&mut plan)?;
+    mix::tell(&args.mix.apply(&mut plan)?);
     plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);

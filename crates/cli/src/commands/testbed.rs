@@ -77,7 +77,7 @@ impl Up {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match args {
         Args::Up(up) => make(up)?,
-        Args::Keep(up) => named::keep(&up.name, &up.spec(), |_| println!("ready"))?,
+        Args::Keep(up) => named::keep(&up.name, &up.spec(), |_| drop(output::print("ready\n")))?,
         Args::Exec { name, host, command } => exec(name, host, command)?,
         Args::Status { name, json } => status(name.as_deref(), *json)?,
         Args::Down { names, all } => down(if *all { named::names() } else { names.clone() })?,

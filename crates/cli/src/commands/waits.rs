@@ -16,8 +16,11 @@ const DEFAULT_S: f64 = 10.0;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Process of the server, with its children
-    #[arg(value_name = "PID", required_unless_present = "port")]
+    #[arg(value_name = "PID", required_unless_present_any = ["port", "server_pid"])]
     pid: Option<u32>,
+    /// Same as PID
+    #[arg(long, value_name = "PID", conflicts_with_all = ["pid", "port"])]
+    server_pid: Option<u32>,
     /// Port of the server, or address with a port
     #[arg(long, value_name = "PORT", value_parser = listener, conflicts_with = "pid")]
     port: Option<SocketAddr>,
@@ -55,7 +58,7 @@ struct Answer<'a> {
 /// Samples and prints.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "waits".into(), ..Plan::default() };
-    plan.target.server_pid = args.pid;
+    plan.target.server_pid = args.pid.or(args.server_pid);
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
     plan.load.duration_s = args.duration.unwrap_or(DEFAULT_S);
     plan.observe.waits = true;

@@ -3,11 +3,13 @@
 
 mod arena_files;
 mod compare_kept;
+mod exhausted;
 mod first_answer;
 mod groups;
 mod history;
 mod http2;
 mod kept;
+mod messages;
 mod old_runs;
 mod redis;
 mod repeats;

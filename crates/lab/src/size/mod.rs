@@ -65,8 +65,18 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
         result.used_s = begun.elapsed().as_secs_f64();
     }
     result.interrupted = result.steps.len() < setup.settings.len();
+    not_one_measured(&result)?;
     judge::size::finish(&mut result, &setup.plan.expect);
     Ok(result)
+}
+
+/// Fails with the first reason if no setting could be measured: there is nothing to show.
+fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
+    let failed = result.steps.iter().all(|step| step.run.is_none()) && !result.interrupted;
+    match result.steps.first().and_then(|step| step.limited.as_ref()).filter(|_| failed) {
+        Some(why) => Err(LabError::set_up("no setting could be measured", why)),
+        None => Ok(()),
+    }
 }
 
 /// Adds the prediction from the first run. A note says once why there is none.
@@ -155,6 +165,18 @@ fn variables(setting: &SizeSetting) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_starts_no_server_is_an_error_and_not_a_table() {
+        let failed = SizeStep { limited: Some("\"exit 3\" ended".into()), ..SizeStep::default() };
+        let measured = SizeStep { run: Some("runs/2".into()), ..SizeStep::default() };
+        let of = |steps: &[&SizeStep], interrupted| {
+            let steps = steps.iter().copied().cloned().collect();
+            not_one_measured(&SizeResult { steps, interrupted, ..SizeResult::default() }).map_err(|e| e.to_string())
+        };
+        assert_eq!(of(&[&failed, &failed], false), Err("no setting could be measured: \"exit 3\" ended".into()));
+        assert!(of(&[&failed, &measured], false).is_ok() && of(&[&failed], true).is_ok() && of(&[], true).is_ok());
+    }
 
     #[test]
     fn each_step_gets_its_share_of_the_time_that_is_left() {

@@ -1,0 +1,53 @@
+//! A user who may have no more processes gets one sentence, and no process is left behind.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::process::{Command, Output, Stdio};
+
+use testkit::{binary, eventually, has, is_root, serve, skip};
+
+/// A user who has no other processes. The kernel bounds the processes of a user, except of root.
+const USER: u32 = 61_234;
+/// Limits on processes and threads. The first one does not allow any agent, the next ones not all of its threads.
+const LIMITS: [u32; 4] = [1, 2, 4, 5];
+
+/// Runs loadline as the user with a limit.
+fn limited(program: &std::path::Path, limit: u32, args: &[&str]) -> Output {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", &USER.to_string(), "--clear-groups", "prlimit", &format!("--nproc={limit}")]);
+    command.arg(program).args(args).current_dir("/").stdin(Stdio::null()).output().unwrap()
+}
+
+/// Returns the number of processes of the user.
+fn processes() -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter(|entry| entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == USER)).count()
+}
+
+#[test]
+fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
+    const TEST: &str = "a user without processes";
+    if !is_root() {
+        return skip(TEST, "it needs root, to become another user");
+    }
+    if !has(TEST, "prlimit") || !has(TEST, "setpriv") {
+        return;
+    }
+    // The user may not be able to reach the directory of the build.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = dir.path().join("loadline");
+    std::fs::hard_link(binary!(), &program).or_else(|_| std::fs::copy(binary!(), &program).map(drop)).unwrap();
+    let server = serve(binary!(), 0, &[]);
+    let url = format!("http://{}/", server.addr);
+    let args = ["load", &url, "--duration", "50ms", "--warmup", "0s", "--at-rest", "0", "--no-waits", "--json"];
+    for limit in LIMITS {
+        let output = limited(&program, limit, &args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{limit}: {said}");
+        assert!(said.contains("processes ran out") && said.contains("ulimit -u"), "{limit}: {said}");
+        assert!(!said.contains("panicked") && said.trim_end().lines().count() == 1, "{limit}: {said}");
+        eventually(|| (processes() == 0).then_some(()));
+    }
+}

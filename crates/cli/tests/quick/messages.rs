@@ -1,0 +1,45 @@
+//! Mistakes on the command line: one sentence that names what the user wrote, and what to do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::{Command, Stdio};
+
+use testkit::{binary, free_port, refused};
+
+#[test]
+fn a_mistake_is_answered_in_the_words_of_the_command_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("a.log");
+    std::fs::write(&log, "127.0.0.1 - - [26/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n").unwrap();
+    let (log, port) = (log.to_str().unwrap(), free_port().to_string());
+    let url = "http://127.0.0.1:1/";
+    let cases: &[(&[&str], &[&str], &[&str])] = &[
+        (&["compare", log, log], &["a.log is not a run of loadline", "run.json"], &["expected value", "line 1"]),
+        (&["waits", "--port", &port], &["nothing listens on", "--server-pid"], &[]),
+        (&["waits", "--server-pid", "4194305"], &["there is no process 4194305"], &[]),
+        (&["load", url, "--expect-status", "99"], &["--expect-status is 99", "200 to 599"], &["protocol"]),
+        (&["load", url, "--duration", "0s"], &["--duration is 0 s"], &["duration_s"]),
+        (&["load", url, "--rate", "-5"], &["\"-5\" is not a rate", "'--rate <R>'"], &["unexpected argument"]),
+        (&["find", url, "--connections", "0"], &["--connections is 0"], &["max_connections"]),
+        (&["serve", "--cpus", "4095"], &["cannot run on CPU 4095", "this machine has CPUs 0"], &["Invalid argument"]),
+    ];
+    for (line, says, silent) in cases {
+        let said = refused(binary!(), line);
+        for words in *says {
+            assert!(said.contains(words), "{line:?} does not say {words:?}: {said}");
+        }
+        for words in *silent {
+            assert!(!said.contains(words), "{line:?} says {words:?}: {said}");
+        }
+    }
+}
+
+/// The reader of standard error may be gone, as with `2>&1 | head -1`.
+#[test]
+fn a_closed_standard_error_is_no_panic() {
+    let mut command = Command::new(binary!());
+    command.args(["load", "http://127.0.0.1:1/", "--duration", "0s"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
