@@ -71,8 +71,8 @@ fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, cla
         None => Err(error),
     });
     parsed.map_err(|mut error| {
-        use clap::error::ErrorKind::{ArgumentConflict, UnknownArgument};
-        if matches!(error.kind(), UnknownArgument | ArgumentConflict) {
+        use clap::error::ErrorKind::{ArgumentConflict, InvalidSubcommand, UnknownArgument};
+        if matches!(error.kind(), UnknownArgument | ArgumentConflict | InvalidSubcommand) {
             args::foreign::answer(&mut error, &words);
         }
         args::foreign::with_whole_usage(&mut error, command(), &words);

@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use run::{Rates, Trial};
 
 use crate::live::{Model, Shared};
@@ -31,13 +30,14 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Listens and answers until the program ends.
 pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
-    let advice = || format!("cannot serve --metrics at {at}; does another program listen there? Use another port");
-    let listener = TcpListener::bind(at).with_context(advice)?;
-    let at = listener.local_addr().with_context(advice)?;
+    let fail =
+        |why| anyhow::anyhow!("cannot serve --metrics at {at}: {why}; use an address of this machine and a free port");
+    let listener = TcpListener::bind(at).map_err(fail)?;
+    let at = listener.local_addr().map_err(fail)?;
     crate::output::tell(&format!("metrics: http://{at}/metrics"));
     let shared = shared.clone();
     let body = move || listen(&listener, &shared);
-    std::thread::Builder::new().name("loadline-metrics".into()).spawn(body).with_context(advice)?;
+    std::thread::Builder::new().name("loadline-metrics".into()).spawn(body).map_err(fail)?;
     Ok(())
 }
 

@@ -22,7 +22,7 @@ pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<RecordedTimes,
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";
     let fail = |(place, message): PlacedError| ReadError { file: file.clone(), place, message };
-    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| fail((None, e.to_string())))?;
+    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| crate::error::unread(&e))?;
     times(&text, column).and_then(recorded).map_err(fail)
 }
 

@@ -15,7 +15,7 @@ pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> 
     let name = path.display().to_string();
     let fail = |place, message: String| ReadError { file: name.clone(), place, message };
     let advice = "name a CSV file whose first line has the names of the columns, or a file with a JSON object a line";
-    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| fail(None, e.to_string()))?;
+    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| crate::error::unread(&e))?;
     let read = if text.trim_start().starts_with('{') { json_lines(&text) } else { csv(&text) };
     let (columns, rows) = read.map_err(|(place, why)| fail(place, why))?;
     if rows.is_empty() {

@@ -3,7 +3,7 @@
 /// An error in a file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ReadError {
-    /// File name as the user gave it.
+    /// File name as the user gave it; empty if the message names the file.
     pub file: String,
     /// Line and column, from 1; `None` when the error concerns the whole file.
     pub place: Option<(usize, usize)>,
@@ -15,9 +15,15 @@ impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.place {
             Some((line, column)) => write!(f, "{}: line {line}, column {column}: {}", self.file, self.message),
+            None if self.file.is_empty() => f.write_str(&self.message),
             None => write!(f, "{}: {}", self.file, self.message),
         }
     }
+}
+
+/// Returns the error for a file that cannot be read. Its message names the file.
+pub(crate) fn unread(error: &run::RunDirError) -> ReadError {
+    ReadError { file: String::new(), place: None, message: error.to_string() }
 }
 
 /// Returns line and column, from 1, of the byte at index `at`.

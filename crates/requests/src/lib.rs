@@ -32,11 +32,7 @@ const MAX_BYTES: u64 = 64 << 20;
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
-    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| ReadError {
-        file: name.clone(),
-        place: None,
-        message: e.to_string(),
-    })?;
+    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| error::unread(&e))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     read_text(&name, &text, folder, format)
 }
@@ -80,11 +76,13 @@ fn other_form(text: &str) -> String {
     if begins(&["fetch(", "await fetch(", "Invoke-WebRequest", "Invoke-RestMethod", "$session"]) {
         return format!("{} is a request for another program; copy it \"as cURL (bash)\"", error::shown(first));
     }
+    if first.is_empty() {
+        return "it is empty: give a file with requests (`loadline list formats`)".into();
+    }
     let names: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
-    let what =
-        if first.is_empty() { "it is empty".into() } else { format!("its first line is {}", error::shown(first)) };
+    let first = error::shown(first);
     format!(
-        "its form is not known: {what}; name the form with --requests-format (import: --format): {}",
+        "its form is not known: its first line is {first}; name the form with --requests-format (import: --format): {}",
         names.join(", ")
     )
 }

@@ -143,7 +143,11 @@ impl Workload {
     /// Parses the text of a TOML file.
     pub fn from_toml(file: &str, text: &str) -> Result<Self> {
         let wrong = |message: String| WorkloadError::Script { file: file.into(), line: None, message };
-        let workload: Self = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        let workload: Self = toml::from_str(text).map_err(|e| WorkloadError::Script {
+            file: file.into(),
+            line: e.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1),
+            message: e.message().replace('\n', " "),
+        })?;
         workload.check().map_err(wrong)?;
         Ok(workload)
     }

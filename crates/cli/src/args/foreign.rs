@@ -69,6 +69,12 @@ pub(crate) fn accepted(name: &str, command: Command) -> Command {
 /// Adds the answer to an unknown flag to its error. If there is no answer, removes clap's tip to pass the flag as a
 /// value, which is wrong for every command.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let tip =
+            word.contains("://").then(|| StyledStr::from(format!("name the command first: loadline find {word}")));
+        tip.map(|tip| error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip])));
+        return;
+    }
     error.remove(ContextKind::Suggested);
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
     let flag = flag.split('=').next().unwrap_or_default();
@@ -157,7 +163,7 @@ mod tests {
             ("load http://h/ --nosuch", "Usage: loadline load [OPTIONS] [TARGET]"),
             ("load http://h/ --connections 4 --users 4", "Usage: loadline load [OPTIONS] [TARGET]"),
             ("compare a b c", "Usage: loadline compare [OPTIONS] [OLD] [NEW]"),
-            ("waits", "Usage: loadline waits [OPTIONS] [PID]"),
+            ("waits", "Usage: loadline waits [OPTIONS] <PID|--server-pid <PID>|--port <PORT>>"),
             ("testbed up", "Usage: loadline testbed up [OPTIONS] <NAME>"),
         ] {
             let error = parsed(line).unwrap_err();
@@ -204,6 +210,8 @@ mod tests {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");
         }
+        let bare = parsed("http://h/ --rate 5").unwrap_err();
+        assert!(bare.contains("tip: name the command first: loadline find http://h/"), "{bare}");
         let unknown = parsed("list -y").unwrap_err();
         assert!(!unknown.contains("tip:"), "{unknown}");
     }

@@ -16,9 +16,9 @@ const CELL_S: f64 = 60.0;
 
 /// Arguments of `arena`.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("comparison").args(["file", "resume"]).required(true))]
 pub(crate) struct Args {
     /// TOML file with the servers ([[entry]]), the loads ([[profile]]) and [resources]
-    #[arg(required_unless_present = "resume")]
     file: Option<PathBuf>,
     /// Time for all measurements, without builds [default: 60s per server and load]
     #[arg(long, value_name = "TIME", value_parser = units::seconds, conflicts_with = "resume")]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Go on with an interrupted comparison in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "file")]
+    #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
     /// Confirm that you may load targets outside this machine and private networks
     #[arg(long)]

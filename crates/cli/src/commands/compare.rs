@@ -21,9 +21,12 @@ const CONNECTIONS: u32 = 16;
 /// Arguments of `compare`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Two runs (directories or their run.json), old before new; or the addresses of two live servers
-    #[arg(value_names = ["OLD", "NEW"], num_args = 0..=2)]
-    both: Vec<String>,
+    /// Old run (a directory or its run.json), or the address of a live server
+    #[arg(value_name = "OLD")]
+    first: Option<String>,
+    /// New run, or the address of the new live server
+    #[arg(value_name = "NEW")]
+    second: Option<String>,
     /// Old runs, if there are several (repeats)
     #[arg(long, value_name = "RUN", num_args = 1..)]
     old: Vec<PathBuf>,
@@ -85,10 +88,17 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// Returns the runs or addresses that were given.
+    fn both(&self) -> Vec<String> {
+        self.first.iter().chain(&self.second).cloned().collect()
+    }
+}
+
 /// Compares two runs or two live servers, and prints the result. The exit status shows whether the new side is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
-    let live = args.both.iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
+    let live = args.both().iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
     ensure!(live > 0 || !of_requests, "flags of requests and TLS need two live servers");
     if live != 2 && (args.command_a.is_some() || args.command_b.is_some()) {
         bail!("--command-a and --command-b need two addresses: give both as http://HOST:PORT/");
@@ -107,7 +117,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             };
             Some((comparison, interrupted))
         }
-        _ => bail!("only one of {:?} is an address: give two runs, or two addresses", args.both),
+        _ => bail!("only one of {:?} is an address: give two runs, or two addresses", args.both()),
     };
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };
@@ -165,23 +175,26 @@ fn only_of_runs(args: &Args) -> anyhow::Result<()> {
         Some((flag, _)) => bail!(
             "{flag} names runs that were kept, and {} and {} are live servers: leave it out, or measure them with `loadline load \
              --out DIR` first",
-            args.both[0],
-            args.both[1]
+            args.both()[0],
+            args.both()[1]
         ),
         None => Ok(()),
     }
 }
 
 fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
-    if args.baseline.is_none() && !args.both.is_empty() && !(args.old.is_empty() && args.new.is_empty()) {
-        bail!("{} and --old or --new: name each run once, as OLD NEW or by --old RUN… --new RUN…", args.both.join(" "));
+    if args.baseline.is_none() && !args.both().is_empty() && !(args.old.is_empty() && args.new.is_empty()) {
+        bail!(
+            "{} and --old or --new: name each run once, as OLD NEW or by --old RUN… --new RUN…",
+            args.both().join(" ")
+        );
     }
-    let path = |at: usize| args.both.get(at).map(PathBuf::from);
-    let (old, new) = match (&args.baseline, args.both.len()) {
+    let path = |at: usize| args.both().get(at).map(PathBuf::from);
+    let (old, new) = match (&args.baseline, args.both().len()) {
         (Some(name), _) => {
             let new: Vec<PathBuf> = args.new.iter().cloned().chain(path(0)).collect();
             ensure!(
-                args.both.len() <= 1 && !new.is_empty(),
+                args.both().len() <= 1 && !new.is_empty(),
                 "--baseline needs the new run: compare RUN --baseline NAME"
             );
             let Some(old) = baseline(name, &new, args.replace)? else { return Ok(None) };
@@ -265,13 +278,15 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     let plans = [plan(args, 0, &mut lines)?, plan(args, 1, &mut lines)?];
     mix::tell(&lines);
     let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
-    judge::same_protocol((&args.both[0], &speaks[..1]), (&args.both[1], &speaks[1..])).map_err(anyhow::Error::msg)?;
+    judge::same_protocol((&args.both()[0], &speaks[..1]), (&args.both()[1], &speaks[1..]))
+        .map_err(anyhow::Error::msg)?;
     let servers = own_servers(args, &plans)?;
     let (budget_s, threshold, whole_budget) = (args.budget.unwrap_or(BUDGET_S), args.threshold, args.whole_budget);
     let settings = lab::InTurnsPlan { budget_s, threshold, whole_budget };
     let lab::InTurns { runs, turns, notes, looks, ended_after_s, interrupted } =
         lab::in_turns(plans, settings, &Interrupts)?;
-    let [old, new] = [&args.both[0], &args.both[1]];
+    let both = args.both();
+    let [old, new] = [&both[0], &both[1]];
     let judged = judged((old, &runs[..1]), (new, &runs[1..]), threshold, (Pairing::InTurns, &looks));
     let comparison = match judged {
         Err(_) if interrupted => None,
@@ -321,7 +336,7 @@ impl lab::Watch for Interrupts {
 /// Returns the plan of a side. Adds lines about its requests.
 fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
-    plan.target.url = args.both[at].clone();
+    plan.target.url = args.both()[at].clone();
     plan.target.authorized = args.authorized;
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
     lines.extend(args.mix.apply(&mut plan)?);
@@ -329,7 +344,7 @@ fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan>
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
         *connections = args.connections.unwrap_or(CONNECTIONS);
     }
-    args.tls.apply_to_either(&mut plan, &args.both)?;
+    args.tls.apply_to_either(&mut plan, &args.both())?;
     args.hosts.with_server_host(args.server_host_b.as_ref().filter(|_| at == 1)).apply(&mut plan)?;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;

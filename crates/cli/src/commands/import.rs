@@ -36,12 +36,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let (mut imported, row) = other?;
     let origin = args.origin.clone().or(imported.origin().map(str::to_owned));
+    let first = imported.origin().map(|named| format!("; its first request goes to {named}")).unwrap_or_default();
     if let Some(origin) = &origin {
         imported.keep_origin(origin);
     }
     anyhow::ensure!(
         !imported.found.is_empty(),
-        "{} has no request to {}",
+        "{} has no request to {}{first}",
         args.file.display(),
         origin.unwrap_or_default()
     );

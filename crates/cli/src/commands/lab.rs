@@ -8,6 +8,7 @@ use crate::args::{HostArgs, MAX_PLAN_BYTES, Names, OutArgs, RepeatArgs, read_var
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
+use crate::tables::TABLES;
 use crate::{Exit, output};
 
 /// Arguments of `lab`.
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         );
         set(&mut plan, "medium", medium.clone().into());
     }
+    known("model", &args.model)?;
     if !args.model.is_empty() {
         plan.lab.insert("models".into(), args.model.clone().into());
     }
@@ -99,6 +101,16 @@ fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
         set(plan, "listen", listen.clone().into());
     }
     Ok(())
+}
+
+/// Refuses a name that is not in a table.
+fn known(what: &'static str, names: &[String]) -> anyhow::Result<()> {
+    let table = TABLES.iter().find(|table| table.name == format!("{what}s"));
+    let ids: Vec<String> = table.map(|table| (table.rows)()).into_iter().flatten().map(|row| row.id).collect();
+    match names.iter().find(|name| !ids.contains(name)) {
+        Some(wrong) => Err(lab::LabError::name(what, wrong, ids.iter().map(String::as_str)).into()),
+        None => Ok(()),
+    }
 }
 
 /// Sets a parameter, in the quick plan as well.

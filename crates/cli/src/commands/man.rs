@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-
 use crate::{Exit, output};
 
 /// Arguments of `man`.
@@ -15,9 +13,10 @@ pub(crate) struct Args {
 
 /// Writes the pages.
 pub(crate) fn run(args: &Args, whole: clap::Command) -> anyhow::Result<Exit> {
-    let advice = || format!("cannot write man pages to {}; name a directory that you may write", args.dir.display());
-    std::fs::create_dir_all(&args.dir).with_context(advice)?;
-    clap_mangen::generate_to(whole, &args.dir).with_context(advice)?;
+    let to = args.dir.display();
+    let fail = |why| anyhow::anyhow!("cannot write man pages to {to}: {why}; name a directory that you may write");
+    std::fs::create_dir_all(&args.dir).map_err(fail)?;
+    clap_mangen::generate_to(whole, &args.dir).map_err(fail)?;
     output::print(&format!("man pages are in {}\n", args.dir.display()))?;
     Ok(Exit::Done)
 }

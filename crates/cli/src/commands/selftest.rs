@@ -13,7 +13,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: u32,
     /// Connections
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value_t = 64)]
     connections: u32,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = Names::Rows("strategies"))]
     strategy: Option<String>,
     /// Worker threads
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     threads: u32,
     /// Serve the files of this directory instead of the built-in page
     #[arg(long, value_name = "DIR")]

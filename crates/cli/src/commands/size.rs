@@ -176,7 +176,7 @@ fn budget_s(args: &Args, steps: usize) -> anyhow::Result<f64> {
     let least_s = MIN_STEP_S * steps as f64;
     ensure!(
         (least_s..=604_800.0).contains(&budget_s),
-        "--budget is {budget_s} s: {steps} settings need at least {least_s:.0} s, and a week at most"
+        "--budget is {budget_s} s: give at least {least_s:.0} s ({MIN_STEP_S} s for each setting) and at most a week"
     );
     Ok(budget_s)
 }

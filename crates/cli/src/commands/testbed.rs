@@ -35,9 +35,9 @@ pub(crate) enum Args {
         json: bool,
     },
     /// End a testbed with every program in it
+    #[command(group = clap::ArgGroup::new("which").args(["names", "all"]).required(true))]
     Down {
         /// Names of the testbeds
-        #[arg(required_unless_present = "all")]
         names: Vec<String>,
         /// All running testbeds
         #[arg(long)]

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Context;
 use run::{Address, DatabaseProfile, HotFunction, Plan, Run, WaitFinding, WaitProfile};
 
 use super::watch::listener;
@@ -14,15 +13,16 @@ const DEFAULT_S: f64 = 10.0;
 
 /// Arguments of `waits`.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("server").args(["pid", "server_pid", "port"]).required(true))]
 pub(crate) struct Args {
     /// Process of the server, with its children
-    #[arg(value_name = "PID", required_unless_present_any = ["port", "server_pid"])]
+    #[arg(value_name = "PID")]
     pid: Option<u32>,
     /// Same as PID
-    #[arg(long, value_name = "PID", conflicts_with_all = ["pid", "port"])]
+    #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
     /// Port of the server, or address with a port
-    #[arg(long, value_name = "PORT", value_parser = listener, conflicts_with = "pid")]
+    #[arg(long, value_name = "PORT", value_parser = listener)]
     port: Option<SocketAddr>,
     /// Time to sample [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     for (form, path) in [("folded", &args.folded), ("svg", &args.svg)] {
         if let Some(path) = path {
             let text = report::render(form, &run, &output::style())?;
-            std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
+            output::save_or_print(Some(path), &text)?;
         }
     }
     print(&run, args.json)

@@ -12,9 +12,10 @@ use crate::{Exit, output};
 
 /// Arguments of `watch`.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("server").args(["server_pid", "port"]).required(true).multiple(true))]
 pub(crate) struct Args {
     /// Process of the server, with its children
-    #[arg(long, value_name = "PID", required_unless_present = "port")]
+    #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
     /// Port of the server, or address with a port
     #[arg(long, value_name = "PORT", value_parser = listener)]

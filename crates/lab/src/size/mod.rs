@@ -59,7 +59,10 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
             break;
         }
         let step = with_prediction(step, first.as_ref(), &mut result.notes);
-        (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
+        // Until a setting was measured, a reason may be that of all settings, and then it is the error.
+        if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
+            (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
+        }
         first = first.or(run.filter(|_| step.capacity.is_some()));
         result.steps.push(step);
         result.used_s = begun.elapsed().as_secs_f64();

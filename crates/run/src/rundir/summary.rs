@@ -144,10 +144,10 @@ mod tests {
         for (text, words) in [
             ("", "is not a run"),
             ("[1]", "is not a run"),
-            ("{}", "none"),
+            ("{}", "is not a run"),
             (r#"{"format":"loadline-run/9"}"#, "loadline-run/9"),
-            (r#"{"format":"loadline-run/1","trials":[{"#, "is not a run"),
-            (r#"{"format":"loadline-run/1","trials":7}"#, "is not a run"),
+            (r#"{"format":"loadline-run/1","trials":[{"#, "is not a complete run"),
+            (r#"{"format":"loadline-run/1","trials":7}"#, "is not a complete run"),
         ] {
             std::fs::write(&file, text).unwrap();
             let error = load_summary(&file).unwrap_err().to_string();
