@@ -8,6 +8,9 @@ use sys::limits;
 /// Descriptor limit per process with which a few processes can make any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
+/// Limit on processes and threads with which a few generators, of about five threads each, can make any usual load.
+const ROOMY_PROCESSES: u64 = 1024;
+
 /// Port range that excludes only the reserved ports.
 const WIDEST_PORT_RANGE: (u32, u32) = (1024, 65_535);
 
@@ -47,7 +50,7 @@ pub fn no_descriptors() -> String {
 /// Returns a sentence that no further process or thread can be started.
 pub fn no_processes() -> String {
     if let Some((file, most)) = full_group() {
-        let more = most.saturating_mul(2);
+        let more = most.saturating_mul(2).max(ROOMY_PROCESSES);
         return format!(
             "processes ran out: this control group may have {most} processes and threads; raise the limit with \
              `echo {more} > {}` (TasksMax={more} in a systemd unit)",
@@ -55,7 +58,7 @@ pub fn no_processes() -> String {
         );
     }
     if let Some(most) = limits::processes() {
-        let more = most.saturating_mul(2);
+        let more = most.saturating_mul(2).max(ROOMY_PROCESSES);
         return format!(
             "processes ran out: this user may have {most} processes and threads; raise the limit with `ulimit -u {more}`, \
              as root if this is refused"
