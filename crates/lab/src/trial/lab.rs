@@ -328,7 +328,8 @@ impl<'w> Lab<'w> {
     /// Says once that the run cannot be written, such as to a full disk. The measurement goes on, and its result is shown.
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
-            self.watch.note(&format!("not saved so far: {error}"));
+            // The error at the end has the path and the advice.
+            self.watch.note(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
             self.unsaved = true;
         }
     }

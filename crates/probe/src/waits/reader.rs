@@ -1,6 +1,7 @@
 //! Reads one round: all threads of the server's processes and of its upstream services.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,6 +50,8 @@ pub(super) struct Reader {
     next: usize,
     buffer: Vec<u8>,
     missing: Vec<String>,
+    /// Processes whose threads may not be read, by the number of the error.
+    refused: BTreeMap<i32, Vec<u32>>,
 }
 
 impl Reader {
@@ -67,6 +70,7 @@ impl Reader {
             next: 0,
             buffer: Vec::new(),
             missing: Vec::new(),
+            refused: BTreeMap::new(),
         }
     }
 
@@ -208,12 +212,13 @@ impl Reader {
 
     /// Notes why threads could not be read.
     fn take_refusals(&mut self) {
-        let refused: Vec<String> = self
-            .processes
-            .values_mut()
-            .filter_map(|process| Some(refusal(process.pid, &process.refused.take()?)))
-            .collect();
-        refused.into_iter().for_each(|why| self.miss(why));
+        for process in self.processes.values_mut() {
+            let Some(error) = process.refused.take() else { continue };
+            let pids = self.refused.entry(error.raw_os_error().unwrap_or_default()).or_default();
+            if !pids.contains(&process.pid) {
+                pids.push(process.pid);
+            }
+        }
     }
 
     fn miss(&mut self, why: String) {
@@ -223,8 +228,9 @@ impl Reader {
     }
 
     /// Returns the reasons why something could not be read.
-    pub(super) fn missing(&self) -> &[String] {
-        &self.missing
+    pub(super) fn missing(&self) -> Vec<String> {
+        let refused = self.refused.iter().map(|(number, pids)| refusal(pids, &io::Error::from_raw_os_error(*number)));
+        self.missing.iter().cloned().chain(refused).collect()
     }
 
     /// Returns true if no process is left.

@@ -160,14 +160,14 @@ pub enum RunDirError {
         advice: &'static str,
     },
     /// A file of a run could not be written. The partial file was removed.
-    #[error("cannot write {path}: {}; it needs {bytes} bytes: {}", reason(source), write_advice(source))]
+    #[error("cannot write {path}: {}; it needs {bytes} bytes: {}", reason(error), write_advice(error))]
     Write {
         /// File that could not be written.
         path: String,
         /// Length of the file.
         bytes: usize,
-        /// Error from the system.
-        source: std::io::Error,
+        /// Error from the system, which the message explains.
+        error: std::io::Error,
     },
     /// The file exceeds a size limit.
     #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
@@ -206,6 +206,16 @@ pub enum RunDirError {
 }
 
 /// Returns the resource that is full, or else the system's error text.
+impl RunDirError {
+    /// Returns why a file could not be written, without its name and advice.
+    pub fn why_unwritten(&self) -> String {
+        match self {
+            Self::Write { error, .. } => reason(error),
+            other => other.to_string(),
+        }
+    }
+}
+
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),
@@ -265,10 +275,10 @@ impl RunDir {
             file.sync_data()?;
             fs::rename(&temporary, &target)
         };
-        write().map_err(|source| {
+        write().map_err(|error| {
             // Ignores a failed removal, since the write error says more.
             let _ = fs::remove_file(&temporary);
-            RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), source }
+            RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), error }
         })
     }
 }
