@@ -1,6 +1,7 @@
 //! Limits of the objective, and the test of a trial against them. The search of `lab` and the findings share these
 //! functions.
 
+use run::number::{Unit, quantity};
 use run::{Breach, BreachKind, Limits, Run, SummaryFigure, TimeFigure, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, positive, ratio};
@@ -83,7 +84,7 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     });
     let named = [p50, one("mean", limits.mean_us), one("p99", limits.p99_us), one("p99.9", limits.p99_9_us)];
     let all: Vec<String> = named.into_iter().flatten().chain(missing.map(str::to_owned)).collect();
-    format!("{} and errors at most {}", all.join(", "), percent(limits.errors))
+    format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
 }
 
 /// Returns the median response time without load, microseconds: the lower median of the two lightest steps, since one

@@ -27,7 +27,7 @@ fn document(result: &ArenaResult) -> Doc {
 
 fn subtitle(result: &ArenaResult) -> String {
     let used = quantity(result.used_s, Unit::Seconds);
-    format!("{} · {} · {used} of measuring · seed {}", result.file, result.started, result.seed)
+    format!("{} · {} · {used} of measuring · seed {}", result.file, crate::words::minute(&result.started), result.seed)
 }
 
 /// Names the best servers of each load.
@@ -83,7 +83,7 @@ fn load(profile: &ArenaProfileResult) -> String {
             counted(f64::from(profile.rounds), "round")
         )
     });
-    format!("{}; {rate}.", crate::words::capital(&profile.load))
+    format!("Load: {}; {rate}.", profile.load)
 }
 
 fn noise_words(noise: &ArenaNoise) -> String {
@@ -129,10 +129,16 @@ fn table(cells: &[&ArenaCell]) -> Table {
          with 95 % certainty for all pairs together"
             .to_owned(),
     ];
-    let apart = cells.iter().filter(|cell| !cell.differs_from.is_empty());
-    let apart = apart.map(|cell| format!("{} differs from {} of its group", cell.entry, cell.differs_from.join(", ")));
+    let apart = cells.iter().enumerate().filter_map(|(at, cell)| apart(cell, &cells[..at]));
     let rows = cells.iter().map(row).collect();
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
+}
+
+/// Names the servers of its group from which a server differs, without those that name it before.
+fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
+    let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
+    let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();
+    (!others.is_empty()).then(|| format!("{} differs from {} of its group", cell.entry, list(&others)))
 }
 
 /// Returns the report of a search relative to the page; empty if there is none.

@@ -82,7 +82,7 @@ fn first(history: &History) -> Vec<Block> {
             .take(MAX_LISTED)
             .map(|small| format!("{} ({})", small.name, counted(small.runs, "run")));
         let named = listed(named, history.small.len());
-        blocks.push(Note::block(Tone::Quiet, format!("Too few runs of one plan for a change: {named}.")));
+        blocks.push(Note::block(Tone::Quiet, format!("Plans with too few runs: {named}.")));
     }
     if !history.skipped.is_empty() {
         let named =

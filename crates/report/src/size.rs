@@ -41,7 +41,12 @@ fn document(result: &SizeResult) -> Doc {
     let used = quantity(result.used_s, Unit::Seconds);
     Doc {
         title: title(result),
-        subtitle: format!("{} · {} · {} · {used} of measuring", result.target, result.command, result.started),
+        subtitle: format!(
+            "{} · {} · {} · {used} of measuring",
+            result.target,
+            result.command,
+            crate::words::minute(&result.started)
+        ),
         sections: vec![Section::new("size", "", Weight::First, blocks)],
         ..Doc::default()
     }

@@ -317,7 +317,10 @@ fn the_page_allows_exactly_its_own_script() {
 
 #[test]
 fn json_is_run_json() {
-    let run = common::find();
+    let mut run = common::find();
+    // A file has the reasons for absent figures beside the samples, from which this run's counters do not come.
+    let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
+    sides.for_each(|side| side.counters.retain(|_, reading| reading.value().is_some()));
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
     // Values that are not stored are computed again, as by every reader of a run.

@@ -120,7 +120,8 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
-        let first = run.findings.waits.first()?;
+        let said = &run.findings.bottleneck.sentence;
+        let first = run.findings.waits.first().filter(|first| !said.contains(&first.sentence))?;
         Some(AnswerLine::new("Threads", "", first.sentence.clone()).leading("waits"))
     };
     chain.or_else(threads).map(AnswerLine::optional)
@@ -206,6 +207,16 @@ mod tests {
         assert_eq!(told(&run)[3], "Not tested| no experiment was made");
         run.findings.proof = Some(Proof { why: "no lever acts on it".into(), ..Proof::default() });
         assert_eq!(told(&run)[3], "Not tested| no lever acts on it");
+    }
+
+    #[test]
+    fn threads_have_no_line_if_the_verdict_says_the_same() {
+        let mut run = found();
+        run.findings.waits = vec![run::WaitFinding { sentence: "all workers wait".into(), ..Default::default() }];
+        let threads = |run: &Run| told(run).iter().filter(|line| line.contains("all workers wait")).count();
+        assert_eq!(threads(&run), 1);
+        run.findings.bottleneck.sentence = "all workers wait; the server handles 4 requests at a time".into();
+        assert_eq!(threads(&run), 1);
     }
 
     #[test]

@@ -254,17 +254,11 @@ fn subtitle(run: &Run) -> String {
         parts.push(format!("{} {trials}{took}", run.trials.len()));
     }
     if !run.started.is_empty() {
-        parts.push(minute(&run.started));
+        parts.push(crate::words::minute(&run.started));
     }
     parts.join(" · ")
 }
 
 fn command(run: &Run) -> String {
     if run.command.is_empty() { "loadline".into() } else { run.command.clone() }
-}
-
-/// Formats a time such as `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`. Any other text stays unchanged.
-fn minute(time: &str) -> String {
-    let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
-    if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }
 }

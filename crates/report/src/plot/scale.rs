@@ -160,7 +160,9 @@ fn linear(low: f64, high: f64, step: f64, most: usize) -> Vec<f64> {
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
-    let factors: &[f64] = if count * 3.0 <= most as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
+    // A single label does not show the scale.
+    let factors: &[f64] = if count * 3.0 <= most as f64 || whole < 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);
     (from..=to).step_by(skip).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e))).collect()
 }
@@ -204,6 +206,7 @@ mod tests {
     fn logarithmic_axes_tick_at_decades_or_1_2_5() {
         let axis = Axis::new("p99", Unit::Micros, Scale::Log);
         assert_eq!(labels(&axis, &[90.0, 950.0], 6), ["100 µs", "200 µs", "500 µs", "1 ms"]);
+        assert_eq!(labels(&axis, &[3_000.0, 40_000.0], 2), ["5 ms", "10 ms", "20 ms"]);
         assert_eq!(labels(&axis, &[9.0, 1e6], 6), ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s"]);
         let axis = Axis::new("clients", Unit::Plain, Scale::Log2);
         assert_eq!(labels(&axis, &[1.0, 64.0], 8), ["1", "2", "4", "8", "16", "32", "64"]);
