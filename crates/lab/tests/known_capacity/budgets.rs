@@ -31,14 +31,17 @@ fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     assert!(found.covered() >= COVERED - 2.0 * (COVERED * (1.0 - COVERED) / SEEDS as f64).sqrt(), "{found}");
 }
 
-/// Searches of three seconds, the shortest of `arena` and `size`.
+/// Searches of three seconds, the shortest of `arena` and `size`. A slow server is not loaded fully in this time: its
+/// capacity is then a lower bound.
 #[test]
-fn the_shortest_search_finds_the_capacity_roughly() {
-    for mut known in [own_objective(), slow_slots()] {
+fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
+    for (mut known, is_slow) in [(own_objective(), false), (slow_slots(), true)] {
         known.plan.search.budget_s = SHORTEST_SEARCH_S;
         let found = known.found(SEEDS, undisturbed);
         println!("{:<26} in {SHORTEST_SEARCH_S} s {found}", known.name);
-        assert!(found.0.iter().all(|r| (0.8..1.15).contains(&r.rate)), "{:?}", found.0);
+        let near = |r: &Ratios| (0.85..1.15).contains(&r.rate);
+        let bound = |r: &Ratios| is_slow && r.high.is_infinite() && r.rate < 1.15;
+        assert!(found.0.iter().all(|r| near(r) || bound(r)), "{:?}", found.0);
     }
 }
 
