@@ -8,7 +8,7 @@ use testkit::{binary, num, total};
 fn find_on_other_hosts_has_evidence_from_the_server_and_equal_counts() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("find_on_other_hosts", binary!(), "switch:1G") else { return };
     let engine = hosts.engine();
-    let find = args(binary!(), "find", &nginx.url, &engine, &["--budget", "6s", "--connections", "16"]);
+    let find = args(binary!(), "find", &nginx.url, &engine, &["--budget", "10s", "--connections", "16"]);
     let (run, output) = hosts.run("conductor", &find, |_| {});
     let text = said(&output);
     assert!(run["trials"].as_array().is_some_and(|trials| trials.len() > 1), "{text}");
