@@ -117,6 +117,7 @@ pub use trial::incident::{Incident, IncidentKind};
 pub use trial::key::Key;
 pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;
+pub use trial::monitors::{MonitorGroup, MonitorKind};
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};

@@ -18,7 +18,7 @@ pub(super) fn locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFindi
 
 /// Returns true for the name of a runtime's lock.
 pub(super) fn is_of_runtime(name: &str) -> bool {
-    RUNTIME_LOCKS.iter().any(|(_, known)| *known == name)
+    RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
 /// Returns the runtime's lock of each process in which a thread mostly waits for the lock. CPython's waiters alternate

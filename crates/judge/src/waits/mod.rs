@@ -10,6 +10,7 @@ mod blocking;
 mod databases;
 mod explain;
 mod locks;
+mod monitors;
 mod pools;
 mod requests;
 mod sentence;
@@ -41,6 +42,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
+    found.extend(monitors::causes(profile, &requests));
     // For a blocked process, the lock is explanation enough.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);

@@ -2,6 +2,8 @@
 
 use run::{ClientConnections, WaitProfile};
 
+use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_MOSTLY};
+
 /// Requests at the server, as bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Requests {
@@ -24,6 +26,14 @@ impl Requests {
     pub(super) fn per_waiter(&self, active: f64, waiting: f64) -> Option<(f64, f64)> {
         let (low, high) = self.in_progress?;
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
+    }
+
+    /// Returns true if these waiting tasks or threads handle requests, and are numerous enough to handle most requests in
+    /// progress. Idle ones handle none.
+    pub(super) fn are_held_by(&self, waiting: f64) -> bool {
+        let Some((low, _)) = self.in_progress else { return false };
+        let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);
+        waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && have_requests
     }
 
     /// Returns a lower and an upper bound of the requests that were read but not answered.

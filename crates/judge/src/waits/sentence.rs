@@ -23,7 +23,8 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             let held =
                 finding.holder.map(|state| format!("; its holder {probably}{}", does(state, peer))).unwrap_or_default();
             let lock = match finding.function.as_str() {
-                _ if is_of_runtime(name) => name.clone(),
+                "" if is_of_runtime(name) => name.clone(),
+                function if is_of_runtime(name) => format!("{name} in {function}"),
                 "" => format!("one lock ({name})"),
                 function if function == name => format!("one lock in {function}"),
                 function => format!("the lock {name} in {function}"),

@@ -3,7 +3,7 @@
 use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::requests::Requests;
-use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_MOSTLY};
+use crate::thresholds::WAIT_MOSTLY;
 
 /// Name of the tasks of Go.
 const GOROUTINES: &str = "goroutines";
@@ -14,7 +14,7 @@ const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let findings = profile.tasks.iter().filter_map(|group| {
         let cause = cause(group)?;
-        hold_requests(group, requests).then(|| finding(profile, group, cause))
+        requests.are_held_by(group.tasks).then(|| finding(profile, group, cause))
     });
     findings.collect()
 }
@@ -28,14 +28,6 @@ fn cause(group: &TaskGroup) -> Option<WaitCause> {
         }
         _ => None,
     }
-}
-
-/// Returns true if these tasks handle requests, and are numerous enough to handle most requests in progress. Idle tasks
-/// handle none.
-fn hold_requests(group: &TaskGroup, requests: &Requests) -> bool {
-    let Some((low, _)) = requests.in_progress() else { return false };
-    let has_requests = requests.per_waiter(0.0, group.tasks).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);
-    group.tasks >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && has_requests
 }
 
 fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFinding {

@@ -341,6 +341,27 @@ fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
     }
 }
 
+/// Each thread that waits for a Java monitor has a futex of its own, so only the stacks show the lock.
+#[test]
+fn threads_that_wait_for_a_java_monitor_are_told_with_the_function() {
+    let monitor = |function: &str, waiting| run::MonitorGroup {
+        process: "app:7".into(),
+        kind: run::MonitorKind::JavaMonitor,
+        function: function.into(),
+        waiting,
+    };
+    let told = |function, waiting, in_progress| {
+        let mut profile = process(40.0, &[(ThreadState::Futex, "", 39.0), (ThreadState::Sleep, "", 1.0)]);
+        (profile.monitors, profile.clients) = (vec![monitor(function, waiting)], Some(clients(in_progress, 20.0)));
+        waits(&profile, &[]).into_iter().map(|found| found.sentence).collect::<Vec<_>>()
+    };
+    assert_eq!(told("", 31.0, 32.0), ["31 of 40 threads of app:7 wait for a Java monitor (synchronized)"]);
+    assert_eq!(told("slow", 31.0, 32.0), ["31 of 40 threads of app:7 wait for a Java monitor (synchronized) in slow"]);
+    let none = |said: Vec<String>| !said.iter().any(|sentence| sentence.contains("monitor"));
+    assert!(none(told("", 31.0, 3.0)), "threads without requests");
+    assert!(none(told("", 3.0, 32.0)), "few of the requests");
+}
+
 /// Makes a database with 16 sessions, most of which wait.
 fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
     let group = |state, event: &str, statement: &str, sessions| SessionGroup {

@@ -10,6 +10,7 @@ mod calls;
 mod exchanges;
 mod futex;
 mod futex_sums;
+mod monitors;
 mod names;
 mod process;
 mod profile;

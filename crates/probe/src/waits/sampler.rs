@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use run::WaitProfile;
+use run::{MonitorGroup, WaitProfile};
 use stacks::Images;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
@@ -296,7 +296,13 @@ impl Work {
         if let Some(stacks) = &mut self.stacks {
             profile.tasks = stacks.tasks.rows(|process| self.sums.instance(process));
             profile.missing.extend(stacks.refusal().map(str::to_owned));
-            profile.stacks = is_end.then(|| stacks.profile(seconds, &mut self.names.processes));
+            if is_end {
+                let (stacks, monitors) = stacks.profile(seconds, &mut self.names.processes);
+                profile.stacks = Some(stacks);
+                let instance = |process: String| self.sums.instance(&process.into());
+                profile.monitors =
+                    monitors.into_iter().map(|m| MonitorGroup { process: instance(m.process), ..m }).collect();
+            }
         }
         profile
     }

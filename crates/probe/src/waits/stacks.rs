@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use run::{MAX_STACKS, StackProfile, StackSum};
+use run::{MAX_STACKS, MonitorGroup, StackProfile, StackSum};
 use stacks::{Addresses, CpuStacks, Process, Processes, StackCounts};
 
+use super::monitors::MonitorSums;
 use super::round::{Round, ThreadSample};
 use super::tasks::TaskSums;
 
@@ -105,21 +106,23 @@ impl StackSampler {
         }
     }
 
-    /// Names all stacks of `seconds` of sampling.
-    pub(super) fn profile(&mut self, seconds: f64, processes: &mut Processes) -> StackProfile {
-        let mut waiting = self.named.clone();
+    /// Names all stacks of `seconds` of sampling. The second value has the locks of runtimes that they show.
+    pub(super) fn profile(&mut self, seconds: f64, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
+        let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {
             let Some(process) = processes.get(*pid) else { continue };
             let frames = process.frames(stack);
+            monitors.add(process.name(), &frames, *weight);
             waiting.add(process.name(), &frames, *weight);
         }
         let cpu = self.cpu.profile(processes);
         let cpus = cpu.period_ns as f64 / 1e9 / seconds.max(f64::MIN_POSITIVE);
-        StackProfile {
+        let stacks = StackProfile {
             cpu_samples: cpu.samples,
             cpu: sums(&cpu.stacks, cpus),
             waiting: sums(&waiting, 1.0 / self.rounds.max(1) as f64),
-        }
+        };
+        (stacks, monitors.rows(self.rounds))
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod incident;
 pub(crate) mod key;
 pub(crate) mod measured;
 pub(crate) mod moments;
+pub(crate) mod monitors;
 pub(crate) mod results;
 pub(crate) mod side;
 pub(crate) mod stacks;

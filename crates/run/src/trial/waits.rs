@@ -277,6 +277,9 @@ pub struct WaitProfile {
     /// Tasks that the runtimes of the processes schedule themselves (goroutines), the largest group first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub tasks: Vec<crate::TaskGroup>,
+    /// Threads that wait for locks of their language runtimes, the largest group first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub monitors: Vec<crate::MonitorGroup>,
     /// Titles of processes that change their title.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub titles: Vec<TitleGroup>,
@@ -309,6 +312,7 @@ impl WaitProfile {
         self.titles.iter_mut().flat_map(|t| [&mut t.process, &mut t.title]).for_each(&mut change);
         self.processes.iter_mut().map(|p| &mut p.process).for_each(&mut change);
         self.tasks.iter_mut().flat_map(|t| [&mut t.process, &mut t.function]).for_each(&mut change);
+        self.monitors.iter_mut().flat_map(|m| [&mut m.process, &mut m.function]).for_each(&mut change);
         self.peers
             .iter_mut()
             .flat_map(|p| [&mut p.process, &mut p.address, &mut p.to])

@@ -1,0 +1,34 @@
+//! Locks of language runtimes among the stacks of waiting threads.
+
+use run::{MonitorGroup, MonitorKind, WaitCause, WaitFinding, WaitProfile};
+
+use super::requests::Requests;
+
+/// Usual names of these locks.
+const NAMES: &[(MonitorKind, &str)] = &[(MonitorKind::JavaMonitor, "a Java monitor (synchronized)")];
+
+/// Returns the locks that most requests in progress wait for.
+pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+    let held = profile.monitors.iter().filter(|group| requests.are_held_by(group.waiting));
+    held.filter_map(|group| finding(profile, group)).collect()
+}
+
+/// Returns true for the name of such a lock.
+pub(super) fn is_named(name: &str) -> bool {
+    NAMES.iter().any(|(_, known)| *known == name)
+}
+
+fn finding(profile: &WaitProfile, group: &MonitorGroup) -> Option<WaitFinding> {
+    let (_, name) = NAMES.iter().find(|(kind, _)| *kind == group.kind)?;
+    let of = profile.processes.iter().find(|p| p.process == group.process).map_or(group.waiting, |p| p.threads);
+    Some(WaitFinding {
+        cause: WaitCause::Lock,
+        name: (*name).into(),
+        process: group.process.clone(),
+        threads: group.waiting,
+        of,
+        function: group.function.clone(),
+        share: if of > 0.0 { (group.waiting / of).min(1.0) } else { 0.0 },
+        ..WaitFinding::default()
+    })
+}

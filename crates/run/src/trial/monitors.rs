@@ -1,0 +1,36 @@
+//! Locks of language runtimes whose waiting threads each have a futex of their own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// Lock of a language runtime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MonitorKind {
+    /// Lock of a Java object, which `synchronized` takes.
+    JavaMonitor,
+    /// Another one, of a newer version.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+/// Threads that wait for a lock of their language runtime. Their stacks show it: the kernel knows only a futex per
+/// thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct MonitorGroup {
+    /// Process, as in [`crate::WaitGroup::process`].
+    pub process: String,
+    /// Kind of lock.
+    pub kind: MonitorKind,
+    /// Function of the program that wants the lock, with file and line; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Mean number of waiting threads.
+    #[serde(with = "Figure")]
+    pub waiting: f64,
+}
