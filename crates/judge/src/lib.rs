@@ -8,6 +8,7 @@
 //! The method comes from R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, and the
 //! largest demand is the suspect. Added concurrency confirms or refutes the suspicion. Every step is printed.
 
+mod ack_timer;
 #[cfg(test)]
 mod arbitrary;
 pub mod arena;

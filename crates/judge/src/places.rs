@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use run::{Counted, InstanceFilter};
 
 use crate::Facts;
+use crate::ack_timer;
 use crate::number::{figure, positive};
 use crate::single::{clients, good, r1_us, server_of};
 use crate::thresholds::{BUSY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
@@ -23,11 +24,14 @@ pub(crate) struct Places {
 
 impl Places {
     /// Returns the number of requests at a time, and the counts; `None` if the lightest load was full already, or if
-    /// most of R1 is the network path.
+    /// most of R1 is the network path or a timer of TCP.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
         // For a saturated step, Little's law only gives back its own number of clients.
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
+            return None;
+        }
+        if ack_timer::fills_light_load(facts) {
             return None;
         }
         let r1 = r1_us(one)?;

@@ -5,6 +5,7 @@ use run::FigureUnit;
 
 use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use crate::Facts;
+use crate::ack_timer;
 use crate::chain::Chain;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
@@ -83,7 +84,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
     evidence.push(used);
     evidence.extend(signs.into_iter().map(|(line, _)| line).chain(doubt).chain(grows));
-    evidence.extend(held_line(facts, &view));
+    evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts)));
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     evidence.extend(upstreams::evidence(&view, &facts.upstreams));

@@ -5,13 +5,13 @@ use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
+use crate::ack_timer::{TIMER_US, delayed_acks};
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
-use crate::single::{server_of, sides_of};
+use crate::single::server_of;
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE,
-    TIMER_HIDDEN, WEAK_SIGN,
+    ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE, TIMER_HIDDEN, WEAK_SIGN,
 };
 use crate::view::View;
 
@@ -36,9 +36,6 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Response times that the timer produces, microseconds.
-const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
-
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
@@ -56,9 +53,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             duration(floor)
         ));
     }
-    // Timers are counted per namespace, so the side with the larger count is the one that delays acknowledgements.
-    let counts = sides_of(one).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
-    let Some((view, acks)) = counts.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+    let Some((view, acks)) = delayed_acks(one) else {
         return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
     };
     if acks < ACKS_BY_TIMER {
@@ -183,6 +178,7 @@ mod tests {
             assert_ne!(b.id, "tcp-delayed-ack", "{b:#?}");
             let out = b.ruled_out.iter().find(|out| out.id == "tcp-delayed-ack").map(|out| out.why.as_str());
             assert!(out.is_some_and(|why| why.contains("the timer limits no rate")), "{b:#?}");
+            assert!(!b.sentence.contains("at a time"), "the timer is no service time: {b:#?}");
         }
     }
 
