@@ -58,7 +58,7 @@ mod tests {
         }
 
         fn json_schema(_: &mut SchemaGenerator) -> Schema {
-            json_schema!({ "type": "string", "description": "HdrHistogram V2 payload in base64; values in nanoseconds" })
+            json_schema!({ "type": "string", "description": "HdrHistogram V2 payload in base64, compressed or not; values in nanoseconds" })
         }
     }
 

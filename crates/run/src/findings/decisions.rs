@@ -25,7 +25,7 @@ pub struct Limits {
     /// Maximum share of failed requests, 0 to 1.
     #[serde(with = "Figure")]
     pub errors: f64,
-    /// The limits as text: `p99 <= 20.0 ms and errors <= 0.100 %`.
+    /// The limits as text: `p99 <= 20.0 ms and errors <= 0.1 %`.
     pub text: String,
 }
 

@@ -1,9 +1,14 @@
 //! Histograms of durations: nanoseconds in memory, microseconds in summaries, HdrHistogram V2 on disk.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -14,6 +19,9 @@ use crate::{LowerBounds, SummaryFigure, TimeFigure};
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
+/// Histograms of a trial of which only the summary is used. A file has two significant digits of them.
+const SUMMARIZED: [&str; 3] = ["service", "blocked", "start_error"];
+const SUMMARIZED_DIGITS: u8 = 2;
 
 /// A histogram of durations. Recording a duration never allocates.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,12 +182,27 @@ impl Hist {
         STANDARD.encode(bytes)
     }
 
-    /// Reads the output of [`Hist::to_base64`]. That format has no count of saturated values.
+    /// Returns the compressed HdrHistogram V2 payload in base64, with so many significant digits.
+    fn to_short_base64(&self, digits: u8) -> String {
+        let coarse = || {
+            let mut coarse = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, digits).ok()?;
+            coarse.add(&self.inner).ok()?;
+            Some(coarse)
+        };
+        let coarse = if digits < DIGITS { coarse() } else { None };
+        let mut bytes = Vec::new();
+        // Writing a histogram with these bounds to memory cannot fail.
+        let _ = V2DeflateSerializer::new().serialize(coarse.as_ref().unwrap_or(&self.inner), &mut bytes);
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads an HdrHistogram V2 payload in base64, compressed or not. The format has no count of saturated values.
     pub fn from_base64(text: &str) -> Result<Self, HistError> {
         let bytes = STANDARD.decode(text)?;
+        let bytes = inflated(&bytes).map_err(HistError::Payload)?;
         check_header(&bytes).map_err(HistError::Payload)?;
         let read: Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| HistError::Payload(format!("{e:?}")))?;
+            Deserializer::new().deserialize(&mut &*bytes).map_err(|e| HistError::Payload(format!("{e:?}")))?;
         if (read.low(), read.high(), read.sigfig()) == (1, HIGHEST_NS, DIGITS) {
             return Ok(Self { inner: read, saturated: 0 });
         }
@@ -192,6 +215,31 @@ impl Hist {
 /// Cookie of an uncompressed payload, and number of bytes before its counts.
 const COOKIE: u32 = 0x1c84_9313;
 const HEADER_BYTES: usize = 40;
+/// Cookie of a compressed payload, and number of bytes before the compressed bytes.
+const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+const COMPRESSED_HEADER_BYTES: usize = 8;
+/// Maximum length of a payload, bytes: 34,816 counts of at most 9 bytes, and the header.
+const MAX_PAYLOAD_BYTES: u64 = 320 << 10;
+
+/// Returns the payload without compression. A short text could stand for gigabytes, so the length is bounded.
+fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    let Some(compressed) = bytes.get(COMPRESSED_HEADER_BYTES..).filter(|_| bytes.starts_with(&COMPRESSED_COOKIE))
+    else {
+        return Ok(bytes.into());
+    };
+    let mut payload = Vec::new();
+    let read = ZlibDecoder::new(compressed).take(MAX_PAYLOAD_BYTES + 1).read_to_end(&mut payload);
+    match read.map_err(|e| format!("it cannot be decompressed: {e}"))? as u64 {
+        0..=MAX_PAYLOAD_BYTES => Ok(payload.into()),
+        _ => Err(format!("it has more than {MAX_PAYLOAD_BYTES} bytes")),
+    }
+}
+
+/// Writes the histograms of a trial in a short form.
+pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s: S) -> Result<S::Ok, S::Error> {
+    let digits = |name: &str| if SUMMARIZED.contains(&name) { SUMMARIZED_DIGITS } else { DIGITS };
+    s.collect_map(histograms.iter().map(|(name, hist)| (name, hist.to_short_base64(digits(name)))))
+}
 
 /// Checks that a payload's header claims no larger bounds than ours, and no more counts than follow. The library
 /// allocates memory as the header says before it reads further. A text of under 200 bytes could otherwise take
@@ -314,6 +362,39 @@ mod tests {
         assert_eq!(back.len(), 1000);
     }
 
+    fn spread() -> Hist {
+        let mut hist = Hist::new();
+        (1..50_000_u64).for_each(|i| hist.record_ns(i * i));
+        hist
+    }
+
+    #[test]
+    fn survives_its_short_form() {
+        let hist = spread();
+        let text = hist.to_short_base64(DIGITS);
+        assert!(text.len() < hist.to_base64().len());
+        assert_eq!(Hist::from_base64(&text).unwrap(), hist);
+        let coarse = hist.to_short_base64(SUMMARIZED_DIGITS);
+        let read = Hist::from_base64(&coarse).unwrap();
+        assert_eq!((read.len(), read.to_short_base64(SUMMARIZED_DIGITS)), (hist.len(), coarse.clone()));
+        assert!(coarse.len() < text.len() && (read.quantile_us(0.9) / hist.quantile_us(0.9) - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_compressed_payload_has_a_maximum_length() {
+        let compressed = |payload: &[u8]| {
+            let mut bytes = [COMPRESSED_COOKIE, [0; 4]].concat();
+            let mut encoder = flate2::write::ZlibEncoder::new(&mut bytes, flate2::Compression::best());
+            std::io::Write::write_all(&mut encoder, payload).unwrap();
+            encoder.finish().unwrap();
+            Hist::from_base64(&STANDARD.encode(bytes)).unwrap_err().to_string()
+        };
+        assert!(compressed(&vec![0; 50 << 20]).contains("more than 327680 bytes"));
+        assert!(compressed(&[0; 100]).contains("does not begin"));
+        let broken = STANDARD.encode([&COMPRESSED_COOKIE[..], &[1; 20]].concat());
+        assert!(Hist::from_base64(&broken).unwrap_err().to_string().contains("cannot be decompressed"));
+    }
+
     #[test]
     fn merging_equals_recording_in_one() {
         let (mut a, mut b, mut both) = (Hist::new(), Hist::new(), Hist::new());
@@ -365,7 +446,7 @@ mod tests {
         let claims = whole(COOKIE, u32::MAX, 3, HIGHEST_NS).unwrap_err();
         assert!(claims.contains("claims 4294967295 bytes of counts, and 1 follow"), "{claims}");
         // A compressed payload has a different cookie.
-        assert!(whole(0x1c84_9314, 1, 3, HIGHEST_NS).unwrap_err().contains("does not begin as"));
+        assert!(whole(0x1c84_9312, 1, 3, HIGHEST_NS).unwrap_err().contains("does not begin as"));
         for (digits, highest) in [(5, 1 << 62), (3, 1 << 62), (5, HIGHEST_NS), (u32::MAX, 1)] {
             assert!(header(digits, highest).unwrap_err().contains("its header claims"), "{digits} {highest}");
         }

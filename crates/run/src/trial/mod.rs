@@ -137,7 +137,9 @@ pub struct Trial {
     /// Parts of a long measured window, some hundreds at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
-    /// Full histograms of the summaries, named like the summaries without unit (`response`, `service`, …).
+    /// Histograms of the summaries, named like the summaries without unit (`response`, `service`, …). A file has two
+    /// significant digits of `service`, `blocked` and `start_error`, and three of the others.
+    #[serde(serialize_with = "hist::short")]
     pub histograms: BTreeMap<String, Hist>,
     /// Steadiness of the measured window.
     pub steady: Steady,

@@ -69,12 +69,18 @@ struct StoredRecording {
     peaks: Vec<Peak>,
 }
 
-/// Values of a group of columns: the index of the group in `groups`, its set of samples (0 for all), and the values of
-/// each column. They are one number if the column has one value: its difference to the start value. Otherwise they are
-/// one number per sample: the difference to the sample before, and to the start value for the first sample.
+/// Values of a group of columns.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct StoredColumns(usize, usize, Vec<Samples>);
+#[serde(untagged)]
+enum StoredColumns {
+    /// Index of a group in `groups`. All samples of its columns have their start values.
+    Unchanged(usize),
+    /// Index of a group in `groups`, its set of samples (0 for all), and the values of each column. They are one number
+    /// if the column has one value: its difference to the start value. Otherwise they are one number per sample: the
+    /// difference to the sample before, and to the start value for the first sample.
+    Changed(usize, usize, Vec<Samples>),
+}
 
 #[cfg(test)]
 mod tests {
@@ -144,6 +150,7 @@ mod tests {
     #[test]
     fn each_name_is_stored_once_and_values_as_differences() {
         let text = serde_json::to_string(&run()).unwrap();
+        assert!(text.contains(r#""columns":[[0,0,[[0,20,20],0]],"#), "{text}");
         for name in ["cpu.user", "nginx:7/10", "no quota is set", "of.a.newer.version"] {
             assert_eq!(text.matches(name).count(), 1, "{name} in {text}");
         }

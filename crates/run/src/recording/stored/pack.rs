@@ -70,8 +70,13 @@ impl<'a> Packer<'a> {
         let values: Vec<Vec<f64>> = columns.iter().map(|(column, rows)| values(column, rows)).collect();
         let group = self.group(columns, &values);
         let starts = self.stored.groups.get(group).map_or(&[][..], |group| group.2.as_slice());
-        let samples = values.iter().zip(starts).map(|(values, start)| Samples::store(values, *start)).collect();
-        Some(StoredColumns(group, sets.index(rows), samples))
+        let samples: Vec<Samples> =
+            values.iter().zip(starts).map(|(values, start)| Samples::store(values, *start)).collect();
+        let set = sets.index(rows);
+        Some(match set == 0 && samples.iter().all(Samples::is_start) {
+            true => StoredColumns::Unchanged(group),
+            false => StoredColumns::Changed(group, set, samples),
+        })
     }
 
     /// Returns the index of a group. The first values of a new group become its start values.

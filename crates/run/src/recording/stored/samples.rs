@@ -28,6 +28,11 @@ impl Samples {
         stored.filter(same).unwrap_or_else(|| Self::Exact { values: values.to_vec() })
     }
 
+    /// Returns true if all samples have the start value.
+    pub(super) fn is_start(&self) -> bool {
+        matches!(self, Self::Constant(step) if *step == 0.0)
+    }
+
     fn differences(values: &[f64], start: f64) -> Option<Self> {
         let mut last = thousandths(start)?;
         let mut step = |value: &f64| {

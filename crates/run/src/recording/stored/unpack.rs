@@ -1,7 +1,7 @@
 //! Reading recordings. A file is untrusted: every index is checked, and the values are counted before they take memory,
 //! because one number of the file can stand for many values.
 
-use super::{ColumnGroup, StoredColumns, StoredRecording, StoredRecordings};
+use super::{ColumnGroup, Samples, StoredColumns, StoredRecording, StoredRecordings};
 use crate::{
     Absence, Column, CounterId, MAX_RUN_BYTES, MAX_RUN_OBJECTS, MAX_RUN_VALUES, Recording, Run, Side, counter,
 };
@@ -26,7 +26,16 @@ impl StoredRecordings {
         stored.check_rows()?;
         let mut recording = Recording { t_s: stored.t_s.clone(), peaks: stored.peaks.clone(), ..Recording::default() };
         for columns in &stored.columns {
-            self.columns(stored, columns, room, &mut recording.columns)?;
+            let read = &mut recording.columns;
+            match columns {
+                StoredColumns::Changed(group, rows, samples) => {
+                    self.columns(stored, (*group, *rows, samples), room, read)?;
+                }
+                StoredColumns::Unchanged(group) => {
+                    let count = entry(&self.groups, *group, "group of columns")?.1.len();
+                    self.columns(stored, (*group, 0, &vec![Samples::Constant(0.0); count]), room, read)?;
+                }
+            }
         }
         recording.absent = stored.absent.iter().map(|index| self.absence(*index, room)).collect::<Result<_, _>>()?;
         Ok(recording)
@@ -36,11 +45,11 @@ impl StoredRecordings {
     fn columns(
         &self,
         stored: &StoredRecording,
-        StoredColumns(group, rows, samples): &StoredColumns,
+        (group, rows, samples): (usize, usize, &[Samples]),
         room: &mut Room,
         read: &mut Vec<Column>,
     ) -> Result<(), String> {
-        let ColumnGroup(id, instances, starts) = entry(&self.groups, *group, "group of columns")?;
+        let ColumnGroup(id, instances, starts) = entry(&self.groups, group, "group of columns")?;
         let rows = rows.checked_sub(1).map(|index| entry(&stored.rows, index, "set of samples")).transpose()?;
         let count = rows.map_or(stored.t_s.len(), Vec::len);
         if instances.len() != samples.len() || starts.len() != samples.len() {
