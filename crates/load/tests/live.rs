@@ -108,7 +108,7 @@ fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
     for io in drivers() {
         for (behaviour, kind) in [
             (Behaviour::Reset, ErrorKind::Reset),
-            (Behaviour::Short, ErrorKind::ShortResponse),
+            (Behaviour::Short, ErrorKind::CutResponse),
             (Behaviour::Rubbish, ErrorKind::Malformed),
         ] {
             let server = Server::start(behaviour);

@@ -60,10 +60,10 @@ pub trait Requester {
         true
     }
 
-    /// Returns true if part of an answer to a request under way has arrived, or if this is unknown. If the connection
-    /// ends in this state, the server had begun to process a request.
-    fn is_answering(&self) -> bool {
-        true
+    /// Returns true if part of an answer to a request under way has arrived; `None` if the protocol does not show this.
+    /// If the connection ends in this state, the answer is cut off.
+    fn is_answering(&self) -> Option<bool> {
+        None
     }
 
     /// Prepares the last bytes (close_notify of TLS) of a connection that the client closes instead of the server.

@@ -74,6 +74,29 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }
 
+/// The server closes in the middle of a body, while two more requests wait behind it.
+#[test]
+fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
+    let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
+    fixture.hear(b"M");
+    close_current(&mut fixture);
+    let t = fixture.part().total;
+    assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 2), (ErrorKind::CutResponse, 1)]);
+    assert_eq!((t.completed, t.keep_alive_races), (0, 0));
+}
+
+/// Bytes that follow an answer on an idle connection belong to no request.
+#[test]
+fn surplus_bytes_without_a_request_are_no_second_outcome() {
+    let mut fixture = Fixture::ready(1, 10.0, &[1.0]);
+    fixture.at_ms(5);
+    fixture.hear(b"A\0");
+    fixture.at_ms(8);
+    fixture.hear(b"Z");
+    let t = fixture.part().total;
+    assert_eq!((t.completed, errors(&t), t.unasked_messages), (1, vec![], 1));
+}
+
 #[test]
 fn a_server_that_closes_no_idle_connection_has_no_races() {
     let mut fixture = thought(&[1.0]);

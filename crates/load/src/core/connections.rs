@@ -238,8 +238,12 @@ impl Core {
         if c.state == State::Idle {
             self.open_forget_idle(conn);
         }
+        let cut = u64::from(self.is_cut(conn, kind));
         let counts = &mut self.record.counts;
-        counts.fail(kind, u64::from(c.in_flight.max(1)));
+        counts.fail(ErrorKind::CutResponse, cut);
+        // A fault on an established connection without a request is no outcome of any request.
+        let failed = u64::from(if established { c.in_flight } else { 1 });
+        counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
         if established {
             self.fail_requests(ops.now(), conn);
@@ -249,6 +253,14 @@ impl Core {
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
         self.retry_later(ops, conn, established, due_ns);
+    }
+
+    /// Returns true if the connection ended in the middle of a response. Only the oldest answer is cut; the requests after
+    /// it got none.
+    fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
+        matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
+            && self.conns[conn as usize].in_flight > 0
+            && self.sessions.session(conn as usize).is_answering() == Some(true)
     }
 
     /// Handles the regular end of a connection.

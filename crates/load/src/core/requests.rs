@@ -194,10 +194,11 @@ impl Core {
     }
 
     fn faulted<O: Ops>(&mut self, ops: &mut O, conn: u32, fault: Fault) {
-        if matches!(fault, Fault::Unasked(_)) {
-            let c = &self.conns[conn as usize];
-            self.record.counts.unasked += 1;
-            self.record.counts.doubtful += c.made - u64::from(c.in_flight);
+        let (c, counts) = (&self.conns[conn as usize], &mut self.record.counts);
+        let is_unasked = matches!(fault, Fault::Unasked(_));
+        counts.unasked += u64::from(is_unasked || c.in_flight == 0);
+        if is_unasked {
+            counts.doubtful += c.made - u64::from(c.in_flight);
         }
         self.farewell(ops, conn);
         self.lost(ops, conn, kind_of(fault));

@@ -97,7 +97,7 @@ impl Core {
             && c.idle_ns > 0
             && counts.keep_alive_races < FREE_RACES + MAX_RACES_PER_IDLE_END * counts.closed_by_server
             && self.record.closes_after(c.idle_ns)
-            && !self.sessions.session(conn as usize).is_answering()
+            && self.sessions.session(conn as usize).is_answering() == Some(false)
     }
 
     /// Ends a connection with a keep-alive race. Idempotent requests are sent again; the others count as failed.

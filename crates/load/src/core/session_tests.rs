@@ -11,7 +11,7 @@ use crate::driver::{Completion, Ops, Sent};
 
 /// The protocol: client `H`, server `h`, client `F` shake hands. Then come requests `R` id class, and answers `A` id,
 /// `X` id (failed) or `U` id (left unprocessed), `T` id (status 408). A ping `P` is answered by `p`, an error `E` is reported by `e`, and a
-/// close `C` is answered by `c`.
+/// close `C` is answered by `c`. `M` begins an answer.
 #[derive(Clone)]
 struct TestProtocol {
     mix: proto::Mix,
@@ -20,6 +20,7 @@ struct TestProtocol {
 struct TestSession {
     ready: bool,
     leaving: bool,
+    answering: bool,
     out: Vec<u8>,
 }
 
@@ -29,7 +30,7 @@ impl proto::Client for TestProtocol {
     type Session = TestSession;
 
     fn session(&self) -> TestSession {
-        TestSession { ready: false, leaving: false, out: GREETING.to_vec() }
+        TestSession { ready: false, leaving: false, answering: false, out: GREETING.to_vec() }
     }
 
     fn mix(&self) -> &proto::Mix {
@@ -54,8 +55,8 @@ impl Requester for TestSession {
         !self.leaving
     }
 
-    fn is_answering(&self) -> bool {
-        false
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.answering)
     }
 
     fn leave(&mut self) {
@@ -93,6 +94,7 @@ impl Requester for TestSession {
                     self.ready = true;
                     self.out.push(b'F');
                 }
+                (b'M', _) => self.answering = true,
                 (b'P', _) => self.out.push(b'p'),
                 (b'E', _) => {
                     self.out.push(b'e');
@@ -126,7 +128,7 @@ impl Requester for TestSession {
     }
 
     fn reset(&mut self) {
-        (self.ready, self.leaving, self.out) = (false, false, GREETING.to_vec());
+        (self.ready, self.leaving, self.answering, self.out) = (false, false, false, GREETING.to_vec());
     }
 }
 

@@ -155,8 +155,8 @@ impl Requester for ClientSession {
         self.wrong_line.clone()
     }
 
-    fn is_answering(&self) -> bool {
-        !matches!(self.phase, Phase::Head) || !self.head.is_empty()
+    fn is_answering(&self) -> Option<bool> {
+        Some(!matches!(self.phase, Phase::Head) || !self.head.is_empty())
     }
 
     fn begin(&mut self, request: Asked) {
@@ -197,18 +197,15 @@ impl Requester for ClientSession {
         let mut rest = input;
         // Bytes after a response that ends the connection are ignored.
         while !rest.is_empty() && !progress.close {
-            let used = match &mut self.phase {
-                Phase::Head => self.receive_head(rest, &mut progress, done)?,
+            let (used, ended) = match &mut self.phase {
+                Phase::Head => (self.receive_head(rest, &mut progress)?, matches!(self.phase, Phase::Body(0))),
                 Phase::Body(left) => {
                     let n = (*left).min(rest.len() as u64);
                     *left -= n;
                     self.bytes += n;
                     let ended = *left == 0;
                     self.look(&rest[..n as usize]);
-                    if ended {
-                        self.complete(&mut progress, done);
-                    }
-                    n as usize
+                    (n as usize, ended)
                 }
                 Phase::Chunks(chunks) => {
                     let (search, live) = (&mut self.search, &mut self.live);
@@ -217,18 +214,19 @@ impl Requester for ClientSession {
                         Some(request) => chunks.read(rest, |data| look(search, live, request, data))?,
                     };
                     self.bytes += n as u64;
-                    if ended {
-                        self.complete(&mut progress, done);
-                    }
-                    n
+                    (n, ended)
                 }
                 Phase::UntilClose => {
                     self.bytes += rest.len() as u64;
                     self.look(rest);
-                    rest.len()
+                    (rest.len(), false)
                 }
             };
             rest = &rest[used..];
+            if ended {
+                self.check_end(rest)?;
+                self.complete(&mut progress, done);
+            }
         }
         Ok(progress)
     }
@@ -258,12 +256,7 @@ impl Requester for ClientSession {
 
 impl ClientSession {
     /// Takes bytes of a head and returns how many belonged to it.
-    fn receive_head(
-        &mut self,
-        input: &[u8],
-        progress: &mut Progress,
-        done: &mut dyn FnMut(Done),
-    ) -> Result<usize, Fault> {
+    fn receive_head(&mut self, input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
         // Some servers write an empty line after a body.
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
             return Ok(1);
@@ -276,7 +269,7 @@ impl ClientSession {
             && let Some((facts, len)) = recall(item, input)
         {
             self.bytes += len as u64;
-            self.enter(facts, progress, done)?;
+            self.enter(facts)?;
             return Ok(len);
         }
         let collected = self.head.collect(input)?;
@@ -294,12 +287,12 @@ impl ClientSession {
         }
         self.bytes += head.len() as u64;
         self.head.clear();
-        self.enter(facts, progress, done)?;
+        self.enter(facts)?;
         Ok(used)
     }
 
     /// Continues after a complete head, according to its framing (RFC 9112, section 6.3).
-    fn enter(&mut self, facts: ResponseHead, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
+    fn enter(&mut self, facts: ResponseHead) -> Result<(), Fault> {
         if facts.status < 200 {
             // Interim responses are skipped; a change of protocol is invalid, since the client never asks for one.
             return match facts.status {
@@ -316,10 +309,15 @@ impl ClientSession {
             Framing::Chunked => Phase::Chunks(Chunked::lenient()),
             Framing::Undeclared | Framing::OtherCoding => Phase::UntilClose,
         };
-        if matches!(self.phase, Phase::Body(0)) {
-            self.complete(progress, done);
-        }
         Ok(())
+    }
+
+    /// Refuses an answer with more bytes than it declares: its request has failed. If other requests wait, the bytes may
+    /// be the next answer. Bytes after an answer that ends the connection are ignored.
+    fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
+        let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
+        let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
+        if is_surplus { Err(Fault::Malformed("bytes after the last response")) } else { Ok(()) }
     }
 
     /// Returns the request whose response comes next.
@@ -372,7 +370,7 @@ impl ClientSession {
 /// Handles bytes that arrive when no request waits for an answer. A server that gives up on an idle connection may say
 /// so with 408 (RFC 9110, section 15.5.9): the connection ends, and no request failed.
 fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
-    if !b"HTTP/1.".starts_with(input.get(..7).unwrap_or(input)) {
+    if !begins_answer(input) {
         return Err(Fault::Malformed("bytes after the last response"));
     }
     let status = input.get(..12).unwrap_or(input);
@@ -417,13 +415,13 @@ fn look(search: &mut Search, live: &mut Option<Box<TemplateState>>, request: &Re
 
 /// Recognises a server of another protocol by the first bytes, without waiting for a line end.
 fn check_begin(head: &[u8]) -> Result<(), Fault> {
+    if begins_answer(head) { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
+}
+
+/// Returns true if these bytes begin a response, or may do so once more of them have arrived.
+fn begins_answer(bytes: &[u8]) -> bool {
     const HTTP1_PREFIX: &[u8] = b"HTTP/1.";
-    let n = head.len().min(HTTP1_PREFIX.len());
-    if head[..n] == HTTP1_PREFIX[..n] {
-        Ok(())
-    } else {
-        Err(Fault::Malformed("the response does not begin with HTTP/1."))
-    }
+    HTTP1_PREFIX.starts_with(&bytes[..bytes.len().min(HTTP1_PREFIX.len())])
 }
 
 #[cfg(test)]

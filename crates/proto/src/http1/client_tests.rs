@@ -52,6 +52,24 @@ fn responses_without_a_body_end_with_their_head() {
     }
 }
 
+/// The answer has more bytes than it declares, or a body where its status allows none.
+#[test]
+fn a_surplus_body_fails_its_request_and_nothing_else() {
+    let no_content = "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello";
+    let chunked = format!("{CHUNKED}more");
+    for text in [&format!("{OK}, world"), no_content, &chunked] {
+        let mut told = Vec::new();
+        let heard = session("GET", 1).receive(text.as_bytes(), &mut |done| told.push(done));
+        assert_eq!((heard, told.len()), (Err(Fault::Malformed("bytes after the last response")), 0), "{text}");
+    }
+    assert_eq!(one("GET", &format!("{OK}\r\n")).unwrap().completed, 1, "an empty line");
+    let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nokmore";
+    assert_eq!(one("GET", closing).unwrap().completed, 1, "the connection ends anyway");
+    let mut told = Vec::new();
+    let twice = session("GET", 1).receive(format!("{OK}{OK}").as_bytes(), &mut |done| told.push(done));
+    assert!(matches!(twice, Err(Fault::Unasked(_))) && told.len() == 1, "a whole answer more");
+}
+
 #[test]
 fn interim_responses_are_read_over() {
     let text = format!("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n{OK}");
@@ -79,9 +97,9 @@ fn requests_behind_an_announced_close_were_not_served() {
 #[test]
 fn an_answer_begins_with_its_first_byte() {
     let mut s = session("GET", 1);
-    assert!(!s.is_answering());
+    assert_eq!(s.is_answering(), Some(false));
     s.receive(b"H", &mut drop).unwrap();
-    assert!(s.is_answering());
+    assert_eq!(s.is_answering(), Some(true));
 }
 
 #[test]

@@ -120,8 +120,8 @@ impl Requester for ClientSession {
         self.refusal.clone()
     }
 
-    fn is_answering(&self) -> bool {
-        self.bytes > 0 || self.value > 0
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.bytes > 0 || self.value > 0)
     }
 
     fn begin(&mut self, _: Request) {

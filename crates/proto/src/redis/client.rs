@@ -147,8 +147,8 @@ impl Requester for ClientSession {
         }
     }
 
-    fn is_answering(&self) -> bool {
-        self.bytes > 0 || self.reader.is_inside()
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.bytes > 0 || self.reader.is_inside())
     }
 
     fn begin(&mut self, _: Request) {

@@ -134,7 +134,7 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.takes_more()
     }
 
-    fn is_answering(&self) -> bool {
+    fn is_answering(&self) -> Option<bool> {
         self.within.is_answering()
     }
 

@@ -129,8 +129,8 @@ impl Requester for ClientSession {
         self.refusal.clone().or_else(|| self.answers.explain(&self.plan.answer_rule))
     }
 
-    fn is_answering(&self) -> bool {
-        self.bytes > 0 || self.reader.is_inside()
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.bytes > 0 || self.reader.is_inside())
     }
 
     fn takes_more(&self) -> bool {

@@ -112,6 +112,9 @@ mod tests {
         assert!(said(4534, 31_732, 4533, 0)[0].contains("after about 7 answers"));
         assert!(said(4534, 31_732, 400, 0).is_empty(), "a tenth of the connections were reset");
         assert!(said(400, 30_000, 390, 12).is_empty(), "a server that went away");
+        let errors = Errors([(ErrorKind::CutResponse, 1857)].into());
+        let cut = Tally { connected: 1862, completed: 16_737, errors, ..Tally::default() };
+        assert!(sentences(&Trial { tally: cut, ..Trial::default() }).is_empty(), "answers cut off in the middle");
         let mut restarted = Trial::default();
         (restarted.tally.connected, restarted.tally.completed, restarted.rates.concurrency) = (64, 9000, 64.0);
         restarted.tally.errors.0.insert(ErrorKind::Reset, 64);

@@ -190,8 +190,11 @@ pub enum ErrorKind {
     ClientFds,
     /// The connection was reset.
     Reset,
-    /// The connection ended before the response was complete.
+    /// The connection ended before the response began, or before it was complete if the protocol does not show its
+    /// begin.
     ShortResponse,
+    /// The connection ended or was reset in the middle of a response.
+    CutResponse,
     /// The response violates the protocol.
     Malformed,
     /// The response is complete but has an unexpected length or content.
@@ -217,7 +220,7 @@ impl ErrorKind {
     }
 
     /// All kinds, in numeric order. Shards count in an array of this length.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectFailed,
@@ -225,6 +228,7 @@ impl ErrorKind {
         Self::ClientFds,
         Self::Reset,
         Self::ShortResponse,
+        Self::CutResponse,
         Self::Malformed,
         Self::WrongBody,
         Self::ResponseTimeout,

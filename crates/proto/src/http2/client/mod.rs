@@ -214,8 +214,8 @@ impl Requester for ClientSession {
         !self.leaving && self.next_stream < LAST_STREAM - 2
     }
 
-    fn is_answering(&self) -> bool {
-        self.streams.0.iter().any(|stream| stream.status > 0)
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.streams.0.iter().any(|stream| stream.status > 0))
     }
 
     fn begin(&mut self, request: Request) {
