@@ -170,10 +170,12 @@ impl Conductor for Machine {
         Ok(trial)
     }
 
-    fn ask(&mut self) -> Result<(), String> {
+    fn ask(&mut self) -> Result<bool, String> {
         self.now_s += self.response_s;
-        Ok(())
+        Ok(true)
     }
+
+    fn refuses_at_rest(&mut self) {}
 
     fn gone(&mut self, _: &str) -> Result<(), LabError> {
         Ok(())

@@ -14,6 +14,7 @@ pub mod driver;
 pub mod drivers;
 mod error;
 mod exhausted;
+mod first_failures;
 mod launch;
 mod partner;
 mod record;

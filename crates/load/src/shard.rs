@@ -87,6 +87,9 @@ impl Orders {
     }
 }
 
+/// Number of bytes of the counts that another process publishes: six counts of eight bytes.
+pub(crate) const LIVE_BYTES: usize = 48;
+
 /// Published counts of one shard, in cache lines that only this shard writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -94,6 +97,7 @@ pub(crate) struct LiveCounts {
     sent: AtomicU64,
     completed: AtomicU64,
     errors: AtomicU64,
+    refused: AtomicU64,
     open: AtomicU64,
     in_flight: AtomicU64,
     detail: Detail,
@@ -125,6 +129,7 @@ impl LiveCounts {
         self.sent.store(counts.sent, Ordering::Relaxed);
         self.completed.store(counts.completed, Ordering::Relaxed);
         self.errors.store(counts.error_count(), Ordering::Relaxed);
+        self.refused.store(counts.unexpected, Ordering::Relaxed);
         self.open.store(core.open, Ordering::Relaxed);
         self.in_flight.store(core.in_flight, Ordering::Relaxed);
     }
@@ -151,9 +156,9 @@ impl LiveCounts {
     }
 
     /// Serialises the counts for another process.
-    pub(crate) fn bytes(&self) -> [u8; 40] {
-        let mut bytes = [0; 40];
-        let all = [&self.sent, &self.completed, &self.errors, &self.open, &self.in_flight];
+    pub(crate) fn bytes(&self) -> [u8; LIVE_BYTES] {
+        let mut bytes = [0; LIVE_BYTES];
+        let all = [&self.sent, &self.completed, &self.errors, &self.refused, &self.open, &self.in_flight];
         for (to, value) in bytes.chunks_exact_mut(8).zip(all) {
             to.copy_from_slice(&value.load(Ordering::Relaxed).to_ne_bytes());
         }
@@ -162,7 +167,7 @@ impl LiveCounts {
 
     /// Publishes counts received from another process.
     pub(crate) fn take_bytes(&self, bytes: &[u8]) {
-        let all = [&self.sent, &self.completed, &self.errors, &self.open, &self.in_flight];
+        let all = [&self.sent, &self.completed, &self.errors, &self.refused, &self.open, &self.in_flight];
         for (from, value) in bytes.chunks_exact(8).zip(all) {
             value.store(u64::from_ne_bytes(std::array::from_fn(|i| from[i])), Ordering::Relaxed);
         }
@@ -173,6 +178,7 @@ impl LiveCounts {
         tick.sent += self.sent.load(Ordering::Relaxed);
         tick.completed += self.completed.load(Ordering::Relaxed);
         tick.errors += self.errors.load(Ordering::Relaxed);
+        tick.refused += self.refused.load(Ordering::Relaxed);
         tick.open += self.open.load(Ordering::Relaxed);
         tick.in_flight += self.in_flight.load(Ordering::Relaxed);
     }

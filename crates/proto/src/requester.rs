@@ -48,6 +48,16 @@ pub trait Requester {
         None
     }
 
+    /// Returns the server's words in its last answer with an unexpected status, in quotation marks and safe to show.
+    fn refusal_words(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the reason that the server gave for the end of the connection, as a sentence that is safe to show.
+    fn close_words(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the start of the received data in readable form, on a client's first connection, if the wire carries the
     /// data encrypted or in binary form. Returns `None` for readable data.
     fn plain(&self) -> Option<&[u8]> {

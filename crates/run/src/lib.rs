@@ -111,6 +111,7 @@ pub use trial::censored::{CensoredTimes, censored_summary, response_summary, res
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::databases::{Blocker, CommandSum, DatabaseProfile, SessionGroup, SessionState};
 pub use trial::ends_together::EndsTogether;
+pub use trial::first_failure::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 pub use trial::hist::{Hist, HistError, Summary};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
 pub use trial::incident::{Incident, IncidentKind};
@@ -121,7 +122,9 @@ pub use trial::monitors::{MonitorGroup, MonitorKind};
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
-pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_overload, is_refusing, status_class, status_name};
+pub use trial::status::{
+    GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,
+};
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tasks::{TaskGroup, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};

@@ -305,8 +305,12 @@ impl Conductor for VirtualServer {
         Ok(trial)
     }
 
-    fn ask(&mut self) -> Result<(), String> {
-        Ok(())
+    fn ask(&mut self) -> Result<bool, String> {
+        Ok(true)
+    }
+
+    fn refuses_at_rest(&mut self) {
+        self.note("refuses at rest".into());
     }
 
     fn gone(&mut self, why: &str) -> Result<(), LabError> {

@@ -46,8 +46,12 @@ pub trait Conductor {
     /// Conducts one trial and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
-    /// Makes one request outside of any load; the error says why no answer came.
-    fn ask(&mut self) -> Result<(), String>;
+    /// Makes one request outside of any load. Returns true if the answer had an expected status; the error says why no
+    /// answer came.
+    fn ask(&mut self) -> Result<bool, String>;
+
+    /// Records that a request without load failed as all requests of the last kept trial did.
+    fn refuses_at_rest(&mut self);
 
     /// Records that another server's turn took these seconds. They do not count against this search.
     fn wait(&mut self, seconds: f64) {

@@ -256,9 +256,29 @@ impl Finder {
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
         }
-        self.over |= !step::is_alive(conductor)?;
+        match conductor.ask() {
+            Ok(true) => {}
+            // The failures do not depend on the load, so further loads would tell nothing.
+            Ok(false) => self.over |= has_failed_for_good(conductor, trial),
+            Err(why) => {
+                conductor.gone(&why)?;
+                self.over = true;
+            }
+        }
         Ok(())
     }
+}
+
+/// Records that a server refuses every request, also one without load, although it answered earlier loads. Returns false
+/// for a server that still answers some requests, or that may refuse them because of the load before.
+fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
+    let answered_before = conductor.run().last_repeat().iter().any(|t| judge::good(t) > 0.0);
+    let for_load = trial.measured.tally.refusals().any(|(status, _)| run::is_overload(status));
+    let has_failed = judge::good(trial) <= 0.0 && answered_before && !for_load;
+    if has_failed {
+        conductor.refuses_at_rest();
+    }
+    has_failed
 }
 
 /// Returns the load of the run's plan as a closed loop of this many clients.

@@ -86,10 +86,14 @@ impl Conductor for LiveTarget<'_> {
         self.lab.run.plan.objective = objective;
     }
 
-    fn ask(&mut self) -> Result<(), String> {
+    fn ask(&mut self) -> Result<bool, String> {
         let answered = self.target_setup.still_answers(self.lab.program())?;
         self.lab.count(&answered);
-        Ok(())
+        Ok(answered.unexpected_status == 0)
+    }
+
+    fn refuses_at_rest(&mut self) {
+        self.lab.refuses_at_rest();
     }
 
     fn gone(&mut self, why: &str) -> Result<(), LabError> {

@@ -52,7 +52,7 @@ pub(crate) fn conduct(
 /// Checks that the server is alive. A dead server is reported, and the search ends.
 pub(crate) fn is_alive(conductor: &mut dyn Conductor) -> Result<bool, LabError> {
     match conductor.ask() {
-        Ok(()) => Ok(true),
+        Ok(_) => Ok(true),
         Err(why) => conductor.gone(&why).map(|()| false),
     }
 }

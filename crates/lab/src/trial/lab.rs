@@ -285,6 +285,10 @@ impl<'w> Lab<'w> {
         trial.tally.merge(&single);
         self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
+        // A server may answer with secrets that the plan does not know.
+        let secrets = &self.run.plan.load.secrets;
+        let reasons = trial.first_failures.iter_mut().map(|failure| &mut failure.reason);
+        reasons.for_each(|reason| *reason = run::hide_tokens(&secrets.scrub(reason)));
         self.run.trials.push(trial);
         drop_other_profiles(&mut self.run);
         judge::derive_last(&mut self.run);
@@ -350,6 +354,16 @@ impl<'w> Lab<'w> {
         }
         self.stop();
         self.save()
+    }
+
+    /// Records that the server refused a single request after the last trial, as it refused all requests of that trial.
+    pub(crate) fn refuses_at_rest(&mut self) {
+        let text = "a single request after the load failed, too, so the load is not the reason".to_string();
+        if let Some(trial) = self.run.trials.last_mut() {
+            let begin_s = trial.measured.window.end_s;
+            trial.notes.push(text.clone());
+            trial.incidents.push(Incident { kind: IncidentKind::RefusedAtRest, begin_s, end_s: None, text });
+        }
     }
 
     /// Stops the run early.

@@ -45,6 +45,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         stream_limit: part.stream_limit,
         closes_idle_after_s: part.closes_idle_after_s,
         ended_together: part.ended_together.filter(run::EndsTogether::is_restart),
+        first_failures: part.first_failures,
         classes: part.classes,
         tally: part.total,
         measured: Measured {
@@ -53,6 +54,9 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             tally: part.measured,
             series_completed: Vec::new(),
             series_step_s: None,
+            series_failed: Vec::new(),
+            series_refused: Vec::new(),
+            silence: None,
             slot_rates: part.slot_rates,
             slot_times: part.slot_times,
             tenths: part.tenths,

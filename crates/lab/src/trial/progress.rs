@@ -1,6 +1,6 @@
 //! Ticks of all load agents of a trial, combined to the number of completed requests at any moment.
 
-use run::{Incident, IncidentKind, Moment, Tick, TickDetail};
+use run::{Incident, IncidentKind, Moment, Tick, TickDetail, Window};
 
 use crate::trial::snapshots::Snapshots;
 
@@ -11,6 +11,17 @@ pub(crate) struct Progress {
     /// Newest detail of each agent; older ones are not needed.
     details: Vec<TickDetail>,
     stretches: Snapshots,
+}
+
+/// Rates per second in each step of a window.
+pub(crate) struct Series {
+    /// Width of a step, seconds.
+    pub(crate) step_s: f64,
+    pub(crate) completed: Vec<f64>,
+    /// Requests that failed or were refused; empty if none did.
+    pub(crate) failed: Vec<f64>,
+    /// Answers with an unexpected status; empty if there were none.
+    pub(crate) refused: Vec<f64>,
 }
 
 /// Width of a step of the rate series, seconds.
@@ -93,6 +104,7 @@ impl Progress {
             sent: sum.sent.saturating_add(t.sent),
             completed: sum.completed.saturating_add(t.completed),
             errors: sum.errors.saturating_add(t.errors),
+            refused: sum.refused.saturating_add(t.refused),
             open: sum.open.saturating_add(t.open),
             in_flight: sum.in_flight.saturating_add(t.in_flight),
             detail: None,
@@ -101,20 +113,33 @@ impl Progress {
 
     /// Returns completed requests per second in each tenth of a second from `begin_s` to `end_s`.
     pub(crate) fn rates(&self, begin_s: f64, end_s: f64) -> Vec<f64> {
-        self.rates_by(STEP_S, begin_s, end_s)
+        self.rates_by(STEP_S, (begin_s, end_s), completed)
     }
 
-    /// Returns the series with its step: a tenth of a second, times a power of two for long windows.
-    pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> (f64, Vec<f64>) {
+    /// Returns the series of a window in steps of a tenth of a second, times a power of two for long windows.
+    pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> Series {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
-        (step_s, self.rates_by(step_s, begin_s, end_s))
+        let of = |count| self.rates_by(step_s, (begin_s, end_s), count);
+        let some = |rates: Vec<f64>| if rates.iter().any(|rate| *rate > 0.0) { rates } else { Vec::new() };
+        Series { step_s, completed: of(completed), failed: some(of(failed)), refused: some(of(refused)) }
     }
 
-    fn rates_by(&self, step_s: f64, begin_s: f64, end_s: f64) -> Vec<f64> {
+    fn rates_by(&self, step_s: f64, (begin_s, end_s): (f64, f64), count: fn(&Tick) -> f64) -> Vec<f64> {
         let steps = ((end_s - begin_s) / step_s + 1e-9).floor().max(0.0) as usize;
-        let completed = |i: usize| self.completed_at(begin_s + i as f64 * step_s);
-        (0..steps).map(|i| (completed(i + 1) - completed(i)) / step_s).collect()
+        let sum = |i: usize| self.sum_at(begin_s + i as f64 * step_s, count);
+        (0..steps).map(|i| (sum(i + 1) - sum(i)) / step_s).collect()
+    }
+
+    /// Returns the longest time in the window in which no agent's count of completed requests grew, although requests
+    /// were in flight. Ticks are a tenth of a second apart, so the real silence may be longer by two of them.
+    pub(crate) fn longest_silence(&self, begin_s: f64, end_s: f64) -> Option<Window> {
+        let mut silent = vec![Window { begin_s, end_s }];
+        for ticks in &self.ticks {
+            silent = common(&silent, &standstills(ticks));
+        }
+        let waits = |one: &Window| [one.begin_s, one.end_s].iter().all(|t_s| self.sum_at(*t_s, in_flight) > 0.0);
+        silent.into_iter().filter(waits).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
     }
 
     /// Returns completed requests per second since the start of the load, in the finest steps with enough of them. It
@@ -124,7 +149,7 @@ impl Progress {
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
         let fine = until_s < load::FINE_TICKS_S && self.ticks.iter().all(|ticks| fine(ticks));
         let enough = |step_s: &&f64| fine && per_s * **step_s >= MIN_REQUESTS_PER_STEP;
-        self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), 0.0, until_s)
+        self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), (0.0, until_s), completed)
     }
 
     /// Returns the longest silence of the window, if requests were due and at least [`MIN_MISSED_ANSWERS`] answers
@@ -162,7 +187,7 @@ impl Progress {
 
     /// Returns the requests completed until a moment over all agents, interpolated between ticks.
     fn completed_at(&self, t_s: f64) -> f64 {
-        self.sum_at(t_s, |t| t.completed as f64)
+        self.sum_at(t_s, completed)
     }
 
     fn sum_at(&self, t_s: f64, count: fn(&Tick) -> f64) -> f64 {
@@ -200,12 +225,42 @@ fn silent(from: f64, until: f64) -> Incident {
     Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
 }
 
+fn completed(t: &Tick) -> f64 {
+    t.completed as f64
+}
+
 fn errors(t: &Tick) -> f64 {
     t.errors as f64
 }
 
+fn refused(t: &Tick) -> f64 {
+    t.refused as f64
+}
+
+fn failed(t: &Tick) -> f64 {
+    errors(t) + refused(t)
+}
+
 fn in_flight(t: &Tick) -> f64 {
     t.in_flight as f64
+}
+
+/// Returns the times in which the count of completed requests of an agent stayed equal over at least two ticks.
+fn standstills(ticks: &[Tick]) -> Vec<Window> {
+    let still = ticks.chunk_by(|a, b| a.completed == b.completed);
+    let ends = still.filter_map(|run| Some(Window { begin_s: run.first()?.t_s, end_s: run.last()?.t_s }));
+    ends.filter(|window| window.end_s > window.begin_s).collect()
+}
+
+/// Returns the times that are in both lists. Both are in order.
+fn common(a: &[Window], b: &[Window]) -> Vec<Window> {
+    let (mut i, mut j, mut found) = (0, 0, Vec::new());
+    while let (Some(one), Some(other)) = (a.get(i), b.get(j)) {
+        let both = Window { begin_s: one.begin_s.max(other.begin_s), end_s: one.end_s.min(other.end_s) };
+        found.extend((both.end_s > both.begin_s).then_some(both));
+        if one.end_s < other.end_s { i += 1 } else { j += 1 }
+    }
+    found
 }
 
 /// Returns position and length of the longest run of zeros.
@@ -283,7 +338,7 @@ mod tests {
             most = most.max(progress.ticks[0].len());
         }
         assert!(most <= MAX_TICKS && progress.now().completed == (ticks - 10) * 10, "{most}");
-        let (step_s, rates) = progress.series(0.0, ticks as f64 * 0.1);
+        let Series { step_s, completed: rates, .. } = progress.series(0.0, ticks as f64 * 0.1);
         assert!(rates.len() <= MAX_STEPS as usize && step_s == 6.4, "{} of {step_s} s", rates.len());
         let sum: f64 = rates.iter().map(|rate| rate * step_s).sum();
         assert!((sum / progress.now().completed as f64 - 1.0).abs() < 1e-3, "{sum}");
@@ -292,7 +347,7 @@ mod tests {
             (told.begin_s - 3600.0).abs() < 0.11 && told.end_s.is_some_and(|e| (e - 3601.0).abs() < 0.11),
             "{told:?}"
         );
-        assert_eq!(progress.series(0.0, 100.0).0, STEP_S);
+        assert_eq!(progress.series(0.0, 100.0).step_s, STEP_S);
         // A server that never answers.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
         assert!(progress.ticks[0].len() <= MAX_TICKS, "{}", progress.ticks[0].len());
@@ -326,6 +381,40 @@ mod tests {
         assert_eq!([11, 12, 13].map(|i| push(i, 200, 5)), [false, true, true]);
         assert!(!push(14, 200, 0), "nothing is due");
         assert!(!push(15, 260, 5), "they come again");
+    }
+
+    /// Two agents with 100 answers a second each; the server stands still from 2.02 s to 2.63 s.
+    #[test]
+    fn the_longest_silence_is_that_of_all_agents_while_requests_wait() {
+        let pushed = |second_stands: bool, in_flight: u64| {
+            let mut progress = Progress::new(2);
+            for i in 1..=50_u32 {
+                for (agent, offset) in [(0, 0.0), (1, 0.03)] {
+                    let t_s = f64::from(i) * 0.1 + offset;
+                    let stood = if agent == 0 || second_stands { t_s.clamp(2.02, 2.63) - 2.02 } else { 0.0 };
+                    let completed = ((t_s - stood) * 100.0) as u64;
+                    progress.push(agent, Tick { in_flight, ..tick(t_s, completed) }, 9.0);
+                }
+            }
+            progress.longest_silence(0.5, 4.9)
+        };
+        let told = pushed(true, 8).unwrap();
+        assert!((2.02..2.2).contains(&told.begin_s) && (2.5..2.64).contains(&told.end_s), "{told:?}");
+        assert!(told.length_s() > 0.35, "{told:?}");
+        assert_eq!((pushed(false, 8), pushed(true, 0)), (None, None), "one agent had answers; nothing was due");
+    }
+
+    #[test]
+    fn failed_and_refused_requests_have_their_own_series() {
+        let mut progress = Progress::new(1);
+        for i in 1..=10_u64 {
+            let late = i.saturating_sub(5);
+            progress.push(0, Tick { refused: late * 10, errors: late, ..tick(i as f64 * 0.1, i * 10) }, 9.0);
+        }
+        let series = progress.series(0.0, 1.0);
+        assert!(series.failed[..5].iter().all(|rate| *rate < 1e-6) && (series.failed[7] - 110.0).abs() < 1e-6);
+        assert!((series.refused[7] - 100.0).abs() < 1e-6, "{:?}", series.refused);
+        assert!(progress.series(0.0, 0.4).failed.is_empty());
     }
 
     #[test]

@@ -296,9 +296,12 @@ impl<'w> RunningTrial<'w> {
         }
         let mut trial = merge::trial(point, loads, whole, window);
         self.manual_rate.record(&mut trial);
-        let (step_s, rates) = self.progress.series(window.begin_s, window.end_s);
-        trial.measured.series_completed = rates;
-        trial.measured.series_step_s = Some(step_s).filter(|step_s| *step_s > STEP_S);
+        let series = self.progress.series(window.begin_s, window.end_s);
+        trial.measured.series_step_s = Some(series.step_s).filter(|step_s| *step_s > STEP_S);
+        trial.measured.series_completed = series.completed;
+        trial.measured.series_failed = series.failed;
+        trial.measured.series_refused = series.refused;
+        trial.measured.silence = self.progress.longest_silence(window.begin_s, window.end_s);
         trial.measured.apart = apart;
         trial.moments = self.progress.moments(window.end_s);
         if self.group.agents().iter().any(Agent::is_remote) {

@@ -85,6 +85,24 @@ fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     assert_eq!((t.completed, t.keep_alive_races), (0, 0));
 }
 
+/// A server of WebSocket closes with a code and a reason while a request waits; later it fails in another way.
+#[test]
+fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
+    let mut fixture = Fixture::ready(2, 0.0, &[1.0]);
+    fixture.at_ms(5);
+    fixture.hear(b"B");
+    fixture.at_ms(10);
+    up(&mut fixture);
+    fixture.hear(b"E");
+    let part = fixture.part();
+    assert_eq!(errors(&part.total), [(ErrorKind::ShortResponse, 2), (ErrorKind::Malformed, 2)]);
+    let first: Vec<_> = part.first_failures.iter().map(|first| (&first.kind, first.at_s, &*first.reason)).collect();
+    let kinds = [ErrorKind::ShortResponse, ErrorKind::Malformed].map(run::FailureKind::Error);
+    assert_eq!(first[0], (&kinds[0], 0.005, "closed with code 1011"));
+    assert_eq!((first[1].0, first.len()), (&kinds[1], 2));
+    assert!(first[1].2.contains("an end that it is told of"), "{first:?}");
+}
+
 /// Bytes that follow an answer on an idle connection belong to no request.
 #[test]
 fn surplus_bytes_without_a_request_are_no_second_outcome() {

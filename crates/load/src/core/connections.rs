@@ -117,7 +117,9 @@ impl Core {
         let session = self.sessions.session(conn as usize);
         match session.receive(bytes, &mut drop) {
             Ok(progress) if !progress.close => {}
-            _ => {
+            heard => {
+                let reason = || session.explain().or_else(|| heard.err().map(|fault| fault.to_string()));
+                self.record.keep_reason(ops.now(), ErrorKind::ConnectFailed, reason);
                 self.farewell(ops, conn);
                 return self.lost(ops, conn, ErrorKind::ConnectFailed);
             }
@@ -238,6 +240,8 @@ impl Core {
         if c.state == State::Idle {
             self.open_forget_idle(conn);
         }
+        let session = self.sessions.session(conn as usize);
+        self.record.keep_reason(ops.now(), kind, || session.close_words());
         let cut = u64::from(self.is_cut(conn, kind));
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);

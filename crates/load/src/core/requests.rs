@@ -200,6 +200,9 @@ impl Core {
         if is_unasked {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
+        let session = self.sessions.session(conn as usize);
+        let reason = || session.close_words().or_else(|| Some(fault.to_string()));
+        self.record.keep_reason(ops.now(), kind_of(fault), reason);
         self.farewell(ops, conn);
         self.lost(ops, conn, kind_of(fault));
     }
@@ -280,6 +283,8 @@ impl Core {
         let result = call(self.sessions.session(conn as usize), &mut sink);
         let ended = sink.ended;
         if ended > 0 {
+            let session = self.sessions.session(conn as usize);
+            self.record.keep_refusal(now, || session.refusal_words());
             self.settle(now, conn, ended);
         }
         (result, ended)

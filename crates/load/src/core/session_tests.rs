@@ -11,7 +11,8 @@ use crate::driver::{Completion, Ops, Sent};
 
 /// The protocol: client `H`, server `h`, client `F` shake hands. Then come requests `R` id class, and answers `A` id,
 /// `X` id (failed) or `U` id (left unprocessed), `T` id (status 408). A ping `P` is answered by `p`, an error `E` is reported by `e`, and a
-/// close `C` is answered by `c`. `M` begins an answer.
+/// close `C` is answered by `c`. `M` begins an answer, and `B` is
+/// a close with a reason.
 #[derive(Clone)]
 struct TestProtocol {
     mix: proto::Mix,
@@ -21,6 +22,7 @@ struct TestSession {
     ready: bool,
     leaving: bool,
     answering: bool,
+    gave_reason: bool,
     out: Vec<u8>,
 }
 
@@ -30,7 +32,7 @@ impl proto::Client for TestProtocol {
     type Session = TestSession;
 
     fn session(&self) -> TestSession {
-        TestSession { ready: false, leaving: false, answering: false, out: GREETING.to_vec() }
+        TestSession { ready: false, leaving: false, answering: false, gave_reason: false, out: GREETING.to_vec() }
     }
 
     fn mix(&self) -> &proto::Mix {
@@ -53,6 +55,10 @@ impl Requester for TestSession {
 
     fn takes_more(&self) -> bool {
         !self.leaving
+    }
+
+    fn close_words(&self) -> Option<String> {
+        self.gave_reason.then(|| "closed with code 1011".to_owned())
     }
 
     fn is_answering(&self) -> Option<bool> {
@@ -95,6 +101,10 @@ impl Requester for TestSession {
                     self.out.push(b'F');
                 }
                 (b'M', _) => self.answering = true,
+                (b'B', _) => {
+                    self.gave_reason = true;
+                    return Ok(Progress { close: true, ..progress });
+                }
                 (b'P', _) => self.out.push(b'p'),
                 (b'E', _) => {
                     self.out.push(b'e');
@@ -129,6 +139,7 @@ impl Requester for TestSession {
 
     fn reset(&mut self) {
         (self.ready, self.leaving, self.answering, self.out) = (false, false, false, GREETING.to_vec());
+        self.gave_reason = false;
     }
 }
 

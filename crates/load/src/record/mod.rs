@@ -10,6 +10,7 @@ use sys::clock;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
+use crate::first_failures::FirstFailures;
 use crate::server_ends::ServerEnds;
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
@@ -76,6 +77,7 @@ pub(crate) struct Record {
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
     server_ends: ServerEnds,
+    first_failures: FirstFailures,
     /// Records per request class. Empty if the plan has one class.
     classes: Classes,
     tenths: TenthCounter,
@@ -121,6 +123,7 @@ impl Record {
             stream_limit: None,
             shortest_idle_ns: None,
             server_ends: ServerEnds::default(),
+            first_failures: FirstFailures::default(),
             classes: Classes::new(keeps.classes),
             tenths: TenthCounter::default(),
             slot_times: SlotTimes::default(),
@@ -216,6 +219,25 @@ impl Record {
         self.classes.begun(class);
     }
 
+    /// Keeps the reason of the last refusal, if it is the first with its status.
+    #[inline]
+    pub(crate) fn keep_refusal(&mut self, now_ns: u64, words: impl FnOnce() -> Option<String>) {
+        if let Some(status) = self.first_failures.take_new_status() {
+            let at_s = self.since_begin_s(now_ns);
+            self.first_failures.keep_status(at_s, status, words().unwrap_or_default());
+        }
+    }
+
+    /// Keeps the reason of a failure, if it is the first of its kind.
+    pub(crate) fn keep_reason(&mut self, now_ns: u64, kind: ErrorKind, reason: impl FnOnce() -> Option<String>) {
+        let at_s = self.since_begin_s(now_ns);
+        self.first_failures.keep(at_s, kind, reason);
+    }
+
+    fn since_begin_s(&self, now_ns: u64) -> f64 {
+        now_ns.saturating_sub(self.origin_ns) as f64 / 1e9
+    }
+
     /// Records that the server closed a connection that was idle for this long.
     pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
         self.counts.closed_by_server += 1;
@@ -250,6 +272,7 @@ impl Record {
         if done.outcome == Outcome::Unexpected {
             counts.unexpected += 1;
             counts.unexpected_statuses.count(done.status);
+            self.first_failures.refused(done.status);
         }
         if done.status > 0 {
             counts.status[run::status_class(done.status)] += 1;

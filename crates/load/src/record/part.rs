@@ -66,6 +66,7 @@ impl Record {
             histograms: by_name(always, rare),
             classes: self.classes.parts(),
             service_unanswered: self.service_unanswered,
+            first_failures: self.first_failures.into_vec(),
             notes: Vec::new(),
             opened: None,
             stream_limit: self.stream_limit,

@@ -9,6 +9,7 @@ use run::{Protocol, RequestSet};
 use super::chunked::Chunked;
 use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::head_cache::{recall, remember};
+use super::refusal::Refusal;
 use super::request::{Request, build, end_head};
 use crate::memory::Memory;
 use crate::search::Search;
@@ -52,6 +53,7 @@ impl Client for ClientPlan {
             keep_alive: true,
             head: HeadBuffer::default(),
             wrong_line: None,
+            refusal: Refusal::default(),
             search: Search::default(),
             live: self.shared.template().map(|(source, seed, cookies)| {
                 let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, self.is_secure));
@@ -102,6 +104,7 @@ pub struct ClientSession {
     head: HeadBuffer,
     /// The invalid header line of a response head, for display.
     wrong_line: Option<String>,
+    refusal: Refusal,
     /// Search for the text that the response must contain.
     search: Search,
     /// State of a connection whose requests are filled anew each time.
@@ -153,6 +156,10 @@ impl Requester for ClientSession {
 
     fn explain(&self) -> Option<String> {
         self.wrong_line.clone()
+    }
+
+    fn refusal_words(&self) -> Option<String> {
+        self.refusal.words()
     }
 
     fn is_answering(&self) -> Option<bool> {
@@ -208,10 +215,13 @@ impl Requester for ClientSession {
                     (n as usize, ended)
                 }
                 Phase::Chunks(chunks) => {
-                    let (search, live) = (&mut self.search, &mut self.live);
+                    let (search, live, refusal) = (&mut self.search, &mut self.live, &mut self.refusal);
                     let (n, ended) = match wanted(&self.requests, &self.outstanding) {
-                        None => chunks.skip(rest)?,
-                        Some(request) => chunks.read(rest, |data| look(search, live, request, data))?,
+                        None if !refusal.collects() => chunks.skip(rest)?,
+                        request => chunks.read(rest, |data| {
+                            refusal.add(data);
+                            request.iter().for_each(|request| look(search, live, request, data));
+                        })?,
                     };
                     self.bytes += n as u64;
                     (n, ended)
@@ -302,6 +312,8 @@ impl ClientSession {
         }
         self.status = facts.status;
         self.keep_alive = facts.keep_alive;
+        let is_refusal = self.outstanding().is_some_and(|request| !is_right(facts.status, request));
+        self.refusal.begin(is_refusal);
         let no_body = self.outstanding().is_some_and(|request| request.is_head) || matches!(facts.status, 204 | 304);
         self.phase = match facts.framing {
             _ if no_body => Phase::Body(0),
@@ -327,6 +339,7 @@ impl ClientSession {
 
     /// Searches a piece of the body for the expected text.
     fn look(&mut self, piece: &[u8]) {
+        self.refusal.add(piece);
         if let Some(request) = wanted(&self.requests, &self.outstanding) {
             look(&mut self.search, &mut self.live, request, piece);
         }
@@ -336,7 +349,7 @@ impl ClientSession {
         self.phase = Phase::Head;
         let Some(request) = self.outstanding.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
         progress.completed += 1;
-        let right = (200..400).contains(&self.status) || request.expect_status == Some(self.status);
+        let right = is_right(self.status, request);
         let found = request.expect_text.is_none() || self.search.found();
         let captured =
             request.capture.is_empty() || self.live.as_mut().is_none_or(|live| live.memory.complete(&request.capture));
@@ -395,6 +408,11 @@ fn wrong_line(head: &[u8]) -> Option<String> {
         .find(|line| !line.is_empty() && !line.starts_with(b" ") && !line.starts_with(b"\t") && !is_header(line))?;
     let shown = String::from_utf8_lossy(&wrong[..wrong.len().min(MAX_SHOWN)]);
     Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
+}
+
+/// Returns true if a response with this status is as expected.
+fn is_right(status: u16, request: &Request) -> bool {
+    (200..400).contains(&status) || request.expect_status == Some(status)
 }
 
 /// Returns the request under way if the body of its response is examined.

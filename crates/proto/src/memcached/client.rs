@@ -107,7 +107,7 @@ pub struct ClientSession {
     ends_with_value: bool,
     /// Bytes of the answer so far.
     bytes: u64,
-    /// The first error of this connection.
+    /// The first error of this connection, in quotation marks.
     refusal: Option<String>,
 }
 
@@ -117,6 +117,11 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
+        let words = self.refusal.as_ref()?;
+        Some(format!("it answered {words}; correct --command, or the line of --commands"))
+    }
+
+    fn refusal_words(&self) -> Option<String> {
         self.refusal.clone()
     }
 
@@ -209,9 +214,7 @@ impl ClientSession {
             | b"VERSION" | b"HD" | b"EN" | b"MN" | b"NS" | b"NF" | b"EX" => Some(Outcome::Expected),
             b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" => {
                 let words = String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN)]);
-                let said =
-                    || format!("it answered {:?}; correct --command, or the line of --commands", run::visible(&words));
-                self.refusal.get_or_insert_with(said);
+                self.refusal.get_or_insert_with(|| format!("{:?}", run::visible(&words)));
                 Some(Outcome::Unexpected)
             }
             // The answer to incr and decr.
@@ -267,6 +270,7 @@ mod tests {
         (0..2).for_each(|_| session.begin(Request::default()));
         session.receive(b"SERVER_ERROR out of memory\r\nERROR\r\n", &mut drop).unwrap();
         assert!(session.explain().unwrap().contains("\"SERVER_ERROR out of memory\""));
+        assert_eq!(session.refusal_words().unwrap(), "\"SERVER_ERROR out of memory\"");
     }
 
     proptest! {

@@ -135,12 +135,16 @@ impl Requester for ClientSession {
         self.greeting_replies == 0
     }
 
+    fn refusal_words(&self) -> Option<String> {
+        let words = self.words();
+        (!words.is_empty()).then(|| format!("{:?}", format!("-{words}")))
+    }
+
     fn explain(&self) -> Option<String> {
-        let words = String::from_utf8_lossy(self.reader.error());
-        let words = run::visible(words.trim_end());
+        let words = self.words();
         match (words.is_empty(), self.greeting_replies) {
             (true, _) => None,
-            (false, 0) => Some(format!("it answered {:?}; {}", format!("-{words}"), advice(&words))),
+            (false, 0) => self.refusal_words().map(|quoted| format!("it answered {quoted}; {}", advice(&words))),
             (false, _) => Some(format!(
                 "it refuses HELLO, AUTH or SELECT with {words:?}; correct --auth-file, --database or --resp"
             )),
@@ -202,6 +206,13 @@ impl Requester for ClientSession {
     }
 }
 
+impl ClientSession {
+    /// Returns the words of the last error reply; empty if there was none.
+    fn words(&self) -> String {
+        run::visible(String::from_utf8_lossy(self.reader.error()).trim_end()).into_owned()
+    }
+}
+
 /// Returns the advice for an error reply, by its first word (the prefixes in the documentation of Redis).
 fn advice(words: &str) -> &'static str {
     match words.split(' ').next().unwrap_or_default() {
@@ -251,6 +262,7 @@ mod tests {
         let mut session = plan("GET k", 0).session();
         session.begin(Request::default());
         session.receive(b"-MOVED 866 10.0.0.3:6379\r\n", &mut drop).unwrap();
+        assert_eq!(session.refusal_words().unwrap(), "\"-MOVED 866 10.0.0.3:6379\"");
         let said = session.explain().unwrap();
         assert!(said.contains("\"-MOVED 866 10.0.0.3:6379\"") && said.contains("cluster"), "{said}");
     }

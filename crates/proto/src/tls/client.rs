@@ -126,6 +126,14 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name, again)).or_else(within)
     }
 
+    fn refusal_words(&self) -> Option<String> {
+        self.within.refusal_words()
+    }
+
+    fn close_words(&self) -> Option<String> {
+        self.within.close_words()
+    }
+
     fn plain(&self) -> Option<&[u8]> {
         self.within.plain().or(self.plain.as_deref())
     }

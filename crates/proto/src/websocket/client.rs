@@ -129,6 +129,10 @@ impl Requester for ClientSession {
         self.refusal.clone().or_else(|| self.answers.explain(&self.plan.answer_rule))
     }
 
+    fn close_words(&self) -> Option<String> {
+        self.refusal.clone()
+    }
+
     fn is_answering(&self) -> Option<bool> {
         Some(self.bytes > 0 || self.reader.is_inside())
     }

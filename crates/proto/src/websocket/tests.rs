@@ -298,6 +298,7 @@ fn a_close_is_answered_by_either_half() {
     assert_eq!(sent(&mut session, 100)[..2], [FIN | frame::CLOSE, 0x82]);
     assert!(!session.takes_more());
     assert!(session.explain().unwrap().ends_with("code 1001 and the reason \"bye\""), "{:?}", session.explain());
+    assert_eq!(session.close_words(), session.explain());
     session.reset();
     assert!(session.takes_more() && !session.ready() && sent(&mut session, 100).starts_with(b"GET "));
     for (payload, code) in [(&b""[..], vec![]), (&[0x03, 0xe8], vec![0x03, 0xe8]), (&[0x03], vec![0x03, 0xea])] {

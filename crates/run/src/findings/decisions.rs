@@ -161,6 +161,8 @@ pub enum Failure {
     Died,
     /// No request completed, and no call was timed.
     NothingCompleted,
+    /// Every request failed in one stretch of time, whatever the load, so the run measured two different servers.
+    FailedStretch,
     /// A check of an experiment failed.
     Check,
     /// No tried load held the objective.

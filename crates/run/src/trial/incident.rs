@@ -35,6 +35,8 @@ pub enum IncidentKind {
     ServerReturned,
     /// No response came although some were due, and the server's processes do not explain why.
     Silence,
+    /// The server refused every request of the load, and also a single request after it.
+    RefusedAtRest,
     /// The server or the network stopped responding, even to a single request after the load.
     ServerUnreachable,
     /// A signal stopped a generator.
@@ -54,7 +56,9 @@ impl IncidentKind {
             | Self::ServerUnreachable
             | Self::GeneratorStopped
             | Self::GeneratorEnded => true,
-            Self::WorkerEnded | Self::ServerReturned | Self::Silence | Self::ObserverLost => false,
+            Self::WorkerEnded | Self::ServerReturned | Self::Silence | Self::RefusedAtRest | Self::ObserverLost => {
+                false
+            }
         }
     }
 }

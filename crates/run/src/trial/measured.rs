@@ -23,6 +23,16 @@ pub struct Measured {
     /// Step of the series in seconds, if the window is too long for tenths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_step_s: Option<f64>,
+    /// Requests that failed or were refused, per second, in each step of `series_completed`; empty if none did.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
+    pub series_failed: Vec<f64>,
+    /// Responses with an unexpected status, per second, in each step of `series_completed`; empty if there were none.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
+    pub series_refused: Vec<f64>,
+    /// Longest time in which no request completed although some were in flight, seconds since the load began. The real
+    /// silence may be longer by two reports of the generator (0.2 s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Window>,
     /// Requests completed per second in each slot of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,

@@ -6,6 +6,7 @@ pub(crate) mod censored;
 pub(crate) mod coarse;
 pub(crate) mod databases;
 pub(crate) mod ends_together;
+pub(crate) mod first_failure;
 pub(crate) mod hist;
 pub(crate) mod host_load;
 pub(crate) mod incident;
@@ -33,8 +34,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{
-    ClassPart, EndsTogether, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results, Scope, Side,
-    Summary, Tally,
+    ClassPart, EndsTogether, FirstFailure, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results,
+    Scope, Side, Summary, Tally,
 };
 
 /// Purpose of a trial.
@@ -131,6 +132,12 @@ pub struct Trial {
     /// Connections that the server ended at one moment, if it seems to have restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
+    /// First failure of each kind with its reason.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<{ crate::MAX_FIRST_FAILURES }, _, _>"
+    )]
+    pub first_failures: Vec<FirstFailure>,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,

@@ -59,6 +59,11 @@ pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }
 
+/// Returns true if a status says by itself that a limit on the number of requests refused this one.
+pub fn is_rate_limit(status: &str) -> bool {
+    matches!(status, "429" | "RESOURCE_EXHAUSTED")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +78,7 @@ mod tests {
         );
         assert!(is_refusing("5xx") && is_refusing("UNAVAILABLE") && !is_refusing("OK") && !is_refusing("3xx"));
         assert!([429, 503, GRPC_STATUS + 8, GRPC_STATUS + 14].iter().all(|status| is_overload(&status_name(*status))));
+        assert!(is_rate_limit("429") && !is_rate_limit("503"));
         assert!(!is_overload("404") && !is_overload("500") && !is_overload("INTERNAL"));
     }
 }

@@ -6,8 +6,9 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, Hist, LeverPlan, LoadPlan,
-    MAX_CLASSES, ServerQuestion, SlotHist, Tally, Tenths, UnansweredTimes, WatchSpec, Window, skip_empty,
+    Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, FirstFailure, Hist, LeverPlan,
+    LoadPlan, MAX_CLASSES, MAX_FIRST_FAILURES, ServerQuestion, SlotHist, Tally, Tenths, UnansweredTimes, WatchSpec,
+    Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
@@ -171,6 +172,9 @@ pub struct Tick {
     pub completed: u64,
     /// Failures so far.
     pub errors: u64,
+    /// Responses with an unexpected status so far.
+    #[serde(default, skip_serializing_if = "skip_empty::is_no_count")]
+    pub refused: u64,
     /// Established connections now.
     pub open: u64,
     /// Requests in flight.
@@ -287,6 +291,12 @@ pub struct LoadPart {
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_CLASS_PARTS, _, _>")]
     pub classes: Vec<ClassPart>,
+    /// First failure of each kind with its reason.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<MAX_FIRST_FAILURES, _, _>"
+    )]
+    pub first_failures: Vec<FirstFailure>,
     /// Notes in sentences.
     pub notes: Vec<String>,
 }
@@ -333,6 +343,7 @@ impl LoadPart {
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
         self.classes.extend(classes);
+        FirstFailure::merge(&mut self.first_failures, other.first_failures);
         for note in other.notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);

@@ -1,7 +1,7 @@
 //! Sanitizing untrusted text from agents on other hosts. Text is sanitized on input, so later code can show it
 //! unchanged.
 
-use crate::{AgentReport, Incident, Observed, Recording, visible};
+use crate::{AgentReport, FailureKind, Incident, Observed, Recording, visible};
 
 /// Maximum length of an untrusted text, characters.
 const MAX_TEXT_CHARS: usize = 4096;
@@ -73,6 +73,12 @@ impl AgentReport {
             Self::Part(part) => {
                 part.notes.iter_mut().for_each(clean);
                 part.histograms.retain(|name, _| is_plain(name));
+                for failure in &mut part.first_failures {
+                    if let FailureKind::Status(status) = &mut failure.kind {
+                        clean(status);
+                    }
+                    clean(&mut failure.reason);
+                }
                 part.classes.iter_mut().for_each(|class| clean(&mut class.name));
             }
             Self::Counts { failures, counts, .. } => {
@@ -116,7 +122,9 @@ mod tests {
         let text = evil.clone();
         let kind = crate::IncidentKind::ServerEnded;
         seen.incidents = vec![Incident { kind, begin_s: 0.0, end_s: None, text }];
-        let part = crate::LoadPart { notes: vec![evil.clone()], ..crate::LoadPart::default() };
+        let failure = crate::FirstFailure { kind: FailureKind::Status(evil.clone()), at_s: 0.0, reason: evil.clone() };
+        let part =
+            crate::LoadPart { notes: vec![evil.clone()], first_failures: vec![failure], ..crate::LoadPart::default() };
         for report in [
             AgentReport::Failed { error: evil.clone() },
             AgentReport::Ready { pid: 1, listening: None, io: evil.clone(), notes: vec![evil.clone()] },

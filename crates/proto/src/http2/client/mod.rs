@@ -206,6 +206,14 @@ impl Requester for ClientSession {
         self.refusal.clone()
     }
 
+    fn refusal_words(&self) -> Option<String> {
+        self.refusal.clone()
+    }
+
+    fn close_words(&self) -> Option<String> {
+        self.refusal.clone()
+    }
+
     fn plain(&self) -> Option<&[u8]> {
         self.first_answer.text()
     }

@@ -1,0 +1,94 @@
+//! First failure of each kind in a shard, with its reason. Reasons are asked for only at the first failure of a kind, so
+//! later failures cost nothing more.
+
+use run::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
+
+/// Maximum length of a reason, characters.
+const MAX_REASON_CHARS: usize = 160;
+
+/// Returns a reason of limited length.
+fn bounded(reason: String) -> String {
+    match reason.char_indices().nth(MAX_REASON_CHARS) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason,
+    }
+}
+
+/// First failures in their order.
+#[derive(Debug, Default)]
+pub(crate) struct FirstFailures {
+    kept: Vec<FirstFailure>,
+    /// Status of the last refusal, if its reason is not known yet.
+    new_status: Option<u16>,
+    /// Statuses in `kept`.
+    statuses: Vec<u16>,
+}
+
+impl FirstFailures {
+    /// Notes an answer with an unexpected status.
+    #[inline]
+    pub(crate) fn refused(&mut self, status: u16) {
+        if !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES {
+            self.new_status = Some(status);
+        }
+    }
+
+    /// Returns the status whose reason is to be kept next.
+    #[inline]
+    pub(crate) fn take_new_status(&mut self) -> Option<u16> {
+        self.new_status.take()
+    }
+
+    /// Keeps the first refusal with this status.
+    pub(crate) fn keep_status(&mut self, at_s: f64, status: u16, reason: String) {
+        self.statuses.push(status);
+        let name = if status == 0 { String::new() } else { run::status_name(status).into_owned() };
+        self.kept.push(FirstFailure { kind: FailureKind::Status(name), at_s, reason: bounded(reason) });
+    }
+
+    /// Keeps the first failure of a kind, if a reason is known. Calls `reason` only for a new kind.
+    pub(crate) fn keep(&mut self, at_s: f64, kind: run::ErrorKind, reason: impl FnOnce() -> Option<String>) {
+        let kind = FailureKind::Error(kind);
+        let is_new = !self.kept.iter().any(|kept| kept.kind == kind);
+        if let Some(reason) = is_new.then(reason).flatten() {
+            self.kept.push(FirstFailure { kind, at_s, reason: bounded(reason) });
+        }
+    }
+
+    /// Returns all of them.
+    pub(crate) fn into_vec(self) -> Vec<FirstFailure> {
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn only_the_first_failure_of_a_kind_is_asked_for_its_reason() {
+        let mut first = FirstFailures::default();
+        for (i, status) in [503, 503, 0, 503].into_iter().enumerate() {
+            first.refused(status);
+            if let Some(status) = first.take_new_status() {
+                first.keep_status(i as f64, status, format!("\"reason {i}\""));
+            }
+        }
+        first.keep(5.0, ErrorKind::Reset, || None);
+        first.keep(6.0, ErrorKind::Reset, || Some("closed with code 1011".into()));
+        first.keep(7.0, ErrorKind::Reset, || unreachable!());
+        assert_eq!(bounded("ä".repeat(200)).chars().count(), MAX_REASON_CHARS + 1);
+        let told: Vec<_> = first.into_vec().into_iter().map(|f| (f.kind, f.at_s, f.reason)).collect();
+        let status = |name: &str| FailureKind::Status(name.into());
+        assert_eq!(
+            told,
+            [
+                (status("503"), 0.0, "\"reason 0\"".into()),
+                (status(""), 2.0, "\"reason 2\"".into()),
+                (FailureKind::Error(ErrorKind::Reset), 6.0, "closed with code 1011".into())
+            ]
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! The server's words in an answer with an unexpected status: the begin of its body.
+
+/// Maximum number of kept bytes of a body.
+const MAX_WORDS: usize = 200;
+
+/// Begin of the body of the last answer with an unexpected status.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    /// True while the answer under way has an unexpected status.
+    collects: bool,
+    body: Vec<u8>,
+}
+
+impl Refusal {
+    /// Begins an answer. The words of an earlier refusal stay until another one begins.
+    pub(super) fn begin(&mut self, is_refusal: bool) {
+        self.collects = is_refusal;
+        if is_refusal {
+            self.body.clear();
+        }
+    }
+
+    /// Returns true if the body of the answer under way is wanted.
+    pub(super) fn collects(&self) -> bool {
+        self.collects && self.body.len() < MAX_WORDS
+    }
+
+    /// Adds a piece of the body.
+    pub(super) fn add(&mut self, piece: &[u8]) {
+        if self.collects() {
+            self.body.extend(piece.iter().take(MAX_WORDS - self.body.len()));
+        }
+    }
+
+    /// Returns the words in quotation marks. Bodies that are not text have none.
+    pub(super) fn words(&self) -> Option<String> {
+        let text = match std::str::from_utf8(&self.body) {
+            Ok(text) => text,
+            // The last character may be cut.
+            Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.body[..error.valid_up_to()]).ok()?,
+            Err(_) => return None,
+        };
+        let text = text.trim();
+        (!text.is_empty()).then(|| format!("{:?}", run::visible(text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_bounded_text() {
+        let mut refusal = Refusal::default();
+        refusal.add(b"of a good answer");
+        assert_eq!(refusal.words(), None);
+        refusal.begin(true);
+        refusal.add(b"database is ");
+        refusal.add(b"down\n");
+        refusal.begin(false);
+        refusal.add(b"good");
+        assert_eq!(refusal.words().unwrap(), "\"database is down\"");
+        refusal.begin(true);
+        refusal.add("ä".repeat(300).as_bytes());
+        assert!(refusal.words().unwrap().chars().count() <= MAX_WORDS && !refusal.collects());
+        refusal.begin(true);
+        refusal.add(b"\x1f\x8b\x08\xff\xfe");
+        assert_eq!(refusal.words(), None, "compressed");
+    }
+}
