@@ -1,6 +1,6 @@
 //! Decisions about a run as data, for display and exit codes: see [`run::Picks`] and [`run::Outcome`].
 
-use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Run, Trial, TrialKind};
+use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Trial, TrialKind};
 
 use crate::Facts;
 use crate::capacity::Found;
@@ -80,13 +80,17 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
 }
 
 /// Returns why the run missed its purpose. For a run that times calls and sends no requests, only the checks decide.
-pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
+pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure> {
+    let run = facts.run;
     if run.ended_by().is_some() {
         return Some(Failure::Died);
     }
     let only_timed = run.only_watched() || !run.sent_requests() && !findings.checks.is_empty();
     if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) {
         return Some(Failure::NothingCompleted);
+    }
+    if facts.stretch.is_some() {
+        return Some(Failure::FailedStretch);
     }
     if findings.checks.iter().any(|c| !c.pass) {
         return Some(Failure::Check);

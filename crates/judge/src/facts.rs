@@ -2,6 +2,7 @@
 
 use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, WaitFinding};
 
+use crate::failed_stretch::FailedStretch;
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
@@ -36,6 +37,8 @@ pub struct Facts<'a> {
     pub plateau: Plateau,
     /// Upstreams of the server, nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
+    /// Stretch of time in which every request failed, whatever the load.
+    pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
     /// What requests wait for inside the server, by its sampled threads.
@@ -75,8 +78,10 @@ impl<'a> Facts<'a> {
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
         // Trials before a server or generator died count. The trial of the death counts only if there is no other.
-        let some_sound = completed().any(|t| t.broken().is_none());
-        let alive = || completed().filter(|t| !some_sound || t.broken().is_none());
+        let stretch = FailedStretch::of(run);
+        let is_sound = |t: &Trial| t.broken().is_none() && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t));
+        let some_sound = completed().any(is_sound);
+        let alive = || completed().filter(|t| !some_sound || is_sound(t));
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());
         let limits = limits(run);
@@ -103,7 +108,21 @@ impl<'a> Facts<'a> {
         let upstreams = crate::upstreams::loads(&sweep, decisive);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive));
         let waits = crate::waits::of_run(run);
-        Self { run, limits, unloaded, sweep, search, own_pool, decisive, failing, plateau, upstreams, refusals, waits }
+        Self {
+            run,
+            limits,
+            unloaded,
+            sweep,
+            search,
+            own_pool,
+            decisive,
+            failing,
+            plateau,
+            upstreams,
+            stretch,
+            refusals,
+            waits,
+        }
     }
 
     /// Returns the trials of sweep and search, and the decisive one.

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use run::{Run, Trial};
+use run::{FailureKind, Run, Trial};
 
 use crate::Facts;
 use crate::course::offered;
+use crate::failed_stretch::FailedStretch;
 use crate::number::{counted, figure, percent, ratio};
 use crate::signals::chance;
 use crate::signals::cpu::full;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
-use crate::thresholds::{LIKELY, MOST_FAIL, TREND_SURE};
+use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 use crate::view::Task;
 
 /// Failures that matter more than the use of any CPU.
@@ -26,29 +27,43 @@ pub(crate) struct Failures<'a> {
     pub(crate) most: bool,
     /// True if the share does not depend on the load, so that failures say nothing about a limit.
     pub(crate) at_every_load: bool,
+    /// Stretch of time in which every request failed.
+    pub(crate) stretch: Option<FailedStretch<'a>>,
 }
 
 impl<'a> Failures<'a> {
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
+        let run = Some(facts.run).filter(|run| run.sent_requests())?;
         let failed = |trial: &'a Trial| Some((trial, failed_share(trial)?));
         let decisive = facts.decisive.and_then(failed).filter(|(_, share)| *share > MOST_FAIL);
-        let broke = |(_, share): &(&Trial, f64)| *share > facts.limits.errors;
-        if let Some((trial, share)) = at_every_load(facts).filter(|_| decisive.is_none() && facts.run.sent_requests()) {
-            return Some(Self { run: facts.run, trial, share, most: false, at_every_load: true });
+        let most = decisive.is_some();
+        if let Some(stretch) = &facts.stretch {
+            let trial =
+                stretch.trials.iter().copied().max_by(|a, b| failed_and_all(a).0.total_cmp(&failed_and_all(b).0))?;
+            return Some(Self { run, trial, share: 1.0, most, at_every_load: false, stretch: facts.stretch.clone() });
         }
+        if let Some((trial, share)) = at_every_load(facts) {
+            return Some(Self { run, trial, share, most, at_every_load: true, stretch: None });
+        }
+        let broke = |(_, share): &(&Trial, f64)| *share > facts.limits.errors;
         let load = |trial: &Trial| trial.rates.offered_rate;
-        let broken = facts.search.iter().chain(&facts.sweep).copied().filter_map(failed).filter(broke);
+        let broken = facts.loaded().filter_map(failed).filter(broke);
         let first = broken.reduce(|a, b| if load(b.0) < load(a.0) { b } else { a });
         let idle = || first.filter(|(trial, _)| had_time(trial));
         let (trial, share) = decisive.and(first).or(decisive).or_else(idle)?;
-        let most = decisive.is_some();
-        facts.run.sent_requests().then_some(Self { run: facts.run, trial, share, most, at_every_load: false })
+        Some(Self { run, trial, share, most, at_every_load: false, stretch: None })
     }
 
     /// Returns a sentence: which share failed, how, and from which load on.
     pub(crate) fn sentence(&self) -> String {
+        if let Some(stretch) = &self.stretch {
+            return stretch.sentence(&self.kinds());
+        }
         if self.at_every_load {
             return format!("{} of the requests fail at every load{}", percent(self.share), self.kinds());
+        }
+        if self.is_only_load() {
+            return format!("{} of the requests failed{}", percent(self.share), self.kinds());
         }
         let from = match closed(self.trial) {
             true => counted(clients(self.trial), "client"),
@@ -61,7 +76,10 @@ impl<'a> Failures<'a> {
     /// Returns the next step. A gateway's statuses tell of the server behind it (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> &'static str {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
-        if has(&["502", "504"]) {
+        if self.stretch.is_some() {
+            "Read the server's log at that time: it tells why every request failed. A token or session may have expired, or the \
+             server was not ready. Then measure again."
+        } else if has(&["502", "504"]) {
             "Read the server's error log: it got no answer from its upstream. It may lack free ports, file descriptors or \
              connections to that upstream; connections that stay open need fewer ports."
         } else {
@@ -69,15 +87,37 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// Returns the statuses of the failures, and the number of requests without an answer: ` (5xx: 1,240)`.
+    /// Returns true if one load alone was tried, so that nothing shows whether the share depends on the load.
+    fn is_only_load(&self) -> bool {
+        self.run.trials.iter().filter(|t| !t.kind.is_auxiliary()).count() == 1 && self.run.plan.load.stages.is_empty()
+    }
+
+    /// Returns the statuses of the failures, the number of requests without an answer, and the first reason:
+    /// ` (503: 1,240, first "no backend")`.
     fn kinds(&self) -> String {
         let tally = &self.trial.measured.tally;
         let mut kinds: BTreeMap<String, u64> = tally.refusals().map(|(status, n)| (status.into(), n)).collect();
-        kinds.insert("without an answer".into(), tally.error_count() + tally.unanswered);
+        let known: u64 = kinds.values().fold(0, |sum, n| sum.saturating_add(*n));
+        kinds.insert("error answers".into(), tally.unexpected_status.saturating_sub(known));
+        kinds.insert("without an answer".into(), tally.error_count().saturating_add(tally.unanswered));
         kinds.retain(|_, n| *n > 0);
-        let each: Vec<String> = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64))).collect();
+        let each = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64)));
+        let first = first_reason(self.trial).map(|reason| format!("first {reason}"));
+        let each: Vec<String> = each.chain(first).collect();
         if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
     }
+}
+
+/// Returns the reason of the first failure of the most frequent kind that has a reason.
+fn first_reason(trial: &Trial) -> Option<&str> {
+    let tally = &trial.tally;
+    let count = |failure: &run::FirstFailure| match &failure.kind {
+        FailureKind::Status(status) if status.is_empty() => tally.unexpected_status,
+        FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
+        FailureKind::Error(kind) => tally.errors.0.get(kind).copied().unwrap_or(0),
+    };
+    let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty());
+    known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
 
 /// Returns the trial with the most requests, and the failed share over all trials. Returns `None` unless this share
@@ -86,7 +126,7 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
     let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
-    let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..MOST_FAIL).contains(share))?;
+    let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..ALL_REFUSED).contains(share))?;
     // A difference of one request is always within chance.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));

@@ -33,6 +33,7 @@ mod drift;
 mod evidence;
 mod expect;
 mod facts;
+mod failed_stretch;
 mod failures;
 pub mod fit;
 mod generator;
@@ -60,6 +61,7 @@ mod serial_words;
 mod server_queue;
 mod sides;
 mod signals;
+mod silence;
 mod single;
 pub mod size;
 mod steady;
@@ -190,6 +192,6 @@ pub fn judge_so_far(run: &mut Run) {
     findings.fits.extend(fit::usl_of(&facts).map(|f| ("usl".to_string(), f)));
     findings.argument = argument::argument(&facts, &findings);
     findings.expected = expect::expected(run, &findings);
-    findings.failure = decide::failure(run, &findings);
+    findings.failure = decide::failure(&facts, &findings);
     run.findings = findings;
 }

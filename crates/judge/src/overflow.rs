@@ -26,6 +26,8 @@ pub(crate) struct Overflow<'a> {
     /// Dropped share of all connects, 0 to 1, or the share of the clients' time that drops cost, if larger. A dropped
     /// connect takes a second.
     pub(crate) share: f64,
+    /// Dropped share of all connects, 0 to 1.
+    pub(crate) of_connects: f64,
     /// True if connects were also dropped inside the measured window. Many servers drop connects only at the start,
     /// when a load opens all connections at once.
     lasts: bool,
@@ -61,10 +63,11 @@ impl<'a> Overflow<'a> {
         let connected = Some(trial.tally.connected as f64).filter(|n| *n > 0.0);
         let tried = connected.or_else(|| view.whole_trial("tcp.passive_opens")).unwrap_or(0.0) + drops;
         let of_time = ratio(drops, clients(trial) * view.side.recording.span_s(run::Window::ALL));
-        let share = ratio(drops, tried).into_iter().chain(of_time).fold(0.0, f64::max).min(1.0);
+        let of_connects = ratio(drops, tried).unwrap_or(0.0).min(1.0);
+        let share = of_time.unwrap_or(0.0).max(of_connects).min(1.0);
         let inside = view.value(counter).is_some_and(|n| n.min(drops) >= 1.0);
         let lasts = inside || connects_go_on(trial) || queue_is_full(&view);
-        Some(Self { view, counter, drops, elsewhere, share, lasts })
+        Some(Self { view, counter, drops, elsewhere, share, of_connects, lasts })
     }
 }
 

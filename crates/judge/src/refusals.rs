@@ -5,7 +5,8 @@ use run::Trial;
 
 use crate::number::median_of_sorted;
 use crate::single::{good, refused};
-use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, WIDE};
+use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, TREND_SURE, WIDE};
+use stats::fit::linear;
 
 /// Refused requests of a run.
 #[derive(Clone, Debug)]
@@ -23,21 +24,60 @@ pub(crate) struct Refusals<'a> {
     pub(crate) overload: Option<bool>,
     /// True if the rates of all answers in these trials differ widely, although the rates of good answers are alike.
     pub(crate) wide: bool,
+    /// True if at least half of the refusals have a status that names a limit on the number of requests, such as 429.
+    pub(crate) is_named: bool,
+    /// True if a larger part of the answers was refused under a heavier load.
+    pub(crate) grows: bool,
+    /// True if, within the window of a trial, the rate of good answers stayed while the rate of all answers varied.
+    pub(crate) steady_within: bool,
 }
 
-/// Returns true if at least half of the refusals have a status that means "too many requests".
-fn is_overload(trials: &[&Trial]) -> Option<bool> {
-    let (mut overload, mut other) = (0, 0);
+/// Returns true if at least half of the refusals have a status of this kind; `None` if statuses were not counted.
+fn mostly(trials: &[&Trial], is: fn(&str) -> bool) -> Option<bool> {
+    let (mut of_kind, mut other) = (0, 0);
     for (status, n) in trials.iter().flat_map(|t| &t.measured.tally.unexpected_statuses) {
-        let sum: &mut u64 = if run::is_overload(status) { &mut overload } else { &mut other };
+        let sum: &mut u64 = if is(status) { &mut of_kind } else { &mut other };
         *sum = sum.saturating_add(*n);
     }
-    (overload.max(other) > 0).then_some(overload >= other)
+    (of_kind.max(other) > 0).then_some(of_kind >= other)
+}
+
+/// Returns true if the refused share of some trial exceeds that of a trial with a lower rate of answers by more than
+/// chance.
+fn share_grows(trials: &[&Trial]) -> bool {
+    let counts = |t: &Trial| (t.measured.tally.unexpected_status as f64, t.measured.tally.completed as f64);
+    let exceeds = |heavy: &Trial, light: &Trial| {
+        let ((refused, all), (refused_light, all_light)) = (counts(heavy), counts(light));
+        let share = (refused + refused_light) / (all + all_light);
+        let chance = TREND_SURE * (share * (1.0 - share) * (1.0 / all + 1.0 / all_light)).sqrt();
+        heavy.rates.completed_rate > light.rates.completed_rate && refused / all - refused_light / all_light > chance
+    };
+    trials.iter().any(|heavy| trials.iter().any(|light| exceeds(heavy, light)))
+}
+
+/// Returns true if the good answers of a window came at a constant rate, whatever the rate of all answers. The good
+/// answers of a server that fails a constant share of all requests follow the rate of all answers instead.
+fn is_steady_within(trial: &Trial) -> bool {
+    let measured = &trial.measured;
+    let points: Vec<(f64, f64)> = measured
+        .series_completed
+        .iter()
+        .zip(&measured.series_refused)
+        .map(|(all, refused)| (*all, all - refused))
+        .collect();
+    let half = points.len() / 2;
+    let mean = |points: &[(f64, f64)]| points.iter().map(|(_, good)| good).sum::<f64>() / points.len() as f64;
+    let Some(line) = linear(&points).filter(|_| half > 1) else { return false };
+    let (first, second) = (mean(&points[..half]), mean(&points[half..]));
+    let follows = (1.0 - refused(trial)) / 2.0;
+    let is_flat = line.slope_interval.high < follows && line.slope_interval.low > -follows;
+    is_flat && (first / second - 1.0).abs() <= ONE_RATE
 }
 
 impl<'a> Refusals<'a> {
     pub(crate) fn of(all: impl Iterator<Item = &'a Trial>) -> Self {
-        let refusing: Vec<&Trial> = all.filter(|t| refused(t) >= REFUSED && t.measured.tally.completed > 0).collect();
+        let all: Vec<&Trial> = all.filter(|t| t.measured.tally.completed > 0).collect();
+        let refusing: Vec<&Trial> = all.iter().copied().filter(|t| refused(t) >= REFUSED).collect();
         // With a limit per second, a short window may see all answers of a second or none of them.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
         let is_long = |t: &Trial| t.measured.length_s >= LONG_WINDOW * longest_s;
@@ -54,13 +94,88 @@ impl<'a> Refusals<'a> {
         // Only trials with this rate of good answers can show that the rate stays when more requests come.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
-        let overload = is_overload(&refusing);
-        Self { lowest, middle, highest, constant, overload, wide: spread >= WIDE, trials: near }
+        let (overload, is_named) =
+            (mostly(&refusing, run::is_overload), mostly(&refusing, run::is_rate_limit) == Some(true));
+        let (grows, steady_within) = (share_grows(&all), near.iter().any(|t| is_steady_within(t)));
+        Self {
+            lowest,
+            middle,
+            highest,
+            constant,
+            overload,
+            wide: spread >= WIDE,
+            is_named,
+            grows,
+            steady_within,
+            trials: near,
+        }
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A limit
     /// of the generator would not show this. Other failures, such as status 500, are not refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false)
+    }
+
+    /// Returns true if something shows that a limit refuses requests, and not a server that fails a part of them under
+    /// any load: the status itself, more refusals under more load, or good answers at a constant rate.
+    pub(crate) fn show_a_limit(&self) -> bool {
+        self.is_named || self.grows || self.steady_within
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window of 3 s in tenths, in which the clients send between 200/s and 800/s. `good` is the number of good answers
+    /// among so many of a tenth.
+    fn window(random: &mut fastrand::Rng, good: impl Fn(f64, &mut fastrand::Rng) -> f64) -> Trial {
+        let mut trial = Trial::default();
+        let (mut sum, mut refused) = (0.0, 0.0);
+        for _ in 0..30 {
+            let all = (20.0 + 60.0 * random.f64()).round();
+            let bad = all - good(all, random).min(all);
+            trial.measured.series_completed.push(10.0 * all);
+            trial.measured.series_refused.push(10.0 * bad);
+            (sum, refused) = (sum + all, refused + bad);
+        }
+        (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (sum as u64, refused as u64);
+        trial
+    }
+
+    /// One load alone: a limiter lets 10 of each tenth pass, give or take one; a failing server fails a half or a fifth,
+    /// in turns or at random.
+    #[test]
+    fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {
+        let mut random = fastrand::Rng::with_seed(11);
+        let coin = |all: f64, share: f64, random: &mut fastrand::Rng| {
+            (0..all as u32).filter(|_| random.f64() >= share).count() as f64
+        };
+        let (mut limiters, mut failing) = (0, 0);
+        for _ in 0..300 {
+            let limiter = window(&mut random, |_, random| 9.0 + (3.0 * random.f64()).floor());
+            limiters += usize::from(is_steady_within(&limiter));
+            let in_turns = window(&mut random, |all, _| (all / 2.0).ceil());
+            let at_random = window(&mut random, |all, random| coin(all, 0.2, random));
+            failing += usize::from(is_steady_within(&in_turns)) + usize::from(is_steady_within(&at_random));
+        }
+        println!("{limiters} of 300 limiters and {failing} of 600 failing servers are called limiters");
+        assert!(limiters >= 290 && failing == 0, "{limiters} {failing}");
+    }
+
+    #[test]
+    fn a_share_grows_only_beyond_chance() {
+        let trial = |rate: f64, completed: u64, refused: u64| {
+            let mut trial = Trial::default();
+            trial.rates.completed_rate = rate;
+            (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (completed, refused);
+            trial
+        };
+        let grows = |a: &Trial, b: &Trial| share_grows(&[a, b]);
+        let light = trial(100.0, 200, 100);
+        assert!(!grows(&light, &trial(1000.0, 2000, 1010)), "half at each load");
+        assert!(grows(&light, &trial(1000.0, 2000, 1900)));
+        assert!(!grows(&trial(1000.0, 2000, 1000), &trial(100.0, 200, 190)), "more of a lighter load");
     }
 }

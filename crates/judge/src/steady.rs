@@ -45,13 +45,13 @@ fn answer(series: &[f64]) -> (bool, String) {
     let points: Vec<(f64, f64)> = last.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
     let (drift, within_noise) = drift(&points, mean);
     let settled = drift.abs() <= DRIFT || (within_noise && drift.abs() <= NOISY_DRIFT.max(variation));
-    let noise = if within_noise { "within the noise" } else { "beyond the noise" };
-    let figures = format!(
-        "over the last {take} intervals the rate drifted by {} ({noise}) and varied by {}",
-        percent(drift),
-        percent(variation)
-    );
-    (settled && variation <= VARIATION, figures)
+    let (drift, varied) = (percent(drift), percent(variation));
+    let figures = match (settled, within_noise) {
+        (false, true) => format!("the rate varied by {varied}, too much to tell if it drifted (by {drift})"),
+        (_, true) => format!("the rate drifted by {drift} (within the noise) and varied by {varied}"),
+        (_, false) => format!("the rate drifted by {drift} (beyond the noise) and varied by {varied}"),
+    };
+    (settled && variation <= VARIATION, format!("over the last {take} intervals {figures}"))
 }
 
 /// Returns the drift over all points as a share of the mean, and true if the slope's interval contains zero.
@@ -86,6 +86,15 @@ mod tests {
         assert!(!steady(&[0.0; 50]).steady);
         let bursts: Vec<f64> = (0..20).map(|i| if i % 4 == 0 { 4000.0 } else { 0.0 }).collect();
         assert!(!steady(&bursts).steady);
+    }
+
+    /// A server that stood still for 0.6 s: the rate is neither steady nor shown to drift.
+    #[test]
+    fn a_drift_that_noise_hides_is_not_called_harmless() {
+        let stalled = [750.0, 760.0, 740.0, 750.0, 755.0, 745.0, 900.0, 700.0, 950.0, 650.0, 100.0, 600.0];
+        let found = steady(&stalled);
+        assert!(!found.steady && !found.reason.contains("within the noise"), "{found:?}");
+        assert!(found.reason.contains("too much to tell if it drifted"), "{found:?}");
     }
 
     #[test]

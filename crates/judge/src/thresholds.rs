@@ -184,6 +184,7 @@ thresholds! {
             FULL_STEP, "steps of the closed loop at which the server was full from the steps before"];
         DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
             Chosen, "a queue of ten requests; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change", also [
+            LONG_SILENCE, "a silence of the server from the time of an answer, in medians",
             MAX_PREDICTED_FACTOR, "a predicted speed-up from one of which only \"at least\" is known, since the other parts of a response are not known exactly"];
         NOTICED_US: f64 = 100_000.0, "µs", "the default objective on the slowest answers: a delay that a person notices",
             Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change", also [

@@ -32,6 +32,7 @@ impl TrustReport {
 /// Checks a run.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
+    failing_everywhere(facts, &mut report);
     // A rate that changed during the run has no single value, so no other warning matters more.
     let changed = drift::throughputs(facts);
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
@@ -42,9 +43,9 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let probe_share = facts.decisive.and_then(probe_share);
     placement(facts, &mut report);
     generator(facts, (limited, capacity.is_some_and(|c| c.held)), &mut report);
-    failing_everywhere(facts, &mut report);
     if let Some(trial) = facts.decisive {
         trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
+        crate::silence::sentence(trial).into_iter().for_each(|text| report.warn(text));
         little_law(trial, &mut report);
         utilisation(facts, trial, &mut report);
         counts(trial, &mut report);
@@ -115,13 +116,15 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Warns of a failed share that a lower load does not reduce.
+/// Warns of failures that do not depend on the load.
 fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
-    if let Some(failures) = Failures::of(facts).filter(|failures| failures.at_every_load) {
-        report.warn(format!(
+    match Failures::of(facts) {
+        Some(failures) if failures.stretch.is_some() => report.warn(failures.sentence()),
+        Some(failures) if failures.at_every_load => report.warn(format!(
             "{}, so no rate holds the objective: mend them, or allow them (--errors)",
             failures.sentence()
-        ));
+        )),
+        _ => {}
     }
 }
 

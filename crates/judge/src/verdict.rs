@@ -85,7 +85,8 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // Without a good answer no rule applies either, because a server that refuses everything shows no limit.
-    let mute = broken || none_good(facts.run).is_some();
+    // A run that measured two servers, one of which refused everything, shows no limit, either.
+    let mute = broken || none_good(facts.run).is_some() || facts.stretch.is_some();
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
     let answer = |rule: &Rule| match failures.as_ref().filter(|failures| is_silenced(rule, failures)) {
@@ -97,7 +98,8 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 
 /// Returns true if failed answers matter more than the signs of this rule.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
-    rule.is_of_work && !failures.at_every_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
+    let at_some_load = !failures.at_every_load || failures.most;
+    rule.is_of_work && at_some_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
 }
 
 /// Returns the winner's verdict, with the sentence and the evidence of its rule.

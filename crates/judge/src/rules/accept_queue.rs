@@ -52,9 +52,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         true => format!("; {} more at other listeners of the host", figure(worst.elsewhere)),
         false => String::new(),
     };
+    let cost = match worst.share > worst.of_connects {
+        true => format!(", and waiting for a second SYN may take {} of the clients' time", percent(worst.share)),
+        false => String::new(),
+    };
     let text = format!(
-        "{} of the connects found the accept queue full ({} drops{elsewhere})",
-        percent(worst.share),
+        "{} of the connects found the accept queue full ({} drops{elsewhere}){cost}",
+        percent(worst.of_connects),
         figure(worst.drops)
     );
     if !worst.counts() {
@@ -80,18 +84,23 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         ));
         confidence = if full { TWO_SIGNS } else { confidence };
     }
-    if let Some(e) = slow_connects(trial) {
-        evidence.push(e);
+    let slow = slow_connects(trial);
+    if slow.is_some() {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
+    // Only our own slow connects show that they waited.
+    let effect = match slow {
+        Some(_) => format!("{} of the connects wait a second longer", percent(worst.of_connects)),
+        None => format!("{} connects were dropped", figure(worst.drops)),
+    };
+    evidence.extend(slow);
     if let Some(used) = view.cpu_used().zip(view.cpu_allowed()).and_then(|(u, a)| ratio(u, a)) {
         let text = format!("the server used {} of its CPU", percent(used));
         evidence.push(measured(view, ("process.cpu", ""), (used, FigureUnit::Plain), None, text));
     }
     let sentence = format!(
-        "the server accepts connections too slowly: its backlog{} overflows, and {} of the connects wait a second longer",
-        limit.map_or(String::new(), |l| format!(" of {}", figure(l))),
-        percent(worst.share)
+        "the server accepts connections too slowly: its backlog{} overflows, and {effect}",
+        limit.map_or(String::new(), |l| format!(" of {}", figure(l)))
     );
     Verdict::Binds { confidence, sentence, evidence }
 }
@@ -229,6 +238,8 @@ mod tests {
             .change(batches);
         let b = verdict_of(&planted);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
+        let told = &b.evidence[0].text;
+        assert!(told.starts_with("0.") && told.contains("of the clients' time"), "few connects: {told}");
     }
 
     /// The counters of TCP know nothing of a unix socket.

@@ -28,8 +28,9 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more answers \
               while the good ones stay at one rate, and it is not busy. A server that fails under load is busy, and its \
-              good rate falls. With a wrong path no answer is good. A limit may also delay answers. Then one client \
-              without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals below that rate \
+              good rate falls. A server that fails the same share of a light load sets no limit, either. A single load tells \
+              the two apart only by a status such as 429, or by good answers at a constant rate. With a wrong path no answer \
+              is good. A limit may also delay answers. Then one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals below that rate \
               are answered at once. A fixed number of workers would delay both. A server without file descriptors refuses \
               too, but not on purpose; that rule comes first.",
     ..PLAIN
@@ -56,7 +57,20 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let confidence = match (facts.refusals.keep_one_rate(), idle) {
         (true, true) => SUREST,
         (true, false) => TWO_SIGNS,
-        (false, true) if *constant && *overload != Some(false) => WEAK_SIGN,
+        (false, true) if *constant && *overload != Some(false) && facts.refusals.show_a_limit() => WEAK_SIGN,
+        (false, true) if *constant && *overload != Some(false) && trials().count() == 1 => {
+            return Verdict::CannotSay(vec![
+                "answers at other loads: one load cannot tell a limit from a server that fails a part of all requests \
+                 (run `loadline find`)"
+                    .into(),
+            ]);
+        }
+        (false, true) if *constant && *overload != Some(false) => {
+            return Verdict::RuledOut(format!(
+                "{} of the answers were refusals, and no fewer under a lighter load: a limit would let more of it pass",
+                percent(refused(worst))
+            ));
+        }
         _ if *overload == Some(false) => {
             return Verdict::RuledOut(format!(
                 "{} of the answers had an unexpected status{}, but few of these say that there were too many requests",
@@ -207,9 +221,12 @@ mod tests {
         };
         let limited = verdict("429");
         assert!(limited.id == "server-rate-limit" && limited.evidence[0].text.contains("(429: "), "{limited:#?}");
-        for status in ["401", "404", "500"] {
+        for status in ["401", "404", "500", "503"] {
             assert_eq!(verdict(status).id, "unknown", "{status}");
         }
+        let failing = verdict("503");
+        assert!(failing.sentence.contains("of the requests failed (503: "), "{failing:#?}");
+        assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
     }
 
     #[test]

@@ -1,0 +1,246 @@
+//! Failures that depend on time: in one stretch of a run every request failed, and outside of it none. A token that
+//! expires, or a server that still loads its data, looks like this. A limit lets some requests pass at any time.
+
+use run::{IncidentKind, Run, TENTH_S, Trial};
+
+use crate::number::{counted, rate};
+use crate::single::{clients, closed, failed_and_all, good};
+use crate::thresholds::{FEWEST_REQUESTS, REFUSED};
+
+/// Maximum number of steps in which requests both failed and succeeded, at either end of the stretch. Each generator
+/// reports its counts every tenth of a second, so the edge is known within three steps.
+const MAX_EDGE_STEPS: usize = 3;
+
+/// Requests that ended in one step of a trial's window, or in a whole window.
+#[derive(Clone, Copy, Debug)]
+struct Step<'a> {
+    trial: &'a Trial,
+    /// Time of the step, seconds since the load began.
+    from_s: f64,
+    to_s: f64,
+    good: f64,
+    failed: f64,
+}
+
+impl Step<'_> {
+    fn all(&self) -> f64 {
+        self.good + self.failed
+    }
+
+    fn all_failed(&self) -> bool {
+        self.good <= REFUSED * self.all()
+    }
+
+    fn none_failed(&self) -> bool {
+        self.failed <= REFUSED * self.all()
+    }
+}
+
+/// A stretch of time in which every request failed.
+#[derive(Clone, Debug)]
+pub(crate) struct FailedStretch<'a> {
+    /// Trials with requests in the stretch.
+    pub(crate) trials: Vec<&'a Trial>,
+    /// Trial and time, seconds since its load began, at which the failures began; `None` if with the first request.
+    begin: Option<(&'a Trial, f64)>,
+    /// Trial and time at which they ended; `None` if they lasted.
+    end: Option<(&'a Trial, f64)>,
+}
+
+impl<'a> FailedStretch<'a> {
+    /// Finds the stretch. Returns `None` if the failures may depend on the load: if their begin and end are at changes
+    /// of the load, no load failed that was at most as large as one without failures, and no request without load
+    /// failed.
+    pub(crate) fn of(run: &'a Run) -> Option<Self> {
+        if !run.sent_requests() || !run.plan.load.stages.is_empty() {
+            return None;
+        }
+        let loads =
+            run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && t.broken().is_none());
+        let steps: Vec<Step<'_>> = loads.flat_map(steps).filter(|step| step.all() > 0.0).collect();
+        let first = steps.iter().position(Step::all_failed)?;
+        let last = steps.iter().rposition(Step::all_failed)?;
+        let (before, inside, after) = (&steps[..first], &steps[first..=last], &steps[last + 1..]);
+        let sum = |steps: &[Step<'_>], count: fn(&Step<'_>) -> f64| steps.iter().map(count).sum::<f64>();
+        let mixed = |steps: &[Step<'_>]| steps.iter().filter(|step| !step.none_failed()).count();
+        let clean = mixed(edge(before, false)) == mixed(before) && mixed(edge(after, true)) == mixed(after);
+        let enough = sum(inside, |s| s.failed) >= FEWEST_REQUESTS as f64
+            && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
+        if !inside.iter().all(Step::all_failed) || !clean || !enough {
+            return None;
+        }
+        let begin = before.last().map(|_| (inside[0].trial, inside[0].from_s));
+        let end = after.first().map(|_| (inside[inside.len() - 1].trial, inside[inside.len() - 1].to_s));
+        let mut trials: Vec<&Trial> = inside.iter().map(|step| step.trial).collect();
+        trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        let good: Vec<&Step<'_>> = before.iter().chain(after).filter(|step| step.none_failed()).collect();
+        let by_load = |failed: &Step<'_>| !good.iter().any(|good| is_no_larger(failed.trial, good.trial));
+        let at_rest = |failed: &Step<'_>| failed.trial.incidents.iter().any(|i| i.kind == IncidentKind::RefusedAtRest);
+        let by_time = inside.iter().any(|failed| !by_load(failed) || at_rest(failed));
+        by_time.then_some(Self { trials, begin, end })
+    }
+
+    /// Returns true if requests of this trial failed in the stretch.
+    pub(crate) fn holds(&self, trial: &Trial) -> bool {
+        self.trials.iter().any(|one| std::ptr::eq(*one, trial))
+    }
+
+    /// Returns a sentence: from when to when every request failed.
+    pub(crate) fn sentence(&self, kinds: &str) -> String {
+        let at = |(trial, t_s): (&Trial, f64)| match closed(trial) {
+            true => format!("{t_s:.1} s into the load of {}", counted(clients(trial), "client")),
+            false => format!("{t_s:.1} s into the load of {}", rate(trial.rates.offered_rate)),
+        };
+        let when = match (self.begin, self.end) {
+            (Some(begin), Some(end)) => format!("from {} to {}", at(begin), at(end)),
+            (Some(begin), None) => format!("from {} on", at(begin)),
+            (None, Some(end)) => format!("until {}", at(end)),
+            (None, None) => "at all times".into(),
+        };
+        format!("every request failed {when}{kinds}, and none at other times: the server changed, not the load")
+    }
+}
+
+/// Returns the steps next to the stretch: the last ones before it, or the first ones after it.
+fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
+    let n = steps.len().min(MAX_EDGE_STEPS);
+    if is_after { &steps[..n] } else { &steps[steps.len() - n..] }
+}
+
+/// Returns the steps of a trial; the whole window if the failures of each step are not known.
+fn steps(trial: &Trial) -> Vec<Step<'_>> {
+    let measured = &trial.measured;
+    let (window, step_s) = (measured.window, measured.series_step_s.unwrap_or(TENTH_S));
+    let at = |series: &[f64], i: usize| step_s * series.get(i).copied().unwrap_or(0.0).max(0.0);
+    if measured.series_failed.is_empty() {
+        let (failed, all) = failed_and_all(trial);
+        let good = (all - failed).max(0.0);
+        return vec![Step { trial, from_s: window.begin_s, to_s: window.end_s, good, failed }];
+    }
+    let step = |i: usize| Step {
+        trial,
+        from_s: window.begin_s + i as f64 * step_s,
+        to_s: window.begin_s + (i + 1) as f64 * step_s,
+        good: (at(&measured.series_completed, i) - at(&measured.series_refused, i)).max(0.0),
+        failed: at(&measured.series_failed, i),
+    };
+    (0..measured.series_completed.len()).map(step).collect()
+}
+
+/// Returns true if a failed load was no larger than a good one. An open loop is compared with the good answers of any
+/// load, and a closed loop only with other closed loops, since quick refusals raise its rate.
+fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
+    match (closed(failed), closed(other)) {
+        (true, true) => clients(failed) <= clients(other),
+        (false, _) => failed.rates.offered_rate <= good(other),
+        (true, false) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::Failure;
+
+    use super::*;
+    use crate::planted::{PlantedRun, Point};
+
+    /// Replaces the answers of a trial by refusals from `from` to `to`, in tenths of its window.
+    fn refuse(trial: &mut Trial, from: usize, to: usize) {
+        let measured = &mut trial.measured;
+        let rates = measured.series_completed.clone();
+        let refused: Vec<f64> =
+            (0..rates.len()).map(|i| if (from..to).contains(&i) { rates[i] } else { 0.0 }).collect();
+        let n = (refused.iter().sum::<f64>() * TENTH_S) as u64;
+        for tally in [&mut measured.tally, &mut trial.tally] {
+            tally.unexpected_status = n;
+            tally.unexpected_statuses = [("401".to_string(), n)].into();
+            tally.status = [("2xx".to_string(), tally.completed - n), ("4xx".to_string(), n)].into();
+        }
+        (measured.series_failed, measured.series_refused) = (refused.clone(), refused);
+    }
+
+    fn judged(planted: &PlantedRun, change: impl Fn(&mut Run)) -> Run {
+        let mut run = planted.run();
+        change(&mut run);
+        crate::judge(&mut run);
+        run
+    }
+
+    /// A token expires in the step with 8 clients, after 0.7 s of the window; all later loads fail, too.
+    #[test]
+    fn a_token_that_expires_in_a_search_is_no_limit_of_the_load() {
+        let run = judged(&PlantedRun::new(1000.0, 4000.0), |run| {
+            refuse(&mut run.trials[3], 7, 20);
+            run.trials[4..].iter_mut().for_each(|trial| refuse(trial, 0, 20));
+        });
+        let (found, b) = (&run.findings, &run.findings.bottleneck);
+        assert!(b.id == "unknown" && b.sentence.contains("from 0.7 s into the load of 8 clients on"), "{b:#?}");
+        assert!(b.sentence.contains("401: ") && b.ruled_out.is_empty(), "{b:#?}");
+        assert_eq!(found.failure, Some(Failure::FailedStretch));
+        let capacity = found.capacity.as_ref().unwrap();
+        assert!(capacity.rate <= 4000.0 * 1.01 && capacity.failed_at.is_none(), "{capacity:?}");
+        assert!(found.picks.at_capacity.is_none_or(|at| at < 3), "only what was measured before it: {:?}", found.picks);
+        assert!(found.trust.warnings[0].contains("the server changed"), "{:#?}", found.trust);
+    }
+
+    /// All failures of one load begin 1 s after its window, or end there (a database that still loads).
+    #[test]
+    fn one_load_tells_a_moment_by_its_tenths() {
+        let one = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]);
+        let of = |from, to| {
+            let run = judged(&one, |run| {
+                run.trials[0].kind = run::TrialKind::Fixed;
+                refuse(&mut run.trials[0], from, to);
+            });
+            run.findings.bottleneck.sentence
+        };
+        assert!(
+            of(10, 20).starts_with("every request failed from 1.0 s into the load of 8 clients on"),
+            "{}",
+            of(10, 20)
+        );
+        assert!(of(0, 10).contains("until 1.0 s into the load"), "{}", of(0, 10));
+        assert!(of(5, 10).contains("from 0.5 s into the load of 8 clients to 1.0 s into"), "{}", of(5, 10));
+        assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
+    }
+
+    /// From 16 clients on every request fails, in rising order: the load may be the reason.
+    #[test]
+    fn failures_that_begin_with_a_larger_load_may_depend_on_it() {
+        let planted = PlantedRun::new(1000.0, 4000.0).rates(&[]).change(|t: &mut Trial, p: &Point| {
+            if p.n >= 16.0 {
+                refuse(t, 0, 20);
+            }
+        });
+        assert!(FailedStretch::of(&planted.run()).is_none());
+        let mut run = planted.run();
+        let text = "a single request after the load failed, too".to_string();
+        run.trials[4].incidents.push(run::Incident {
+            kind: IncidentKind::RefusedAtRest,
+            begin_s: 2.0,
+            end_s: None,
+            text,
+        });
+        assert!(FailedStretch::of(&run).is_some(), "a request without load failed, too");
+    }
+
+    /// Half of the answers fail at random in each tenth, or a bucket of tokens runs out and lets a rate pass afterwards.
+    #[test]
+    fn failures_beside_good_answers_are_no_stretch() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut found = 0;
+        for draw in 0..300 {
+            let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]).run();
+            let measured = &mut run.trials[0].measured;
+            let each = |i: usize, random: &mut fastrand::Rng| match draw % 2 {
+                0 => 4000.0 * (0.3 + 0.4 * random.f64()),
+                _ if i < 10 => 0.0,
+                _ => 3000.0,
+            };
+            measured.series_refused = (0..20).map(|i| each(i, &mut random)).collect();
+            measured.series_failed = measured.series_refused.clone();
+            found += usize::from(FailedStretch::of(&run).is_some());
+        }
+        assert_eq!(found, 0, "of 300");
+    }
+}
