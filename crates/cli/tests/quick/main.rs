@@ -10,6 +10,7 @@ mod history;
 mod http2;
 mod kept;
 mod messages;
+mod odd_servers;
 mod old_runs;
 mod redis;
 mod repeats;

@@ -5,7 +5,7 @@ use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, T
 
 use super::answered::{asked, of_load, single};
 use super::times::time_in_words;
-use super::{course, cpus, limited, server_acts, spread, statuses};
+use super::{course, cpus, first_failures, limited, server_acts, spread, statuses};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -204,7 +204,8 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
         let took = quantity(hist.quantile_us(0.5), Unit::Micros);
         format!("refusals took {took} (median); response times count each as at least as long")
     });
-    let detail: Vec<String> = [share, measured, failures, refused].into_iter().flatten().collect();
+    let first = first_failures::sentences(trial);
+    let detail: Vec<String> = [share, measured, failures, refused].into_iter().flatten().chain(first).collect();
     AnswerLine::new("Errors", format!("{}:", count(bad)), detail.join("; ")).toned(Tone::Bad)
 }
 

@@ -19,6 +19,7 @@ mod cpus;
 mod databases;
 mod double;
 mod figures;
+mod first_failures;
 mod fits;
 mod hosts;
 mod latency;

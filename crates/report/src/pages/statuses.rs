@@ -12,8 +12,10 @@ pub(super) fn each(tally: &Tally) -> Vec<String> {
     known.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     known.truncate(NAMED);
     let rest = tally.unexpected_status.saturating_sub(known.iter().map(|(_, n)| n).sum());
+    let known_any = !known.is_empty();
     let texts = known.into_iter().map(|(status, n)| format!("{} of status {}", count(n), name(status)));
-    texts.chain((rest > 0).then(|| format!("{} of unexpected status", count(rest)))).collect()
+    let rest_name = if known_any { "of other unexpected statuses" } else { "error answers" };
+    texts.chain((rest > 0).then(|| format!("{} {rest_name}", count(rest)))).collect()
 }
 
 /// Returns the status of most failures, where one status explains at least half of them.
@@ -57,7 +59,9 @@ mod tests {
         assert_eq!(texts.len(), 5);
         assert!(texts[0].starts_with("100 of status 429 (Too Many Requests"), "{texts:?}");
         assert!(texts[1].contains("404 (Not Found") && texts[2].contains("401 (Unauthorized"), "{texts:?}");
-        assert_eq!(texts[4], "6 of unexpected status");
+        assert_eq!(texts[4], "6 of other unexpected statuses");
+        let redis = Tally { unexpected_status: 276, ..Tally::default() };
+        assert_eq!(each(&redis), ["276 error answers"]);
         assert!(main(&tally).is_some_and(|status| status.starts_with("429")));
         tally.unanswered = 1000;
         assert_eq!(main(&tally), None);

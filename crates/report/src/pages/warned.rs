@@ -46,9 +46,12 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Returns the most serious warnings and the number of the others.
+/// Returns the most serious warnings and the number of the others. Warnings that the verdict beside them states are left
+/// out.
 pub(super) fn warnings(run: &Run) -> Option<Block> {
-    let warned = &run.findings.trust.warnings;
+    let verdict = &run.findings.bottleneck.sentence;
+    let is_stated = |text: &str| verdict.contains(text) || !verdict.is_empty() && text.contains(verdict.as_str());
+    let warned: Vec<&String> = run.findings.trust.warnings.iter().filter(|text| !is_stated(text)).collect();
     let shown = warned.iter().take(FIRST_WARNINGS).map(|text| capital(text)).collect();
     let more = warned.len().saturating_sub(FIRST_WARNINGS);
     (!warned.is_empty()).then(|| Block::Warnings(Warnings { shown, more, to: "trust", ..Warnings::default() }))
@@ -61,6 +64,9 @@ mod tests {
         let mut run = run::Run { trials: vec![run::Trial::default()], ..run::Run::default() };
         run.findings.trust.warnings = ["one", "two", "three"].map(str::to_string).into();
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        run.findings.bottleneck.sentence = "nothing was full (but one)".into();
+        let Some(crate::Block::Warnings(beside)) = super::warnings(&run) else { panic!("two are left") };
+        assert_eq!((beside.shown, beside.more), (vec!["Two".to_string(), "Three".to_string()], 0), "said once");
         assert!(html.contains(r##"<a href="#trust">1"##) && html.contains(r#"<section id="trust">"#), "{html}");
     }
 }

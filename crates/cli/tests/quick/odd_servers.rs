@@ -1,0 +1,132 @@
+//! Servers that fail in odd ways. Each failure is told as what it is, with the server's own words.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testkit::{binary, json, loadline};
+
+/// Time of an answer. A sleep keeps the number of requests small.
+const ANSWER_TIME: Duration = Duration::from_millis(2);
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Starts a server. `answer` gives the bytes for a request by its number (from 1) and the time since the first request.
+/// The connection ends after an answer that `ends` it.
+fn start(
+    is_request: fn(&str) -> bool,
+    answer: impl Fn(u64, Duration) -> (String, bool) + Send + Sync + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    let (answer, count, begin) = (Arc::new(answer), Arc::new(AtomicU64::new(0)), Arc::new(std::sync::OnceLock::new()));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (answer, count, begin) = (answer.clone(), count.clone(), begin.clone());
+            std::thread::spawn(move || {
+                talk(stream, is_request, |n| answer(n, Instant::elapsed(begin.get_or_init(Instant::now))), &count)
+            });
+        }
+    });
+    addr
+}
+
+fn talk(stream: TcpStream, is_request: fn(&str) -> bool, answer: impl Fn(u64) -> (String, bool), count: &AtomicU64) {
+    let mut writer = stream.try_clone().unwrap();
+    for line in BufReader::new(stream).lines().map_while(Result::ok).filter(|line| is_request(line)) {
+        let _ = line;
+        std::thread::sleep(ANSWER_TIME);
+        let (bytes, ends) = answer(count.fetch_add(1, Ordering::Relaxed) + 1);
+        if writer.write_all(bytes.as_bytes()).is_err() || ends {
+            let _ = writer.shutdown(std::net::Shutdown::Both);
+            return;
+        }
+    }
+}
+
+/// The empty line ends the head of a request without a body.
+fn ends_head(line: &str) -> bool {
+    line.is_empty()
+}
+
+fn load(url: &str, connections: &str) -> Value {
+    let args = ["load", url, "--duration", "1s", "--warmup", "200ms", "--at-rest", "0", "--connections", connections];
+    json(binary!(), &args)
+}
+
+fn sentence(run: &Value) -> &str {
+    run["findings"]["bottleneck"]["sentence"].as_str().unwrap()
+}
+
+fn id(run: &Value) -> &str {
+    run["findings"]["bottleneck"]["id"].as_str().unwrap()
+}
+
+fn is_ping(line: &str) -> bool {
+    line == "PING"
+}
+
+/// Every second answer of a server of Redis is an error, under any load.
+#[test]
+fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
+    let redis = start(is_ping, |n, _| {
+        let loading = n % 2 == 0;
+        let text = if loading { "-LOADING Redis is loading the dataset in memory" } else { "+PONG" };
+        (format!("{text}\r\n"), false)
+    });
+    let run = load(&format!("redis://{redis}"), "4");
+    assert_ne!(id(&run), "server-rate-limit", "{}", sentence(&run));
+    let words = "\"-LOADING Redis is loading the dataset in memory\"";
+    assert!(sentence(&run).contains(words), "{}", sentence(&run));
+    let failing = start(ends_head, |n, _| match n % 2 {
+        0 => ("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 10\r\n\r\nno backend".into(), false),
+        _ => (OK.into(), false),
+    });
+    let run = load(&format!("http://{failing}/"), "4");
+    assert_ne!(id(&run), "server-rate-limit", "{}", sentence(&run));
+    assert!(sentence(&run).contains("first \"no backend\""), "{}", sentence(&run));
+}
+
+/// A token expires 0.7 s after the first request.
+#[test]
+fn failures_that_begin_at_a_moment_are_told_with_it() {
+    let expires = start(ends_head, |_, since| match since < Duration::from_millis(700) {
+        true => (OK.into(), false),
+        false => ("HTTP/1.1 401 Unauthorized\r\nContent-Length: 13\r\n\r\ntoken expired".into(), false),
+    });
+    let url = format!("http://{expires}/");
+    let args = ["load", &url, "--duration", "1s", "--warmup", "200ms", "--at-rest", "0", "--connections", "4"];
+    let output = loadline(binary!(), &args);
+    let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("every request failed from 0."), "{text}");
+    assert!(text.contains("\"token expired\""), "{text}");
+}
+
+/// Each tenth answer is cut off in its body, and each tenth other one has more bytes than it declares.
+#[test]
+fn cut_and_surplus_bodies_are_one_failure_each() {
+    let odd = || {
+        start(ends_head, |n, _| match n % 10 {
+            3 => ("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok".into(), true),
+            7 => (format!("{OK} and more"), false),
+            _ => (OK.into(), false),
+        })
+    };
+    let run = load(&format!("http://{}/", odd()), "2");
+    let trial = &run["trials"][0];
+    let (errors, completed) = (&trial["errors"], trial["completed"].as_u64().unwrap());
+    let (cut, surplus) = (errors["cut_response"].as_u64().unwrap(), errors["malformed"].as_u64().unwrap());
+    assert!(errors.as_object().unwrap().len() == 2 && cut > 3 && surplus > 3, "{errors}");
+    let unanswered = trial["unanswered"].as_u64().unwrap_or(0);
+    // The test request before the load was answered, too.
+    let sent = trial["sent"].as_u64().unwrap();
+    assert_eq!(completed + cut + surplus + unanswered, sent, "each request has one outcome: {trial:#}");
+    let url = format!("http://{}/", odd());
+    let report = loadline(binary!(), &["load", &url, "--duration", "500ms", "--at-rest", "0"]);
+    let text = String::from_utf8_lossy(&report.stdout);
+    assert!(!text.contains("closes each connection"), "{text}");
+}

@@ -1,0 +1,52 @@
+//! Reasons of the first failures of a load, in the server's words where it gave any.
+
+use run::number::quantity;
+use run::{FailureKind, FirstFailure, Trial};
+
+use super::trials::words;
+use crate::Unit;
+
+/// Maximum number of reasons in the answer.
+const MAX_SHOWN: usize = 2;
+
+/// Returns a sentence for each of the first failures with a reason: `first 503 at 412 ms: "no backend"`.
+pub(super) fn sentences(trial: &Trial) -> Vec<String> {
+    let mut known: Vec<&FirstFailure> = trial.first_failures.iter().filter(|first| !first.reason.is_empty()).collect();
+    known.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    known.into_iter().take(MAX_SHOWN).map(sentence).collect()
+}
+
+fn sentence(first: &FirstFailure) -> String {
+    let at = quantity(first.at_s * 1e6, Unit::Micros);
+    match &first.kind {
+        FailureKind::Status(status) if status.is_empty() => format!("first error answer at {at}: {}", first.reason),
+        FailureKind::Status(status) => format!("first {status} at {at}: {}", first.reason),
+        FailureKind::Error(kind) => format!("first of the {} at {at}: {}", words(*kind), first.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_server_are_shown_in_the_order_of_their_time() {
+        let first = |kind, at_s, reason: &str| FirstFailure { kind, at_s, reason: reason.into() };
+        let status = |name: &str| FailureKind::Status(name.into());
+        let trial = Trial {
+            first_failures: vec![
+                first(status("503"), 2.0, "\"no backend\""),
+                first(status("404"), 0.1, ""),
+                first(status(""), 0.5, "\"-LOADING\""),
+                first(FailureKind::Error(ErrorKind::ShortResponse), 3.0, "code 1011"),
+            ],
+            ..Trial::default()
+        };
+        assert_eq!(
+            sentences(&trial),
+            ["first error answer at 500 ms: \"-LOADING\"", "first 503 at 2 s: \"no backend\""]
+        );
+    }
+}
