@@ -92,6 +92,7 @@ impl<'a> FailedStretch<'a> {
             false => format!("{t_s:.1} s into the load of {}", rate(trial.rates.offered_rate)),
         };
         let when = match (self.begin, self.end) {
+            (Some(begin), Some(end)) if std::ptr::eq(begin.0, end.0) => format!("from {:.1} s to {}", begin.1, at(end)),
             (Some(begin), Some(end)) => format!("from {} to {}", at(begin), at(end)),
             (Some(begin), None) => format!("from {} on", at(begin)),
             (None, Some(end)) => format!("until {}", at(end)),
@@ -200,7 +201,7 @@ mod tests {
             of(10, 20)
         );
         assert!(of(0, 10).contains("until 1.0 s into the load"), "{}", of(0, 10));
-        assert!(of(5, 10).contains("from 0.5 s into the load of 8 clients to 1.0 s into"), "{}", of(5, 10));
+        assert!(of(5, 10).contains("from 0.5 s to 1.0 s into the load of 8 clients"), "{}", of(5, 10));
         assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
     }
 

@@ -93,7 +93,7 @@ impl<'a> Failures<'a> {
     }
 
     /// Returns the statuses of the failures, the number of requests without an answer, and the first reason:
-    /// ` (503: 1,240, first "no backend")`.
+    /// ` (503: 1,240, first: "no backend")`.
     fn kinds(&self) -> String {
         let tally = &self.trial.measured.tally;
         let mut kinds: BTreeMap<String, u64> = tally.refusals().map(|(status, n)| (status.into(), n)).collect();
@@ -102,7 +102,7 @@ impl<'a> Failures<'a> {
         kinds.insert("without an answer".into(), tally.error_count().saturating_add(tally.unanswered));
         kinds.retain(|_, n| *n > 0);
         let each = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64)));
-        let first = first_reason(self.trial).map(|reason| format!("first {reason}"));
+        let first = first_reason(self.trial).map(|reason| format!("first: {reason}"));
         let each: Vec<String> = each.chain(first).collect();
         if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
     }

@@ -38,6 +38,8 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
     // A busy machine weakens every other figure, so this warning is never folded away.
     busy_machine(facts, &mut report);
+    let silence = facts.decisive.and_then(crate::silence::sentence);
+    silence.into_iter().for_each(|text| report.warn(text));
     drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
     let limited = is_limited(facts);
     let probe_share = facts.decisive.and_then(probe_share);
@@ -45,7 +47,6 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     generator(facts, (limited, capacity.is_some_and(|c| c.held)), &mut report);
     if let Some(trial) = facts.decisive {
         trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
-        crate::silence::sentence(trial).into_iter().for_each(|text| report.warn(text));
         little_law(trial, &mut report);
         utilisation(facts, trial, &mut report);
         counts(trial, &mut report);

@@ -87,7 +87,7 @@ fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     });
     let run = load(&format!("http://{failing}/"), "4");
     assert_ne!(id(&run), "server-rate-limit", "{}", sentence(&run));
-    assert!(sentence(&run).contains("first \"no backend\""), "{}", sentence(&run));
+    assert!(sentence(&run).contains("first: \"no backend\""), "{}", sentence(&run));
 }
 
 /// A token expires 0.7 s after the first request.

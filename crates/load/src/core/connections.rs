@@ -240,9 +240,10 @@ impl Core {
         if c.state == State::Idle {
             self.open_forget_idle(conn);
         }
-        let session = self.sessions.session(conn as usize);
-        self.record.keep_reason(ops.now(), kind, || session.close_words());
         let cut = u64::from(self.is_cut(conn, kind));
+        let session = self.sessions.session(conn as usize);
+        let told_kind = if cut > 0 { ErrorKind::CutResponse } else { kind };
+        self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
         // A fault on an established connection without a request is no outcome of any request.

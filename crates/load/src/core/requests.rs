@@ -201,7 +201,9 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        let reason = || session.close_words().or_else(|| Some(fault.to_string()));
+        // An early end says nothing more than its kind; its server may have given a reason.
+        let said = (fault != Fault::Short).then(|| fault.to_string());
+        let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);
         self.farewell(ops, conn);
         self.lost(ops, conn, kind_of(fault));

@@ -1,6 +1,6 @@
 //! The answer of a search or an experiment in a few lines: the rate, what limits it, the test of that, and what to do.
 
-use run::{Capacity, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
+use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
 
 use super::answered::{has_answer, is_of_search, searched};
 use super::limited::{advice, limited_by};
@@ -59,7 +59,11 @@ fn of_rate(c: &Capacity) -> AnswerLine {
 /// Returns what happens above the capacity, or why the capacity is only a lower bound.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
-    let bound = bound.or_else(|| c.at_least.then(|| "no load failed: a longer --budget tries higher ones".into()));
+    let higher = match run.findings.failure {
+        Some(Failure::FailedStretch) => "higher loads were tried only while every request failed",
+        _ => "no load failed: a longer --budget tries higher ones",
+    };
+    let bound = bound.or_else(|| c.at_least.then(|| higher.into()));
     let failure = failure(c).filter(|_| c.held);
     let is_bound = failure.is_none() && bound.is_some();
     let parts: Vec<String> = failure.or(bound).into_iter().chain(peak(run)).collect();

@@ -26,6 +26,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
     // Otherwise the command below is the advice.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
+    let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
     blocks.push(Block::Answer(lines.into_iter().chain(verdict).flatten().collect()));
     Some(blocks)
