@@ -197,9 +197,8 @@ pub(super) fn check_format(name: &str, format: &str) -> Result<(), RunDirError> 
 
 /// Parses the text of a `run.json`. `name` appears only in errors.
 pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
-    let parse = |e: serde_json::Error| unreadable(name, text, &e);
     check_weight(name, text)?;
-    let head: Head = serde_json::from_str(text).map_err(parse)?;
+    let head: Head = serde_json::from_str(text).map_err(|e| unreadable(name, text, &e))?;
     check_format(name, head.format.as_deref().unwrap_or_default())?;
     let histograms = head.sum(|trial| trial.histograms.0 + trial.classes.0);
     fits(
@@ -211,7 +210,9 @@ pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
         ],
     )?;
     drop(head);
-    let mut run: Run = serde_json::from_str(text).map_err(parse)?;
+    // The head has the format of a run, wherever the file has this field.
+    let damaged = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
+    let mut run: Run = serde_json::from_str(text).map_err(damaged)?;
     run.redact_secrets();
     Ok(run)
 }
