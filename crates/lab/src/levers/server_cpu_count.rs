@@ -126,6 +126,8 @@ mod tests {
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
         let [off, on] = [[0, 2], [1, 3]].map(|slots| slots.map(|slot| part.taken[slot]));
-        assert!(off.iter().zip(on).all(|(off, on)| *off < 0.1 * ordered && on > 0.4 * ordered), "{part:?}");
+        assert!(on.iter().all(|on| *on > 0.4 * ordered), "{part:?}");
+        // A thread that wakes up late moves time across one edge, never from most of a slot.
+        assert!(off.iter().sum::<f64>() < 0.2 * on.iter().sum::<f64>(), "{part:?}");
     }
 }
