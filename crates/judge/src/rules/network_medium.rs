@@ -8,6 +8,7 @@
 use run::{Evidence, FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
+use crate::ack_timer;
 use crate::evidence::{line, measured};
 use crate::laws::steps;
 use crate::link_queue;
@@ -264,6 +265,10 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
     if let Some(queue) = link_queue::shaper(facts, trial) {
         let sentence = format!("the link is full: packets wait in the queue of {}", queue.place);
         return Some((ONE_SIGN, sentence, vec![queue]));
+    }
+    // With Nagle's algorithm, data waits in the server for an acknowledgement, and not on the way.
+    if ack_timer::fills_light_load(facts) {
+        return None;
     }
     let queue = link_queue::on_the_way(trial).map(|queue| {
         (WEAK_SIGN, "a link on the path is full: packets wait between client and server".to_string(), vec![queue])

@@ -182,6 +182,21 @@ mod tests {
         }
     }
 
+    /// Seen live on loopback: a round trip of 19 ms, the least 6 µs, and data of Nagle's algorithm in the send queues.
+    #[test]
+    fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
+        let mut run = PlantedRun::new(41_000.0, 500.0)
+            .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+            .level(Who::Server, "connection.send_queue", "", 1400.0)
+            .level(Who::Server, "connection.rtt", "", 19_000.0)
+            .level(Who::Server, "connection.min_rtt", "", 6.0)
+            .level(Who::Server, "connection.sampled", "", 8.0)
+            .level(Who::Server, "connection.waiting", "", 7.2)
+            .run();
+        crate::judge(&mut run);
+        assert_ne!(run.findings.bottleneck.id, "network-medium", "{:#?}", run.findings.bottleneck);
+    }
+
     #[test]
     fn a_wait_that_goes_away_under_load_is_no_limit_there() {
         let change = |t: &mut Trial, p: &Point| t.latency_us.p50 = if p.n > 2.0 { 3000.0 } else { 40_500.0 };
