@@ -1,4 +1,5 @@
-//! Light load whose answers wait for a delayed acknowledgement. Source: RFC 9293, section 3.8.6.3; RFC 896.
+//! Response times at light load that consist of waiting for a delayed acknowledgement. Source: RFC 9293, section
+//! 3.8.6.3; RFC 896.
 
 use crate::Facts;
 use crate::single::sides_of;
@@ -9,14 +10,15 @@ use run::Trial;
 /// Response times that the timer produces, microseconds.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
-/// Returns the side that delays acknowledgements, and their number per request. Timers are counted per namespace, so
-/// this is the side with the larger number.
+/// Returns the side that delays more acknowledgements, and its delayed acknowledgements per request. The kernel counts
+/// them per network namespace, not per process.
 pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     let counts = sides_of(light).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns true if most of the response time at the lightest load is this timer. It is then no service time.
+/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. This
+/// response time is then no measure of the service time.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {
     facts.unloaded.is_some_and(|light| {
         TIMER_US.contains(&light.latency_us.p50) && delayed_acks(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER)

@@ -21,7 +21,7 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
     };
-    // The incident that ended the run is its headline.
+    // The headline already names the incident that ended the run.
     let words = if died.is_some() { String::new() } else { format!(" (but {})", happened()?.text) };
     Some(Caveat { most: DISTURBED, words, always_told: true })
 }

@@ -41,7 +41,7 @@ pub struct Facts<'a> {
     pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
-    /// What requests wait for inside the server, by its sampled threads.
+    /// Causes for which requests wait inside the server, from samples of its threads.
     pub(crate) waits: Vec<WaitFinding>,
 }
 

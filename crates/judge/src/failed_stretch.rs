@@ -1,5 +1,6 @@
-//! Failures that depend on time: in one stretch of a run every request failed, and outside of it none. A token that
-//! expires, or a server that still loads its data, looks like this. A limit lets some requests pass at any time.
+//! Failures that depend on time, not on load: every request failed in one stretch of a run, and none outside of it.
+//! Examples are a token that expires, and a server that still loads its data. A rate limit, in contrast, lets some
+//! requests pass at any time.
 
 use run::{IncidentKind, Run, TENTH_S, Trial};
 
@@ -7,11 +8,11 @@ use crate::number::{counted, rate};
 use crate::single::{clients, closed, failed_and_all, good};
 use crate::thresholds::{FEWEST_REQUESTS, REFUSED};
 
-/// Maximum number of steps in which requests both failed and succeeded, at either end of the stretch. Each generator
-/// reports its counts every tenth of a second, so the edge is known within three steps.
+/// Maximum number of steps, at either end of the stretch, in which some requests failed and others succeeded. Each
+/// generator reports its counts every tenth of a second, so the edge is known within three steps.
 const MAX_EDGE_STEPS: usize = 3;
 
-/// Requests that ended in one step of a trial's window, or in a whole window.
+/// Counts of requests that ended in one step of a trial's window, or in its whole window.
 #[derive(Clone, Copy, Debug)]
 struct Step<'a> {
     trial: &'a Trial,
@@ -41,16 +42,17 @@ impl Step<'_> {
 pub(crate) struct FailedStretch<'a> {
     /// Trials with requests in the stretch.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Trial and time, seconds since its load began, at which the failures began; `None` if with the first request.
+    /// Trial in which the failures began, and the time since its load began, seconds. `None` if the first request
+    /// failed.
     begin: Option<(&'a Trial, f64)>,
-    /// Trial and time at which they ended; `None` if they lasted.
+    /// Trial in which the failures ended, and the time since its load began, seconds. `None` if they lasted to the end.
     end: Option<(&'a Trial, f64)>,
 }
 
 impl<'a> FailedStretch<'a> {
-    /// Finds the stretch. Returns `None` if the failures may depend on the load: if their begin and end are at changes
-    /// of the load, no load failed that was at most as large as one without failures, and no request without load
-    /// failed.
+    /// Finds the stretch. Returns `None` if the load may explain the failures. Time explains them if a failed load was
+    /// no larger than a good one, or if a load failed only for a part of its time. Time also explains them if a single
+    /// request without load failed.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
@@ -85,7 +87,7 @@ impl<'a> FailedStretch<'a> {
         self.trials.iter().any(|one| std::ptr::eq(*one, trial))
     }
 
-    /// Returns a sentence: from when to when every request failed.
+    /// Returns a sentence that says from when to when every request failed.
     pub(crate) fn sentence(&self, kinds: &str) -> String {
         let at = |(trial, t_s): (&Trial, f64)| match closed(trial) {
             true => format!("{t_s:.1} s into the load of {}", counted(clients(trial), "client")),
@@ -102,13 +104,14 @@ impl<'a> FailedStretch<'a> {
     }
 }
 
-/// Returns the steps next to the stretch: the last ones before it, or the first ones after it.
+/// Returns the steps next to the failed stretch: the first ones after it if `is_after`, or else the last ones before
+/// it.
 fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
     let n = steps.len().min(MAX_EDGE_STEPS);
     if is_after { &steps[..n] } else { &steps[steps.len() - n..] }
 }
 
-/// Returns the steps of a trial; the whole window if the failures of each step are not known.
+/// Returns the steps of a trial, or its whole window as one step if failures were not counted per step.
 fn steps(trial: &Trial) -> Vec<Step<'_>> {
     let measured = &trial.measured;
     let (window, step_s) = (measured.window, measured.series_step_s.unwrap_or(TENTH_S));
@@ -128,8 +131,9 @@ fn steps(trial: &Trial) -> Vec<Step<'_>> {
     (0..measured.series_completed.len()).map(step).collect()
 }
 
-/// Returns true if a failed load was no larger than a good one. An open loop is compared with the good answers of any
-/// load, and a closed loop only with other closed loops, since quick refusals raise its rate.
+/// Returns true if a failed load was no larger than a good load. The rate of a failed open loop is compared with the
+/// good answers per second of any load. A failed closed loop is compared by its clients, and only with other closed
+/// loops, since quick refusals raise its rate.
 fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
     match (closed(failed), closed(other)) {
         (true, true) => clients(failed) <= clients(other),
@@ -184,7 +188,7 @@ mod tests {
         assert!(found.trust.warnings[0].contains("the server changed"), "{:#?}", found.trust);
     }
 
-    /// All failures of one load begin 1 s after its window, or end there (a database that still loads).
+    /// With a single load, the failures begin or end within its window (a database that still loads its data).
     #[test]
     fn one_load_tells_a_moment_by_its_tenths() {
         let one = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]);
@@ -205,7 +209,7 @@ mod tests {
         assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
     }
 
-    /// From 16 clients on every request fails, in rising order: the load may be the reason.
+    /// Loads grow, and every request fails from 16 clients on: the load may be the reason.
     #[test]
     fn failures_that_begin_with_a_larger_load_may_depend_on_it() {
         let planted = PlantedRun::new(1000.0, 4000.0).rates(&[]).change(|t: &mut Trial, p: &Point| {
@@ -225,7 +229,8 @@ mod tests {
         assert!(FailedStretch::of(&run).is_some(), "a request without load failed, too");
     }
 
-    /// Half of the answers fail at random in each tenth, or a bucket of tokens runs out and lets a rate pass afterwards.
+    /// In half of the draws, answers fail at random throughout. In the others, a token bucket empties and then passes a
+    /// fixed rate.
     #[test]
     fn failures_beside_good_answers_are_no_stretch() {
         let mut random = fastrand::Rng::with_seed(3);

@@ -87,7 +87,7 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// Returns true if one load alone was tried, so that nothing shows whether the share depends on the load.
+    /// Returns true if only one load was measured. Whether the failed share depends on the load is then unknown.
     fn is_only_load(&self) -> bool {
         self.run.trials.iter().filter(|t| !t.kind.is_auxiliary()).count() == 1 && self.run.plan.load.stages.is_empty()
     }
@@ -108,7 +108,7 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Returns the reason of the first failure of the most frequent kind that has a reason.
+/// Returns a reason for the failures: that of the first failure of the most frequent kind with a known reason.
 fn first_reason(trial: &Trial) -> Option<&str> {
     let tally = &trial.tally;
     let count = |failure: &run::FirstFailure| match &failure.kind {

@@ -23,8 +23,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Returns the number of requests at a time, and the counts; `None` if the lightest load was full already, or if
-    /// most of R1 is the network path or a timer of TCP.
+    /// Returns the number of requests at a time, with the counts that may explain it. Returns `None` if the lightest
+    /// load filled the server already, or if most of R1 is the network path or a timer of TCP.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
         // For a saturated step, Little's law only gives back its own number of clients.

@@ -24,11 +24,11 @@ pub(crate) struct Refusals<'a> {
     pub(crate) overload: Option<bool>,
     /// True if the rates of all answers in these trials differ widely, although the rates of good answers are alike.
     pub(crate) wide: bool,
-    /// True if at least half of the refusals have a status that names a limit on the number of requests, such as 429.
+    /// True if at least half of the refusals have a status that names a limit on the rate of requests, such as 429.
     pub(crate) is_named: bool,
-    /// True if a larger part of the answers was refused under a heavier load.
+    /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
-    /// True if, within the window of a trial, the rate of good answers stayed while the rate of all answers varied.
+    /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
 }
 
@@ -42,8 +42,8 @@ fn mostly(trials: &[&Trial], is: fn(&str) -> bool) -> Option<bool> {
     (of_kind.max(other) > 0).then_some(of_kind >= other)
 }
 
-/// Returns true if the refused share of some trial exceeds that of a trial with a lower rate of answers by more than
-/// chance.
+/// Returns true if some trial refused a significantly larger share of its answers than a trial with fewer answers per
+/// second.
 fn share_grows(trials: &[&Trial]) -> bool {
     let counts = |t: &Trial| (t.measured.tally.unexpected_status as f64, t.measured.tally.completed as f64);
     let exceeds = |heavy: &Trial, light: &Trial| {
@@ -55,8 +55,8 @@ fn share_grows(trials: &[&Trial]) -> bool {
     trials.iter().any(|heavy| trials.iter().any(|light| exceeds(heavy, light)))
 }
 
-/// Returns true if the good answers of a window came at a constant rate, whatever the rate of all answers. The good
-/// answers of a server that fails a constant share of all requests follow the rate of all answers instead.
+/// Returns true if good answers came at a constant rate throughout a window, whatever the rate of all answers was. A
+/// server that fails a constant share of all requests gives more good answers when it gives more answers.
 fn is_steady_within(trial: &Trial) -> bool {
     let measured = &trial.measured;
     let points: Vec<(f64, f64)> = measured
@@ -117,8 +117,8 @@ impl<'a> Refusals<'a> {
         self.constant && self.wide && self.overload != Some(false)
     }
 
-    /// Returns true if something shows that a limit refuses requests, and not a server that fails a part of them under
-    /// any load: the status itself, more refusals under more load, or good answers at a constant rate.
+    /// Returns true if a limit refuses the requests, and not a server that fails some of them under any load. Signs of
+    /// a limit are the status itself, more refusals under more load, and good answers at a constant rate.
     pub(crate) fn show_a_limit(&self) -> bool {
         self.is_named || self.grows || self.steady_within
     }
@@ -128,8 +128,8 @@ impl<'a> Refusals<'a> {
 mod tests {
     use super::*;
 
-    /// A window of 3 s in tenths, in which the clients send between 200/s and 800/s. `good` is the number of good answers
-    /// among so many of a tenth.
+    /// Builds a window of 3 s in steps of a tenth of a second, in which clients send 200/s to 800/s. `good` returns the
+    /// number of good answers among the requests of a step.
     fn window(random: &mut fastrand::Rng, good: impl Fn(f64, &mut fastrand::Rng) -> f64) -> Trial {
         let mut trial = Trial::default();
         let (mut sum, mut refused) = (0.0, 0.0);
@@ -144,8 +144,8 @@ mod tests {
         trial
     }
 
-    /// One load alone: a limiter lets 10 of each tenth pass, give or take one; a failing server fails a half or a fifth,
-    /// in turns or at random.
+    /// With a single load: a limiter passes 9 to 11 requests per tenth of a second. A failing server fails half of all
+    /// requests regularly, or a fifth at random.
     #[test]
     fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {
         let mut random = fastrand::Rng::with_seed(11);

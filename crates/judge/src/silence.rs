@@ -1,4 +1,4 @@
-//! Times without any answer: all requests in flight waited together, far longer than an answer takes.
+//! Times without any answer although requests were in flight, far longer than an answer usually takes.
 
 use run::{IncidentKind, Trial, Window};
 
@@ -6,8 +6,9 @@ use crate::number::{duration, figure};
 use crate::single::good;
 use crate::thresholds::{FEWEST_REQUESTS, HARMLESS, LONG_SILENCE, NOTICED_US, ONE_AT_A_TIME};
 
-/// Returns a sentence about the longest silence of a trial, if it was long. One request alone may simply be slow, and a
-/// pause of the generator or of a host explains a silence.
+/// Returns a sentence about the longest silence of a trial. Returns `None` for a short silence, and for a silence that
+/// a pause of the generator or of a host explains. Also returns `None` with a single request in flight, which may
+/// simply be slow.
 pub(crate) fn sentence(trial: &Trial) -> Option<String> {
     let silence = trial.measured.silence?;
     let (length_s, median_us) = (silence.length_s(), trial.latency_us.p50);
@@ -44,7 +45,7 @@ fn paused(trial: &Trial, silence: Window) -> bool {
 mod tests {
     use super::*;
 
-    /// 8 requests in flight of 2 ms each, and a silence that begins at 2.5 s.
+    /// Returns the sentence about a silence from 2.5 s on, with 8 requests in flight and a median of 2 ms.
     fn silent(length_s: f64, change: impl Fn(&mut Trial)) -> Option<String> {
         let mut trial = Trial::default();
         (trial.latency_us.p50, trial.latency_us.count) = (2000.0, 9000);

@@ -109,8 +109,8 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau by an open loop past the last step, or past another open loop: more was offered, and no more was
-/// completed. Past the last step of the sweep, twice its clients must have been in flight.
+/// Finds a plateau: an open loop offered more than the last step, or than another open loop, and completed no more.
+/// Compared with the last step, the open loop must have had twice as many requests in flight.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> =
@@ -205,7 +205,8 @@ mod tests {
         }
     }
 
-    /// A lock of 4 ms behind a delayed acknowledgement of 40 ms: nine clients did not fill it, and two open loops did.
+    /// A lock held for 4 ms, behind a delayed acknowledgement of 40 ms. Nine clients did not saturate the lock, but two
+    /// open loops did.
     #[test]
     fn two_open_loops_that_complete_the_same_are_a_plateau() {
         let told = |second: f64| {
@@ -218,7 +219,7 @@ mod tests {
         };
         assert!(matches!(told(213.0), Plateau::Flat { from, .. } if from > 9.0), "{:?}", told(213.0));
         assert_eq!(told(260.0), Plateau::Grows);
-        // The larger rate kept little more in flight, and was far above the other.
+        // The second open loop offered a far higher rate than the first, but had few more requests in flight.
         let mut run = PlantedRun::new(48_000.0, 230.0).steps(&[1, 2, 9]).rates(&[1.3, 1.7]).run();
         for (trial, rate) in run.trials.iter_mut().zip([20.4, 40.2, 183.1, 236.0, 238.0]) {
             trial.rates.completed_rate = rate;

@@ -85,7 +85,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // Without a good answer no rule applies either, because a server that refuses everything shows no limit.
-    // A run that measured two servers, one of which refused everything, shows no limit, either.
+    // A run in which the server refused every request for a stretch of time shows no limit, either.
     let mute = broken || none_good(facts.run).is_some() || facts.stretch.is_some();
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);

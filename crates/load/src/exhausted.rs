@@ -8,7 +8,7 @@ use sys::limits;
 /// Descriptor limit per process with which a few processes can make any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
-/// Limit on processes and threads with which a few generators, of about five threads each, can make any usual load.
+/// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
 /// Port range that excludes only the reserved ports.

@@ -1,5 +1,5 @@
-//! First failure of each kind in a shard, with its reason. Reasons are asked for only at the first failure of a kind, so
-//! later failures cost nothing more.
+//! First failure of each kind in a shard, with its reason. Only the first failure of a kind needs a reason, so later
+//! failures cost nothing more.
 
 use run::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 
@@ -14,7 +14,7 @@ fn bounded(reason: String) -> String {
     }
 }
 
-/// First failures in their order.
+/// First failures, in the order in which they happened.
 #[derive(Debug, Default)]
 pub(crate) struct FirstFailures {
     kept: Vec<FirstFailure>,
@@ -55,7 +55,7 @@ impl FirstFailures {
         }
     }
 
-    /// Returns all of them.
+    /// Returns all kept failures.
     pub(crate) fn into_vec(self) -> Vec<FirstFailure> {
         self.kept
     }

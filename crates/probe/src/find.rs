@@ -225,8 +225,8 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if one of these processes holds a socket, as a server does, or a ring that may hold sockets. Returns
-/// `None` if this cannot be read.
+/// Returns true if one of these processes holds a socket, as a server does, or an io_uring that may hold sockets.
+/// Returns `None` if neither was found and the descriptors of some process cannot be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

@@ -1,4 +1,4 @@
-//! How to get the right to read another process.
+//! Advice on getting the right to read another process.
 
 /// Returns the advice as a clause. `owner` is the user who may read the process besides root.
 pub(crate) fn advice(owner: &str) -> String {

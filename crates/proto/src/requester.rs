@@ -70,8 +70,8 @@ pub trait Requester {
         true
     }
 
-    /// Returns true if part of an answer to a request under way has arrived; `None` if the protocol does not show this.
-    /// If the connection ends in this state, the answer is cut off.
+    /// Returns true if part of an answer has arrived, so that the end of the connection would cut this answer off.
+    /// Returns `None` if the protocol does not show this.
     fn is_answering(&self) -> Option<bool> {
         None
     }

@@ -172,7 +172,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
-    // The title is the only place for the cause, and nobody interrupted the run.
+    // Only the title states the cause. The text must not say "Interrupted", because no user interrupted the run.
     let told_once = |text: &str| text.matches("killed by SIGKILL").count() == 1;
     assert!(text.starts_with(plain) && text.contains("Ended early") && !text.contains("Interrupted"), "{text}");
     let screen = brief(&run, &wide, 42);
@@ -318,7 +318,7 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // A file has the reasons for absent figures beside the samples, from which this run's counters do not come.
+    // Stored runs keep the reasons for absent figures beside the samples. The counters of this run have no samples.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     sides.for_each(|side| side.counters.retain(|_, reading| reading.value().is_some()));
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();

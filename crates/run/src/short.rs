@@ -36,7 +36,7 @@ pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S:
     s.collect_seq(values.iter().map(|value| value.map(Short)))
 }
 
-/// Writes the derived figures that have a value, by name. The recording has the reasons for the others.
+/// Writes the derived figures that have a value, by name. The recording has the reasons for missing figures.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
     s.collect_map(all.iter().filter_map(|(name, reading)| Some((name, derived(reading)?))))
 }
@@ -52,7 +52,7 @@ pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result
     s.collect_map(all.iter().filter_map(|(name, cost)| Some((name, written(cost)?))))
 }
 
-/// Returns a figure that newer code computes again from the samples.
+/// Returns a derived figure with six digits, since newer code computes the exact figure again from the samples.
 fn derived(reading: &Reading) -> Option<Short> {
     reading.value().map(|value| Short(six_digits(value)))
 }

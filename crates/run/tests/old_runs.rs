@@ -47,12 +47,12 @@ fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for figures that newer code computes again from the samples. A file has six digits of them.
+/// Returns true for figures that newer code computes again from the samples. A file keeps six digits of these figures.
 fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
-/// Compares two histograms. A new file has two digits of those of which only the summary is used.
+/// Compares two histograms. A new file keeps only two digits of a histogram if only its summary is used.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));
@@ -60,7 +60,7 @@ fn is_equal(old: &str, new: &str, path: &str) -> bool {
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
-/// Returns true for a figure without a value. A file has its reason beside the samples alone.
+/// Returns true for a figure without a value. A new file states the reason only beside the samples.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
 }

@@ -59,7 +59,7 @@ impl CallSites {
         }
     }
 
-    /// Returns what the first instructions of the function at `start` do to the stack.
+    /// Returns the effect of the first instructions of the function at `start` on the stack.
     pub(crate) fn prologue(&mut self, start: u64) -> Option<Prologue> {
         prologue(&mut self.code, start)
     }

@@ -1,21 +1,22 @@
-//! Size of a function's frame from the function's first instructions. Functions that keep a frame pointer need it if the
-//! frame pointer itself is unknown: the kernel does not give it for a thread that waits.
+//! Finds the size of a function's frame from the function's first instructions. The unwinder needs this size if a
+//! function keeps a frame pointer whose value is unknown. The kernel does not give the frame pointer of a thread that
+//! waits.
 
 use crate::memory::Memory;
 
-/// Bytes of a function that are read: room for the pushes of all saved registers.
+/// Number of bytes to read from a function's start: enough for the pushes of all saved registers.
 const BYTES: usize = 32;
 
-/// What the first instructions of a function do to the stack.
+/// Effect of a function's first instructions on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prologue {
     /// Length of these instructions, bytes.
     pub(crate) code_bytes: u64,
-    /// Distance from the stack pointer after them to the return address, bytes.
+    /// Distance from the stack pointer, after these instructions, to the return address, bytes.
     pub(crate) frame_bytes: u64,
 }
 
-/// Reads the prologue of the function at `start`. Returns none if it does not set up a frame pointer first.
+/// Reads the prologue of the function at `start`. Returns `None` if the function does not set up a frame pointer first.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn prologue(code: &mut dyn Memory, start: u64) -> Option<Prologue> {
     let mut bytes = [0; BYTES];

@@ -1,7 +1,6 @@
 //! Finds the caller's frame on the stack when no register leads there. The kernel does not give the frame pointer of a
-//! thread that waits. Two places hold the return address: the end of the frame that the function's first instructions set
-//! up, and the word after a call that reaches exactly this function. Elsewhere, a word that only looks like a return
-//! address is not accepted.
+//! thread that waits. A return address is accepted at the end of the frame that the function's first instructions set
+//! up. Elsewhere, a word is accepted only if it points behind a call of exactly this function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;
@@ -25,8 +24,8 @@ pub(crate) fn return_slot(
     })
 }
 
-/// Returns the slot at the frame's end, as the function's first instructions set it up. The word there must follow a
-/// call, maybe one through a register, which does not tell the function that it reaches.
+/// Returns the slot at the end of the frame that the function's first instructions set up. The word in this slot must
+/// point behind a call. A call through a register also counts, although its function is unknown.
 fn by_prologue(
     space: &Space,
     calls: &mut CallSites,

@@ -124,8 +124,8 @@ impl Unwinder {
         rules.step(sections, &known, stack)
     }
 
-    /// Follows the frame pointer, which compiled code of runtimes needs, or finds the caller of a function at its
-    /// first address. `code` is that address and the one where the thread is.
+    /// Follows the frame pointer, which compiled code of runtimes needs, or finds the caller of a function at its first
+    /// address. `code` is the function's first address and the address where the thread is.
     fn step_without_rules(
         &mut self,
         space: &Space,

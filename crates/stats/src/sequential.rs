@@ -61,7 +61,7 @@ impl Motion {
     /// Returns the probability that the motion is beyond a boundary at the next look, on either side.
     fn beyond(&self, share: f64, boundary: f64) -> f64 {
         let sd = (share - self.share).sqrt();
-        // Both sides are equally likely.
+        // The density is symmetric, so both sides are equally likely.
         let above = |&(place, weight): &(f64, f64)| weight * normal_tail((boundary - place) / sd);
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
@@ -124,7 +124,8 @@ mod tests {
         }
     }
 
-    /// A difference that a single look at all data would find in nine of ten tests. More looks than four hardly save data.
+    /// A difference that a single look at all data would find in nine of ten tests. More than four looks hardly save
+    /// data.
     #[test]
     fn four_looks_save_most_of_the_data_that_many_looks_save() {
         let mean_share = |looks: u32| {

@@ -10,11 +10,11 @@ const T95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Maximum number of terms of the continued fraction. Up to [`NORMAL_FREEDOM`] degrees of freedom, it converges sooner.
+/// Maximum number of terms of the continued fraction. Up to [`NORMAL_FREEDOM`] degrees of freedom, fewer terms suffice.
 const MAX_TERMS: u32 = 10_000;
-/// Maximum number of steps of the search for a quantile. It converges sooner.
+/// Maximum number of steps of the search for a quantile. Fewer steps suffice.
 const MAX_STEPS: u32 = 100;
-/// Relative change at which a fraction or a quantile has converged; rounding errors are as large.
+/// Relative change at which a fraction or a quantile has converged. Rounding errors are about as large.
 const CONVERGED: f64 = 1e-14;
 /// Degrees of freedom above which the normal distribution is used instead.
 const NORMAL_FREEDOM: f64 = 1e5;
@@ -47,9 +47,9 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     beyond(t.abs() / freedom.sqrt(), freedom, half_beta(freedom))
 }
 
-/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom. Newton's method on the
-/// logarithm of the probability; a step that leaves the bounds of the search halves them instead. With `t =
-/// sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
+/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom. Newton's method searches
+/// on the logarithm of the probability. A step that would leave the bounds of the search is replaced by bisection. With
+/// `t = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
 pub fn quantile(p: f64, freedom: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) || freedom.is_nan() || freedom < 1.0 {
         return f64::INFINITY;
@@ -72,8 +72,8 @@ pub fn quantile(p: f64, freedom: f64) -> f64 {
     x.tan() * freedom.sqrt()
 }
 
-/// Returns half of the beta function of `freedom / 2` and 1/2: the integral of `cos(x)` to the power of `freedom - 1`
-/// from 0 to π/2.
+/// Returns half of the beta function of `freedom / 2` and 1/2. This is the integral of `cos(x)` to the power of
+/// `freedom - 1` from 0 to π/2.
 fn half_beta(freedom: f64) -> f64 {
     0.5 * (PI.sqrt().ln() + libm::lgamma(0.5 * freedom) - libm::lgamma(0.5 * (freedom + 1.0))).exp()
 }
@@ -87,9 +87,9 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     }
     let (outside, inside) = (1.0 / (1.0 + square), square / (1.0 + square));
     let half = 0.5 * freedom;
-    // The ends of the series, without its fraction: outside^half * inside^(1/2) / B(half, 1/2).
+    // Factor in front of the continued fraction: outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The fraction converges fast on one side of the mean.
+    // The fraction converges fast on one side of the mean only. On the other side, its complement is computed.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {

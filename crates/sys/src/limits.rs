@@ -68,10 +68,10 @@ pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
 }
 
 /// Confines the calling thread, and threads that it starts later, to exactly these CPUs. The error is a sentence that
-/// names the CPUs that cannot be used, and those of this machine.
+/// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
-    // The kernel ignores the CPUs that it cannot give, unless it can give none.
+    // The kernel silently leaves out unavailable CPUs. It fails only if no CPU is available.
     let given = confined.and_then(|()| allowed_cpus());
     let missing = match &given {
         Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),
@@ -156,7 +156,8 @@ mod tests {
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
             assert_eq!(confine_to_exact_cpus(&[last]), Ok(()));
-            // One of two is missing: the kernel gives the other without a word.
+            // In the second list, one of two CPUs does not exist. The kernel then silently confines the thread to the
+            // other CPU.
             for list in [vec![u32::MAX], vec![last, 4095]] {
                 let why = confine_to_exact_cpus(&list).unwrap_err();
                 assert!(

@@ -86,8 +86,8 @@ pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     }
 }
 
-/// Joins each negative number with the flag before it, if clap took one for a flag. The flag's parser then refuses the
-/// value in its own words. Returns `None` if there is no such number.
+/// Joins each negative number to the flag before it, if clap took a negative number for a flag. The flag's parser then
+/// refuses the value in its own words. Returns `None` if there is no such number.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     use clap::error::ErrorKind::{InvalidValue, UnknownArgument};
     if !matches!(error.kind(), InvalidValue | UnknownArgument) {
@@ -109,7 +109,8 @@ pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<
     (joined.len() < words.len()).then_some(joined)
 }
 
-/// Replaces the usage line of an error by that of the command. clap's own line has the flags in question only.
+/// Replaces the usage line of an error by the command's whole usage line. clap's own line lists only the flags in the
+/// error.
 pub(crate) fn with_whole_usage(error: &mut Error, mut program: Command, words: &[OsString]) {
     if error.get(ContextKind::Usage).is_none() {
         return;
@@ -119,7 +120,7 @@ pub(crate) fn with_whole_usage(error: &mut Error, mut program: Command, words: &
     error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
 }
 
-/// Returns the usage line of the command that words name.
+/// Returns the usage line of the command that these words name.
 fn usage_of(command: &mut Command, words: &[OsString]) -> StyledStr {
     let name = words.first().and_then(|word| word.to_str()).unwrap_or_default();
     match command.find_subcommand_mut(name) {
@@ -155,7 +156,7 @@ mod tests {
         parse(words).map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// A usage line of clap with the flags of the error only looks as if these were all.
+    /// clap's usage line lists only the flags in the error, as if the command had no others.
     #[test]
     fn usage_lines_are_those_of_the_help() {
         for (line, usage) in [

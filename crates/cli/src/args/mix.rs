@@ -159,7 +159,7 @@ impl MixArgs {
     }
 }
 
-/// Prints lines about request sets. Two servers under one set have the same lines, which are printed once.
+/// Prints lines about request sets. For two servers under one request set, the lines are equal and printed once.
 pub(crate) fn tell(lines: &[String]) {
     let mut told: Vec<&String> = Vec::new();
     for line in lines {
@@ -173,7 +173,7 @@ pub(crate) fn tell(lines: &[String]) {
 /// Returns a clause about the path of a target, which the paths of a request set replace.
 fn replaced_path(url: &str) -> Option<String> {
     let parts = run::UrlParts::parse(url);
-    // The path of a socket ends at a colon before a slash.
+    // The path of a Unix socket ends at a colon that a slash follows.
     let path =
         if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path };
     let path = path.split('#').next().unwrap_or_default();

@@ -333,7 +333,7 @@ impl lab::Watch for Interrupts {
     }
 }
 
-/// Returns the plan of a side. Adds lines about its requests.
+/// Returns the plan of a side, and adds lines about the requests of this side to `lines`.
 fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
     plan.target.url = args.both()[at].clone();

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // A folder without results is not left behind.
+    // If the measurement fails, its folder is removed if empty.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;

@@ -1,4 +1,4 @@
-//! A user who may have no more processes gets one sentence, and no process is left behind.
+//! For a user who may have no more processes, loadline prints one sentence and leaves no process behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,9 +7,10 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{binary, eventually, has, is_root, serve, skip};
 
-/// A user who has no other processes. The kernel bounds the processes of a user, except of root.
+/// ID of a user without other processes. The kernel limits the number of processes of each user except root.
 const USER: u32 = 61_234;
-/// Limits on processes and threads. The first one does not allow any agent, the next ones not all of its threads.
+/// Limits on processes and threads. The first limit does not allow any agent; the others do not allow all of an agent's
+/// threads.
 const LIMITS: [u32; 4] = [1, 2, 4, 5];
 
 /// Runs loadline as the user with a limit.
@@ -34,7 +35,7 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
     if !has(TEST, "prlimit") || !has(TEST, "setpriv") {
         return;
     }
-    // The user may not be able to reach the directory of the build.
+    // The user may have no access to the directory of the build.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = dir.path().join("loadline");

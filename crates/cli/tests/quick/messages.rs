@@ -1,4 +1,4 @@
-//! Mistakes on the command line: one sentence that names what the user wrote, and what to do.
+//! Tests of mistakes on the command line. Each mistake gets one sentence that names what the user wrote and what to do.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Servers that fail in odd ways. Each failure is told as what it is, with the server's own words.
+//! Servers that fail in odd ways. loadline must state the true kind of each failure, with the server's own words.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time of an answer. A sleep keeps the number of requests small.
+/// Time that each answer takes. The wait keeps the number of requests small.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Starts a server. `answer` gives the bytes for a request by its number (from 1) and the time since the first request.
-/// The connection ends after an answer that `ends` it.
+/// Starts a server. `answer` takes the request's number (from 1) and the time since the first request. It returns the
+/// bytes of the answer, and true if the connection ends after them.
 fn start(
     is_request: fn(&str) -> bool,
     answer: impl Fn(u64, Duration) -> (String, bool) + Send + Sync + 'static,
@@ -47,7 +47,7 @@ fn talk(stream: TcpStream, is_request: fn(&str) -> bool, answer: impl Fn(u64) ->
     }
 }
 
-/// The empty line ends the head of a request without a body.
+/// Returns true for the empty line, which ends the head of a request without a body.
 fn ends_head(line: &str) -> bool {
     line.is_empty()
 }
@@ -69,7 +69,7 @@ fn is_ping(line: &str) -> bool {
     line == "PING"
 }
 
-/// Every second answer of a server of Redis is an error, under any load.
+/// Every second answer of a Redis server is an error, under any load.
 #[test]
 fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     let redis = start(is_ping, |n, _| {
@@ -106,7 +106,7 @@ fn failures_that_begin_at_a_moment_are_told_with_it() {
     assert!(text.contains("\"token expired\""), "{text}");
 }
 
-/// Each tenth answer is cut off in its body, and each tenth other one has more bytes than it declares.
+/// One answer in ten is cut off in its body, and another one in ten has more bytes than it declares.
 #[test]
 fn cut_and_surplus_bodies_are_one_failure_each() {
     let odd = || {

@@ -13,7 +13,7 @@ use crate::row_app::row_app;
 /// User without rights, since databases refuse to run as root.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// PostgreSQL's own protocol, for [`row_app`].
+/// Python code of PostgreSQL's own protocol, for [`row_app`].
 const DRIVER: &str = r#"
 host, port = sys.argv[1:3]
 SLEEP = "SELECT pg_sleep(0.02)"

@@ -8,7 +8,7 @@ use testkit::{ChildProcess, free_port, program, python_server, skip};
 use crate::databases::{NOBODY, waits_under_load};
 use crate::row_app::row_app;
 
-/// MariaDB's own protocol, for [`row_app`].
+/// Python code of MariaDB's own protocol, for [`row_app`].
 const DRIVER: &str = r#"
 port = int(sys.argv[1])
 SLEEP = "DO SLEEP(0.02)"

@@ -1,7 +1,7 @@
-//! A server in Python with a thread and a database connection per client. Each request updates one row and keeps it for
-//! 20 ms.
+//! A server in Python with a thread and a database connection per client. Each request updates one row and keeps the
+//! row locked for 20 ms.
 
-/// Imports, and a function that reads bytes of an answer.
+/// Python code: imports, and a function that reads a given number of bytes.
 const HEAD: &str = r#"
 import http.server, socket, socketserver, struct, sys, threading
 local = threading.local()
@@ -14,7 +14,7 @@ def take(c, n):
     return data
 "#;
 
-/// The HTTP server. `SLEEP` is the statement that waits for 20 ms.
+/// Python code of the HTTP server. `SLEEP` is the SQL statement that waits for 20 ms.
 const SERVER: &str = r#"
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -31,8 +31,8 @@ print("127.0.0.1:%d" % server.server_address[1], flush=True)
 server.serve_forever()
 "#;
 
-/// Returns the script of a server. `driver` is the Python code of the database's protocol: the functions `connect()` and
-/// `query(c, text)`, the statement `SLEEP`, and what is done once at the start.
+/// Returns the script of a server. `driver` is Python code of the database's protocol. It defines `connect()`,
+/// `query(c, text)` and the statement `SLEEP`, and may run code once at the start.
 pub(crate) fn row_app(driver: &str) -> String {
     format!("{HEAD}{driver}{SERVER}")
 }

@@ -48,7 +48,7 @@ fn told(run: &Value, words: &str) {
     }
     let bottleneck = &run["findings"]["bottleneck"];
     assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
-    // The incident that ended the run is its headline, and is not repeated.
+    // The headline states the incident that ended the run, and the verdict's sentence does not repeat this incident.
     let ended = run["findings"]["failure"] == "died";
     assert_eq!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), !ended, "{bottleneck:#}");
 }

@@ -111,9 +111,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         })
     }
 
-    /// Returns true if more windows of the search had too many failures below a rate than held the objective above it, by
-    /// more than chance: two and none, or four and one. Failures need not grow with the rate as a limit of the rate makes
-    /// them: a proxy without free ports fails from time to time, at every rate above a low one.
+    /// Returns true if significantly more windows of the search failed below `rate` than held the objective above it:
+    /// two and none, or four and one. A window fails if too many of its requests fail. A real limit fails high rates
+    /// only. A proxy without free ports fails from time to time, at all but low rates.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;

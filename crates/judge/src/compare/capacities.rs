@@ -148,7 +148,7 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
 }
 
-/// Adds the reason why a capacity is below the completed rate, where it is.
+/// Explains a capacity below the completed rate: the capacity keeps the limits, and the completed rate need not.
 pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     let values = |line: &Line| [line.compared.old, line.compared.new];
     let Some(rates) = lines.iter().find(|line| line.compared.figure == COMPLETED_RATE).map(values) else { return };

@@ -48,7 +48,7 @@ const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
 
 /// Name of the capacity, which brings its own interval.
 pub(crate) const CAPACITY: &str = "capacity";
-/// Name of the rate of good answers.
+/// Name of the figure for good answers per second.
 pub(crate) const COMPLETED_RATE: &str = "completed rate";
 /// Name of the share of failed requests, which is compared by a difference.
 pub(crate) const FAILED: &str = "failed share";

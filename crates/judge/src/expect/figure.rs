@@ -1,4 +1,4 @@
-//! A figure with its interval, and its words.
+//! A measured figure with its interval, and its text for the user.
 
 use crate::number::{duration, percent, rate};
 

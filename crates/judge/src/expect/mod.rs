@@ -1,7 +1,7 @@
 //! Expectations of the user, each with the measured figure and its interval.
 //!
-//! All windows near the capacity stand for a run, whether they met the expectation or not; a window chosen because it
-//! met the expectation would always meet it.
+//! A run is judged by all windows near the capacity, whether or not they met the expectation. Windows chosen because
+//! they met the expectation would always meet it.
 
 mod figure;
 mod rates;

@@ -1,7 +1,8 @@
 //! Response times of windows, with intervals.
 //!
-//! Answers of one window are not independent draws, since a long queue stays long. The scatter between stretches of the
-//! window says how many answers count as one draw (batch means; A. Law, *Simulation Modeling and Analysis*).
+//! Response times of one window are not independent, since a long queue stays long for a while. The scatter between
+//! stretches of the window tells how many answers count as one independent draw (batch means; A. Law, *Simulation
+//! Modeling and Analysis*).
 
 use run::{CensoredTimes, Hist, SummaryFigure, TimeFigure};
 use stats::student::t95;

@@ -1,4 +1,4 @@
-//! Which expectations are met, and the words for them.
+//! Tests of the decision whether an expectation is met, and of the sentences about it.
 
 use run::{Expectation, Failure, Hist};
 

@@ -1,4 +1,4 @@
-//! Windows that stand for a run, and the stretches that they are cut into.
+//! Windows by which a run is judged, and the stretches that each window is cut into.
 
 use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
 

@@ -97,9 +97,9 @@ fn without_the_timer(run: &Run, _: f64) -> f64 {
     times(half_us, half_us - TIMER_US)
 }
 
-/// Predicts the throughput if clients wait only for answers, and no longer for connects and their acceptance. The time
-/// from a connect to its answer is the number of requests in flight divided by the answers per second (Little's law).
-/// The measured response time would also count clients whose connects failed.
+/// Predicts the throughput if clients no longer wait for connections to be made and accepted, but only for answers.
+/// Little's law gives the time from a connect to its answer: requests in flight divided by answers per second. The
+/// measured response time would also include clients whose connects failed.
 fn without_connects(run: &Run, _: f64) -> f64 {
     let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
     let answered_us = trial.rates.concurrency / good(trial) * 1e6;
@@ -134,9 +134,10 @@ mod tests {
         assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);
     }
 
-    /// A server that accepts four connections every 50 ms. Five connections waited, 80 came per second, and an answer
-    /// took 62.5 ms, none of which was the server's work. An earlier version predicted that kept connections change
-    /// nothing. Another one used the mean response time, to which eleven clients without a connection had added 140 ms.
+    /// A server that accepts four connections every 50 ms. Five connections waited for acceptance, 80 arrived per
+    /// second, and an answer took 62.5 ms, none of which was the server's work. An earlier version predicted that
+    /// keeping connections open changes nothing. Another version used the mean response time, which was 140 ms too
+    /// long: it included eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

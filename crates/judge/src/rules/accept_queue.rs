@@ -88,7 +88,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     if slow.is_some() {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
-    // Only our own slow connects show that they waited.
+    // Only slow connects of this generator prove that connects waited.
     let effect = match slow {
         Some(_) => format!("{} of the connects wait a second longer", percent(worst.of_connects)),
         None => format!("{} connects were dropped", figure(worst.drops)),

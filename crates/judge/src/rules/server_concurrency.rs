@@ -332,7 +332,7 @@ mod tests {
         assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
     }
 
-    /// The same server, and its sampled threads show the queue: most of them wait for one lock.
+    /// The server of the test above. Its sampled threads show the queue: most of them wait for one lock.
     #[test]
     fn threads_that_wait_for_a_lock_are_the_queue() {
         let b = judged(PlantedRun::new(20_000.0, 300.0).shared().change(|trial, _| {

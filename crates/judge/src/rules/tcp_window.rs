@@ -156,7 +156,7 @@ fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
 }
 
-/// Returns the bytes that a side sends per request: the client is the first side.
+/// Returns the bytes that a side sends per request; side 0 is the client.
 fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
     let tally = &trial.measured.tally;
     match side {
@@ -165,8 +165,8 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
     }
 }
 
-/// Returns the share of a request's time for which its last bytes waited, if each round trip carries one window. A short
-/// trial reads the connections too seldom to see this share. Source: RFC 9293, section 3.8.6.
+/// Returns the share of the response time that a transfer waits for the window, if each round trip carries one window.
+/// In a short trial, connections are read too seldom to see this wait. Source: RFC 9293, section 3.8.6.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();
     let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;
@@ -190,7 +190,7 @@ mod tests {
         assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
     }
 
-    /// The connections were read twice, both times between two requests.
+    /// The connections were read only twice, each time between two requests.
     #[test]
     fn a_transfer_of_several_windows_needs_no_reading_of_its_wait() {
         let windows = |n: u64| {

@@ -1,5 +1,5 @@
-//! Adds the causes inside the processes to the words of a verdict. They never change its bottleneck. A queue inside the
-//! server is evidence for `server-concurrency` (see its rule).
+//! Adds causes from inside the processes to the text of a verdict. These causes never change the verdict's bottleneck.
+//! A queue inside the server is evidence for the rule `server-concurrency`.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{Bottleneck, Counted, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
@@ -98,7 +98,7 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-/// Source of the evidence about waiting threads, in the place of a counter.
+/// Source of evidence about waiting threads, in place of a counter's name.
 pub(crate) const EVIDENCE: &str = "waits";
 
 /// Returns a cause as a line of evidence.

@@ -29,8 +29,8 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     waits(threads.unwrap_or(&WaitProfile::default()), run.sampled_databases())
 }
 
-/// Returns the first cause with a queue inside the server: for a lock or for a slot of a pool. The requests in progress
-/// were counted, and most of them wait for it.
+/// Returns the first cause that is a queue inside the server, for a lock or for a slot of a pool. Most of the requests
+/// in progress wait in this queue.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     const QUEUES: [WaitCause; 4] =
         [WaitCause::Lock, WaitCause::WorkerPool, WaitCause::ConnectionPool, WaitCause::RowLock];

@@ -1,10 +1,10 @@
-//! Locks of language runtimes among the stacks of waiting threads.
+//! Finds locks of language runtimes in the stacks of waiting threads.
 
 use run::{MonitorGroup, MonitorKind, WaitCause, WaitFinding, WaitProfile};
 
 use super::requests::Requests;
 
-/// Usual names of these locks.
+/// Usual names of the runtimes' locks.
 const NAMES: &[(MonitorKind, &str)] = &[(MonitorKind::JavaMonitor, "a Java monitor (synchronized)")];
 
 /// Returns the locks that most requests in progress wait for.
@@ -13,7 +13,7 @@ pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFind
     held.filter_map(|group| finding(profile, group)).collect()
 }
 
-/// Returns true for the name of such a lock.
+/// Returns true if this is the name of a runtime's lock.
 pub(super) fn is_named(name: &str) -> bool {
     NAMES.iter().any(|(_, known)| *known == name)
 }

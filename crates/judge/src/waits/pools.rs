@@ -64,7 +64,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
         ];
         sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
     }
-    // Linux cuts names of threads, so one name may stand for the pool and a few threads that accept or poll.
+    // Linux truncates thread names, so the pool may share its name with a few threads that accept or poll.
     let busy = |[members, _, idle]: [f64; 3]| members - idle;
     let fits = |(_, sums @ [members, on_cpu, idle]): &(&str, [f64; 3])| {
         is_pool(busy(*sums)) && *on_cpu < WAIT_MOSTLY * members && *idle < WAIT_FEW * members

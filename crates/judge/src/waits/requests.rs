@@ -28,8 +28,8 @@ impl Requests {
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
     }
 
-    /// Returns true if these waiting tasks or threads handle requests, and are numerous enough to handle most requests in
-    /// progress. Idle ones handle none.
+    /// Returns true if these waiting tasks or threads handle requests, and are numerous enough to handle most requests
+    /// in progress. Idle tasks and threads handle no request.
     pub(super) fn are_held_by(&self, waiting: f64) -> bool {
         let Some((low, _)) = self.in_progress else { return false };
         let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);

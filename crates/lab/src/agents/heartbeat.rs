@@ -102,7 +102,7 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     Ok(said)
 }
 
-/// Starts a thread. Fails with a sentence if the host may have no more.
+/// Starts a thread. Fails with a sentence if the host allows no more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);
     started.map(drop).map_err(|e| format!("no thread could be started: {}", why_not_started(&e)))

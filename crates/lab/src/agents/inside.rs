@@ -56,7 +56,7 @@ pub fn run() -> Result<(), LabError> {
     }
 }
 
-/// Reports a failure to the conductor, and returns it as an error.
+/// Reports a failure to the conductor, and returns the failure as an error.
 fn reported(error: String) -> LabError {
     send_report(&AgentReport::Failed { error: error.clone() });
     LabError::Agent { name: "started".into(), why: error }

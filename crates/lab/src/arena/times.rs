@@ -5,12 +5,12 @@ use judge::thresholds::FEWEST_WINDOWS;
 use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
 use crate::servers::START_S;
 
-/// Share of the budget for the capacity searches; the turns get the rest. The errors of both fall with the root of their
-/// time, so with equal weights the sum of both is smallest at equal shares.
+/// Share of the budget for the capacity searches; the turns get the rest. Errors fall with the square root of the time.
+/// The errors of searches and turns therefore have the smallest sum at equal shares.
 const SEARCH_SHARE: f64 = 0.5;
 /// Longest search, seconds: a longer one hardly changes the capacity.
 const MAX_SEARCH_S: f64 = 120.0;
-/// Number of rounds that the turns are planned for: of twelve, eight values are left after trimming.
+/// Number of rounds that the turns are planned for: trimming leaves eight of twelve values.
 const PREFERRED_ROUNDS: f64 = 12.0;
 /// Maximum number of rounds: more would narrow the intervals too slowly.
 const MAX_ROUNDS: u32 = 40;

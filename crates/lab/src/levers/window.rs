@@ -29,8 +29,8 @@ const BUFFER_SHARE: f64 = 0.25;
 /// Minimum bytes in flight. With fewer, delayed acknowledgements would show instead of the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
-/// Returns the bytes in flight on one of the server's connections in the decisive trial while it sends, or the peer's
-/// window if that is smaller. The bytes of a moment (`connection.unacked`) would include the pauses between answers.
+/// Returns the bytes in flight on one of the server's connections while it sends in the decisive trial. If the peer's
+/// window is smaller, returns the window. `connection.unacked` would include the pauses between answers.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let value =

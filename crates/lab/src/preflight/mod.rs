@@ -24,7 +24,7 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one exchange; the error is a sentence with advice. `wait_advice` follows a sentence about a wait that was too short.
+/// Makes one request; the error is a sentence with advice. If the wait was too short, the advice is `wait_advice`.
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());

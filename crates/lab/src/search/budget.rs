@@ -53,8 +53,8 @@ const PROOF_MARGIN: f64 = 1.1;
 /// Shortest useful experiment, seconds.
 const MIN_PROOF_S: f64 = 4.0;
 
-/// Shortest search of `arena` and `size`, seconds. It finds a capacity of 10,000/s within 15 %, and a lower bound of one
-/// of 1,000/s (simulated in `known_capacity`).
+/// Shortest search of `arena` and `size`, seconds. Three seconds suffice to find a capacity of 10,000/s within 15 %,
+/// but only a lower bound of a capacity of 1,000/s (simulated in `known_capacity`).
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search besides its own budget, seconds: test request, agents and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;

@@ -46,11 +46,11 @@ pub trait Conductor {
     /// Conducts one trial and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
-    /// Makes one request outside of any load. Returns true if the answer had an expected status; the error says why no
+    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error says why no
     /// answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
-    /// Records that a request without load failed as all requests of the last kept trial did.
+    /// Records that a single request without load failed, like all requests of the last kept trial.
     fn refuses_at_rest(&mut self);
 
     /// Records that another server's turn took these seconds. They do not count against this search.

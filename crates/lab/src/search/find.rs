@@ -81,7 +81,7 @@ impl LiveTarget<'_> {
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
         let connections = *connections;
         let seconds = self.proof_s.min(self.lab.left_s());
-        // A server that refuses everything has no throughput that could follow a lever.
+        // A server that refuses every request has no throughput that the experiment could change.
         let refuses = self.lab.run.findings.failure == Some(run::Failure::FailedStretch);
         if seconds <= 0.0 || refuses || self.lab.stopped() {
             return Ok(());

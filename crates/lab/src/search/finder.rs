@@ -258,7 +258,7 @@ impl Finder {
         }
         match conductor.ask() {
             Ok(true) => {}
-            // The failures do not depend on the load, so further loads would tell nothing.
+            // If the server refuses requests without load, too, further loads would tell nothing.
             Ok(false) => self.over |= has_failed_for_good(conductor, trial),
             Err(why) => {
                 conductor.gone(&why)?;
@@ -269,8 +269,8 @@ impl Finder {
     }
 }
 
-/// Records that a server refuses every request, also one without load, although it answered earlier loads. Returns false
-/// for a server that still answers some requests, or that may refuse them because of the load before.
+/// Records that a server refuses every request, even one without load, although it answered earlier loads. Returns
+/// false for a server that still answers some requests, or that may still be overloaded by the last load.
 fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     let answered_before = conductor.run().last_repeat().iter().any(|t| judge::good(t) > 0.0);
     let for_load = trial.measured.tally.refusals().any(|(status, _)| run::is_overload(status));

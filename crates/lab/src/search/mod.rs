@@ -1,6 +1,6 @@
 //! The capacity search. Pure controllers decide what to try next from what was observed; a [`Conductor`] conducts the
-//! trials. The whole is tested against servers of known capacity in virtual time (`tests/known_capacity/`).
-//! `docs/explanation/find.md` and `capacity.md` describe it in prose.
+//! trials. Tests of the whole search use servers of known capacity in virtual time (`tests/known_capacity/`).
+//! `docs/explanation/find.md` and `capacity.md` describe the search in prose.
 
 mod budget;
 mod class_turns;

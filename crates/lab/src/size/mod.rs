@@ -59,7 +59,8 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
             break;
         }
         let step = with_prediction(step, first.as_ref(), &mut result.notes);
-        // Until a setting was measured, a reason may be that of all settings, and then it is the error.
+        // A failure before the first measured setting is not shown yet: if all settings fail, the first reason becomes
+        // the error.
         if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
         }
@@ -73,7 +74,7 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
     Ok(result)
 }
 
-/// Fails with the first reason if no setting could be measured: there is nothing to show.
+/// Fails with the first reason if no setting could be measured, because there is no result to show.
 fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
     let failed = result.steps.iter().all(|step| step.run.is_none()) && !result.interrupted;
     match result.steps.first().and_then(|step| step.limited.as_ref()).filter(|_| failed) {

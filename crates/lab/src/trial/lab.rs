@@ -332,7 +332,7 @@ impl<'w> Lab<'w> {
     /// Says once that the run cannot be written, such as to a full disk. The measurement goes on, and its result is shown.
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
-            // The error at the end has the path and the advice.
+            // The error at the end of the run names the path and gives advice.
             self.watch.note(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
             self.unsaved = true;
         }
@@ -356,7 +356,7 @@ impl<'w> Lab<'w> {
         self.save()
     }
 
-    /// Records that the server refused a single request after the last trial, as it refused all requests of that trial.
+    /// Records that the server refused a single request after the last trial, like all requests of this trial.
     pub(crate) fn refuses_at_rest(&mut self) {
         let text = "a single request after the load failed, too, so the load is not the reason".to_string();
         if let Some(trial) = self.run.trials.last_mut() {

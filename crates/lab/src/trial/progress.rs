@@ -13,7 +13,7 @@ pub(crate) struct Progress {
     stretches: Snapshots,
 }
 
-/// Rates per second in each step of a window.
+/// Requests per second in each step of a window.
 pub(crate) struct Series {
     /// Width of a step, seconds.
     pub(crate) step_s: f64,
@@ -116,7 +116,8 @@ impl Progress {
         self.rates_by(STEP_S, (begin_s, end_s), completed)
     }
 
-    /// Returns the series of a window in steps of a tenth of a second, times a power of two for long windows.
+    /// Returns the series of a window in steps of a tenth of a second. For long windows, the width of a step is doubled
+    /// until there are few enough steps.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> Series {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
@@ -131,8 +132,8 @@ impl Progress {
         (0..steps).map(|i| (sum(i + 1) - sum(i)) / step_s).collect()
     }
 
-    /// Returns the longest time in the window in which no agent's count of completed requests grew, although requests
-    /// were in flight. Ticks are a tenth of a second apart, so the real silence may be longer by two of them.
+    /// Returns the longest part of the window in which no agent counted a completed request, although requests were in
+    /// flight. Ticks are a tenth of a second apart, so the real silence may be up to two ticks longer.
     pub(crate) fn longest_silence(&self, begin_s: f64, end_s: f64) -> Option<Window> {
         let mut silent = vec![Window { begin_s, end_s }];
         for ticks in &self.ticks {
@@ -245,14 +246,14 @@ fn in_flight(t: &Tick) -> f64 {
     t.in_flight as f64
 }
 
-/// Returns the times in which the count of completed requests of an agent stayed equal over at least two ticks.
+/// Returns the times in which an agent's count of completed requests stayed equal over at least two ticks.
 fn standstills(ticks: &[Tick]) -> Vec<Window> {
     let still = ticks.chunk_by(|a, b| a.completed == b.completed);
     let ends = still.filter_map(|run| Some(Window { begin_s: run.first()?.t_s, end_s: run.last()?.t_s }));
     ends.filter(|window| window.end_s > window.begin_s).collect()
 }
 
-/// Returns the times that are in both lists. Both are in order.
+/// Returns the times that lie in both lists. Both lists are sorted by time.
 fn common(a: &[Window], b: &[Window]) -> Vec<Window> {
     let (mut i, mut j, mut found) = (0, 0, Vec::new());
     while let (Some(one), Some(other)) = (a.get(i), b.get(j)) {

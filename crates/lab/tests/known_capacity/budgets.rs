@@ -31,8 +31,8 @@ fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     assert!(found.covered() >= COVERED - 2.0 * (COVERED * (1.0 - COVERED) / SEEDS as f64).sqrt(), "{found}");
 }
 
-/// Searches of three seconds, the shortest of `arena` and `size`. A slow server is not loaded fully in this time: its
-/// capacity is then a lower bound.
+/// Searches of three seconds, the shortest of `arena` and `size`. Three seconds are too short to load a slow server
+/// fully, so its capacity is a lower bound.
 #[test]
 fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
     for (mut known, is_slow) in [(own_objective(), false), (slow_slots(), true)] {

@@ -1,4 +1,4 @@
-//! A server of known capacity, and how well a search finds that capacity.
+//! A server of known capacity, and the accuracy of a search for this capacity.
 
 use load::SimServer;
 use run::{Plan, Run};
@@ -46,7 +46,7 @@ impl Known {
         Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
     }
 
-    /// Checks runs against the closed form, and returns them.
+    /// Checks the results of searches against the exact capacity, and returns them.
     pub(crate) fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         let found = self.found(seeds, stage);
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());

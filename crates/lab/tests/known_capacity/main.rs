@@ -2,8 +2,9 @@
 //! Over many seeds the estimate must be nearly unbiased, and its 95 % interval must contain the exact capacity about
 //! as often.
 //!
-//! `cargo test` makes a dozen runs of each model (`exact`, `disturbed`, `budgets`, `limits`). `cargo test -p loadline-lab --test known_capacity -- --ignored
-//! --nocapture` makes hundreds, and prints the table of `docs/explanation/capacity.md`.
+//! `cargo test` makes a dozen runs of each model (`exact`, `disturbed`, `budgets`, `limits`). Hundreds of runs, and the
+//! table of `docs/explanation/capacity.md`, come from `cargo test -p loadline-lab --test known_capacity -- --ignored
+//! --nocapture`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

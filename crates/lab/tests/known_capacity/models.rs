@@ -6,24 +6,24 @@ use testkit::queueing::{bucket_refuses, dm1_capacity, highest, md1_tail, mm1_cap
 
 use crate::known::{Known, SLOW};
 
-/// Returns a model with this service time in microseconds and this number of workers.
+/// Returns a server model with this service time in microseconds and this number of workers.
 pub(crate) fn server(service: Service, service_us: u64, workers: u32) -> SimServer {
     SimServer { service, service_ns: service_us * 1000, workers, ..SimServer::default() }
 }
 
-/// Returns one worker with exponential service times.
+/// Returns a server of one worker with exponential service times.
 pub(crate) fn m_m_1() -> Known {
     let mm1 = |p99_us: f64| mm1_capacity(10_000.0, 1.0 - SLOW, p99_us / 1e6);
     Known::queue("M/M/1, p99", server(Service::Exponential, 100, 1), 5000.0, mm1)
 }
 
-/// Returns one worker with a constant service time.
+/// Returns a server of one worker with a constant service time.
 pub(crate) fn m_d_1() -> Known {
     let md1 = |p99_us: f64| highest(10_000.0, |rate| md1_tail(1e-4, rate, p99_us / 1e6) <= SLOW);
     Known::queue("M/D/1, p99", server(Service::Constant, 100, 1), 1000.0, md1)
 }
 
-/// Returns eight workers with exponential service times.
+/// Returns a server of eight workers with exponential service times.
 pub(crate) fn m_m_8() -> Known {
     let mm8 = |p99_us: f64| highest(10_000.0, |rate| mmc_tail(8, 1250.0, rate, p99_us / 1e6) <= SLOW);
     Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
@@ -97,7 +97,7 @@ pub(crate) fn bucket() -> Known {
     }
 }
 
-/// Returns eight slots of 8 ms, with the default objective of `find`.
+/// Returns a server of eight slots of 8 ms each, with the default objective of `find`.
 pub(crate) fn slow_slots() -> Known {
     let capacity = |p50_us: f64| highest(1000.0, |rate| mmc_tail(8, 125.0, rate, p50_us / 1e6) <= 0.5);
     let mut known =

@@ -85,7 +85,7 @@ fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     assert_eq!((t.completed, t.keep_alive_races), (0, 0));
 }
 
-/// A server of WebSocket closes with a code and a reason while a request waits; later it fails in another way.
+/// A WebSocket server closes with a code and a reason while a request waits; later it fails in another way.
 #[test]
 fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     let mut fixture = Fixture::ready(2, 0.0, &[1.0]);

@@ -246,7 +246,7 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // A fault on an established connection without a request is no outcome of any request.
+        // A fault on an established connection without requests in flight fails no request.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -260,8 +260,8 @@ impl Core {
         self.retry_later(ops, conn, established, due_ns);
     }
 
-    /// Returns true if the connection ended in the middle of a response. Only the oldest answer is cut; the requests after
-    /// it got none.
+    /// Returns true if the connection ended in the middle of a response. The oldest request then has a cut answer, and
+    /// later requests have none.
     fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && self.conns[conn as usize].in_flight > 0

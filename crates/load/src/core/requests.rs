@@ -201,7 +201,7 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        // An early end says nothing more than its kind; its server may have given a reason.
+        // If the server closed too early, only its own reason adds anything to the kind of the failure.
         let said = (fault != Fault::Short).then(|| fault.to_string());
         let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);

@@ -9,10 +9,9 @@ use sys::Errno;
 use super::{Core, State};
 use crate::driver::{Completion, Ops, Sent};
 
-/// The protocol: client `H`, server `h`, client `F` shake hands. Then come requests `R` id class, and answers `A` id,
-/// `X` id (failed) or `U` id (left unprocessed), `T` id (status 408). A ping `P` is answered by `p`, an error `E` is reported by `e`, and a
-/// close `C` is answered by `c`. `M` begins an answer, and `B` is
-/// a close with a reason.
+/// The protocol begins with a handshake: client `H`, server `h`, client `F`. Requests are `R` id class. Answers are `A`
+/// id, `X` id (failed), `U` id (left unprocessed) or `T` id (status 408). The answer to a ping `P` is `p`, and to a
+/// close `C` is `c`. An error `E` is reported by `e`. `M` begins an answer, and `B` is a close with a reason.
 #[derive(Clone)]
 struct TestProtocol {
     mix: proto::Mix,

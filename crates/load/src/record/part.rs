@@ -41,7 +41,7 @@ impl Record {
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
         let service = self.service.unwrap_or_else(|| self.response.clone());
-        // The ages at the start of the window are of use only with those at its end.
+        // The ages of requests at the window's start are of use only together with those at its end.
         let has_ages = !self.under_way.is_empty();
         let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
         let always = [
@@ -81,7 +81,7 @@ impl Record {
     }
 }
 
-/// Returns histograms by name. Empty ones of rare events are left out.
+/// Returns histograms by name, without the empty histograms of rare events.
 fn by_name(
     always: impl Iterator<Item = (&'static str, Hist)>,
     rare: impl Iterator<Item = (&'static str, Hist)>,

@@ -1,5 +1,4 @@
-//! Requests that were not answered within the window: failed ones, those in flight at its end, and those that it found
-//! in flight.
+//! Requests that were not answered within the window: failed ones, and those in flight at its start or at its end.
 
 use run::UnansweredTimes;
 

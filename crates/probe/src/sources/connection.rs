@@ -5,8 +5,8 @@
 //! ends the kernel's search. The cost therefore does not grow with the number of connections.
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
-//! exist, and the kernel is asked for each of them by name. A sample that is not full is drawn again at a phase edge at
-//! least a second later. An empty sample is drawn again at the next edge, or after a second.
+//! exist, and the kernel is asked for each of them by name. A partial sample is drawn again at the first phase edge
+//! that comes at least a second later. An empty sample is drawn again at the next edge, or after a second.
 
 use std::io;
 
@@ -120,8 +120,8 @@ impl Connections {
             }
             self.sums = Sums::default();
         } else if !round.full && now_ns.saturating_sub(self.drawn_ns) < MIN_REDRAW_AGE_NS {
-            // No connection existed at the edge that began this phase, and the next edge draws again. A search in
-            // between would cost the budget of the next samples.
+            // No connection existed at the edge that began this phase, and the next edge draws a new sample. A search
+            // before the next edge would use up the time of the next samples.
             return Ok(());
         }
         self.drawn_ns = now_ns;

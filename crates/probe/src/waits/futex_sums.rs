@@ -85,8 +85,8 @@ impl FutexSums {
         self.0.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
-    /// Returns the shared futexes, the one with most waiting threads first. `of` returns a process's name and the number
-    /// of rounds that show it.
+    /// Returns the shared futexes, in descending order of waiting threads. `of` returns a process's name and the number
+    /// of rounds that show the process.
     pub(super) fn rows(
         &self,
         lives: &UserRounds,

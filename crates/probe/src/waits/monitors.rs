@@ -1,4 +1,4 @@
-//! Threads that wait for locks of their language runtimes, by their stacks.
+//! Finds threads that wait for locks of their language runtimes, by the threads' stacks.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl MonitorSums {
     }
 }
 
-/// Returns the lock that a thread waits for, and the function outside of the runtime that wants it.
+/// Returns the kind of lock that a thread waits for, and the function outside of the runtime that wants this lock.
 fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     let kind_of = |frame: &Frame| {
         let function = frame.function.as_deref()?;

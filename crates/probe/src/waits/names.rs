@@ -32,7 +32,7 @@ const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 const MAX_LIBRARY_FRAMES: usize = 6;
 
 /// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's
-/// condition variable is a bare counter, so its memory does not show what it is.
+/// condition variable is a bare counter, so its memory does not show its kind.
 const WAITING_FUNCTIONS: [(&str, &str, FutexKind); 5] = [
     ("std::sys::", "condvar", FutexKind::Condition),
     ("std::sys::", "mutex", FutexKind::Mutex),
@@ -50,12 +50,12 @@ struct Named {
     kinds: BTreeMap<FutexKind, u32>,
 }
 
-/// What the stacks of its waiting threads show of a futex; empty or unknown if they show nothing.
+/// Facts about a futex from the stacks of its waiting threads; empty or unknown where the stacks show nothing.
 #[derive(Debug, Default)]
 pub(super) struct FutexNames {
-    /// Global variable at its address.
+    /// Global variable at the futex's address.
     pub(super) global: String,
-    /// Function that waits for it, with file and line.
+    /// Function that waits for the futex, with file and line.
     pub(super) function: String,
     /// Kind of object that the library's function waits for.
     pub(super) kind: FutexKind,
@@ -136,7 +136,7 @@ impl Names {
         }
     }
 
-    /// Returns what is known of a futex.
+    /// Returns the known facts about a futex.
     pub(super) fn of(&self, pid: u32, address: u64) -> FutexNames {
         let Some(named) = self.futexes.get(&(pid, address)) else { return FutexNames::default() };
         FutexNames {

@@ -34,7 +34,7 @@ struct ProcessSums {
     /// Rounds in which each thread ran or was ready to run.
     running: BTreeMap<u32, f64>,
     behind: bool,
-    /// Number of rounds before the first one with this process.
+    /// Number of rounds before the first round that shows this process.
     rounds_before: u64,
     epoll: bool,
     titles: BTreeMap<Arc<str>, f64>,
@@ -202,8 +202,8 @@ impl ProfileSums {
         }
     }
 
-    /// Returns the number of rounds that show a process. A process behind the server may be found late: before that,
-    /// nothing is known of it.
+    /// Returns the number of rounds that show a process. A process behind the server may be found late, and earlier
+    /// rounds do not show it.
     fn rounds_of(&self, process: &Arc<str>) -> u64 {
         let late = self.processes.get(process).filter(|sums| sums.behind).map_or(0, |sums| sums.rounds_before);
         self.rounds.saturating_sub(late).max(1)

@@ -50,7 +50,7 @@ pub(super) struct Reader {
     next: usize,
     buffer: Vec<u8>,
     missing: Vec<String>,
-    /// Processes whose threads may not be read, by the number of the error.
+    /// Processes whose threads may not be read, keyed by the error number.
     refused: BTreeMap<i32, Vec<u32>>,
 }
 

@@ -80,8 +80,8 @@ impl WaitSampler {
         state.profile.clone()
     }
 
-    /// Tells that the measured window begins, or at the second call that it ends: rounds before it and after it show a
-    /// load that builds up or drains. Without any call, all rounds count.
+    /// Marks the start of the measured window at the first call, and its end at the second. Rounds outside of the
+    /// window show a load that builds up or drains, so they do not count. Without any call, all rounds count.
     pub fn edge(&self) {
         lock(&self.shared.0).edges += 1;
         self.shared.1.notify_all();
@@ -217,7 +217,7 @@ impl Work {
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
-            // A short window would otherwise have no reading, since that of the warm-up set a pause.
+            // Otherwise the pause that follows a reading of the warm-up could outlast a short window.
             (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
                 stacks.poll(processes);

@@ -12,8 +12,8 @@ use super::tasks::TaskSums;
 /// Maximum number of different waiting stacks until they are named.
 const MAX_WAITING: usize = 1 << 14;
 
-/// Maximum number of goroutines of a process that are read in a round. Reading one takes about as long as unwinding a
-/// thread, and many small rounds show more moments than a few large ones.
+/// Maximum number of goroutines of a process that are read in a round. Reading a goroutine takes about as long as
+/// unwinding a thread. Many small rounds cover more moments than a few large ones.
 const MAX_GOROUTINES: u64 = 32;
 
 /// Sampler of stacks.
@@ -68,7 +68,7 @@ impl StackSampler {
         self.cpu.stop(processes);
     }
 
-    /// Forgets all stacks so far. The processes stay followed.
+    /// Forgets all stacks so far, but keeps following the processes.
     pub(super) fn forget(&mut self) {
         self.cpu.forget();
         (self.waiting, self.named) = Default::default();
@@ -106,7 +106,7 @@ impl StackSampler {
         }
     }
 
-    /// Names all stacks of `seconds` of sampling. The second value has the locks of runtimes that they show.
+    /// Names all stacks of `seconds` of sampling. Also returns the runtimes' locks that these stacks show.
     pub(super) fn profile(&mut self, seconds: f64, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
         let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {

@@ -324,8 +324,8 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Refuses an answer with more bytes than it declares: its request has failed. If other requests wait, the bytes may
-    /// be the next answer. Bytes after an answer that ends the connection are ignored.
+    /// Refuses an answer that has more bytes than it declares: its request has failed. If other requests wait, the
+    /// additional bytes may be the next answer. Bytes after an answer that ends the connection are ignored.
     fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
@@ -410,7 +410,7 @@ fn wrong_line(head: &[u8]) -> Option<String> {
     Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
 }
 
-/// Returns true if a response with this status is as expected.
+/// Returns true if the request expects this status.
 fn is_right(status: u16, request: &Request) -> bool {
     (200..400).contains(&status) || request.expect_status == Some(status)
 }

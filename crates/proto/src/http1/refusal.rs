@@ -1,9 +1,9 @@
-//! The server's words in an answer with an unexpected status: the begin of its body.
+//! Keeps the server's words in an answer with an unexpected status: the beginning of its body.
 
 /// Maximum number of kept bytes of a body.
 const MAX_WORDS: usize = 200;
 
-/// Begin of the body of the last answer with an unexpected status.
+/// Beginning of the body of the last answer with an unexpected status.
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
     /// True while the answer under way has an unexpected status.
@@ -12,7 +12,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Begins an answer. The words of an earlier refusal stay until another one begins.
+    /// Begins an answer. The words of an earlier refusal stay until another refusal begins.
     pub(super) fn begin(&mut self, is_refusal: bool) {
         self.collects = is_refusal;
         if is_refusal {
@@ -36,7 +36,7 @@ impl Refusal {
     pub(super) fn words(&self) -> Option<String> {
         let text = match std::str::from_utf8(&self.body) {
             Ok(text) => text,
-            // The last character may be cut.
+            // The limit of kept bytes may have split the last character.
             Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.body[..error.valid_up_to()]).ok()?,
             Err(_) => return None,
         };

@@ -1,4 +1,4 @@
-//! Reasons of the first failures of a load, in the server's words where it gave any.
+//! Reasons of the first failures of a load, in the server's own words if it gave a reason.
 
 use run::number::quantity;
 use run::{FailureKind, FirstFailure, Trial};
@@ -6,7 +6,7 @@ use run::{FailureKind, FirstFailure, Trial};
 use super::trials::words;
 use crate::Unit;
 
-/// Maximum number of reasons in the answer.
+/// Maximum number of reasons of failures that the line "Errors" shows.
 const MAX_SHOWN: usize = 2;
 
 /// Returns a sentence for each of the first failures with a reason: `first 503 at 412 ms: "no backend"`.

@@ -25,7 +25,7 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
         blocks.push(Note::block(Tone::Bad, "No trial was finished, so there is nothing to judge."));
     }
     if run.interrupted {
-        // The title tells what ended the run.
+        // The title already tells what ended the run.
         let text = match run.ended_by() {
             Some(_) => "Ended early: nothing was measured after that.",
             None => "Interrupted: only a part was measured.",
@@ -46,8 +46,8 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Returns the most serious warnings and the number of the others. Warnings that the verdict beside them states are left
-/// out.
+/// Returns the most serious warnings, and the number of other warnings. Leaves out warnings that the verdict beside
+/// them states.
 pub(super) fn warnings(run: &Run) -> Option<Block> {
     let verdict = &run.findings.bottleneck.sentence;
     let is_stated = |text: &str| verdict.contains(text) || !verdict.is_empty() && text.contains(verdict.as_str());

@@ -161,7 +161,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // A single label does not show the scale.
+    // One power of ten alone does not show the scale, so labels between the powers are added.
     let factors: &[f64] = if count * 3.0 <= most as f64 || whole < 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);
     (from..=to).step_by(skip).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e))).collect()

@@ -1,5 +1,5 @@
 //! Form of a run in `run.json`: the fields of [`Run`], and `recordings` with the counter samples of all sides. No other
-//! file writes or reads this form.
+//! module writes or reads this form.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
@@ -22,7 +22,7 @@ pub(crate) struct Written<'a> {
     recordings: StoredRecordings,
 }
 
-/// Writes the fields of the run itself. Their order is the order of the struct.
+/// Writes the run's own fields in the order of the struct.
 fn fields<S: Serializer>(run: &&Run, s: S) -> Result<S::Ok, S::Error> {
     Run::serialize(run, s)
 }

@@ -28,7 +28,7 @@ pub const MAX_RUN_VALUES: usize = 16 << 20;
 
 /// Beginning of the value of `format` in every version.
 const FORMAT_MARK: &str = "loadline-run/";
-/// Maximum distance of this text from the beginning of the file, bytes.
+/// Maximum distance of [`FORMAT_MARK`] from the beginning of the file, bytes.
 const MAX_MARK_AT: usize = 100;
 
 /// Reads a run from its directory or from its `run.json`.
@@ -177,8 +177,8 @@ fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> 
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
 }
 
-/// Returns the error of a text that cannot be parsed: a damaged run, or something else. loadline writes the format first,
-/// so a run that was cut still has it.
+/// Returns the error for a text that cannot be parsed: a damaged run, or something else. A truncated run still contains
+/// the format, because loadline writes the format first.
 pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> RunDirError {
     match text.find(FORMAT_MARK) {
         Some(0..MAX_MARK_AT) => RunDirError::Parse { path: name.into(), message: error.to_string() },
@@ -186,7 +186,7 @@ pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> R
     }
 }
 
-/// Refuses a format of another version; an empty one means that the file is no run.
+/// Fails if the format has another version. An empty format means that the file is no run.
 pub(super) fn check_format(name: &str, format: &str) -> Result<(), RunDirError> {
     match format {
         FORMAT => Ok(()),
@@ -210,7 +210,7 @@ pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
         ],
     )?;
     drop(head);
-    // The head has the format of a run, wherever the file has this field.
+    // The head had a valid format, so a parsing error now means that the run is damaged.
     let damaged = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
     let mut run: Run = serde_json::from_str(text).map_err(damaged)?;
     run.redact_secrets();

@@ -19,7 +19,7 @@ use crate::{LowerBounds, SummaryFigure, TimeFigure};
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
-/// Histograms of a trial of which only the summary is used. A file has two significant digits of them.
+/// Names of a trial's histograms of which only the summary is used. A file keeps two significant digits of them.
 const SUMMARIZED: [&str; 3] = ["service", "blocked", "start_error"];
 const SUMMARIZED_DIGITS: u8 = 2;
 
@@ -182,7 +182,7 @@ impl Hist {
         STANDARD.encode(bytes)
     }
 
-    /// Returns the compressed HdrHistogram V2 payload in base64, with so many significant digits.
+    /// Returns the compressed HdrHistogram V2 payload in base64, with this number of significant digits.
     fn to_short_base64(&self, digits: u8) -> String {
         let coarse = || {
             let mut coarse = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, digits).ok()?;
@@ -221,7 +221,7 @@ const COMPRESSED_HEADER_BYTES: usize = 8;
 /// Maximum length of a payload, bytes: 34,816 counts of at most 9 bytes, and the header.
 const MAX_PAYLOAD_BYTES: u64 = 320 << 10;
 
-/// Returns the payload without compression. A short text could stand for gigabytes, so the length is bounded.
+/// Returns the payload without compression. A short text could expand to gigabytes, so the length is bounded.
 fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let Some(compressed) = bytes.get(COMPRESSED_HEADER_BYTES..).filter(|_| bytes.starts_with(&COMPRESSED_COOKIE))
     else {

@@ -11,7 +11,7 @@ use crate::figure::Figure;
 pub enum MonitorKind {
     /// Lock of a Java object, which `synchronized` takes.
     JavaMonitor,
-    /// Another one, of a newer version.
+    /// A kind of lock that only a newer version of loadline knows.
     #[default]
     #[serde(other)]
     Other,

@@ -59,7 +59,7 @@ pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }
 
-/// Returns true if a status says by itself that a limit on the number of requests refused this one.
+/// Returns true if the status alone shows that a limit on the number of requests refused this request.
 pub fn is_rate_limit(status: &str) -> bool {
     matches!(status, "429" | "RESOURCE_EXHAUSTED")
 }

@@ -97,7 +97,7 @@ fn another_wire_version_is_one_clear_error() {
     assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
 }
 
-/// A pipe takes 64 KiB. The end of a silent agent is tested in `pipe_thread`.
+/// A pipe holds 64 KiB, less than this agent writes. `pipe_thread` tests the end of a silent agent.
 #[test]
 fn an_agent_that_complains_all_the_time_is_not_held_up() {
     let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;

@@ -5,9 +5,10 @@ use run::{ComparisonOutcome, Run};
 
 use super::windows::{MIN_WINDOWS, Windows};
 
-/// Shares of the windows' time at which the windows are judged, besides the end. A difference that the whole budget finds
-/// in nine of ten comparisons is then known after 76 % of the windows on average; after 87 % with two looks, and after 71 %
-/// with twelve (simulated in `stats::sequential`). Each look judges a growing run, so twelve cost three times as much.
+/// Shares of the windows' time at which the windows are judged, besides the end. Consider a difference that the whole
+/// budget finds in nine of ten comparisons. These looks find this difference after 76 % of the windows on average. Two
+/// looks find it after 87 %, and twelve after 71 % (simulated in `stats::sequential`). Each look judges a growing run,
+/// so twelve looks cost three times as much.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Looks at the windows of a comparison.

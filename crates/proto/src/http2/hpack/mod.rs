@@ -19,7 +19,7 @@ use static_table::STATIC_TABLE;
 pub(super) const TABLE_BYTES: usize = 4096;
 /// Overhead of each table entry in bytes (RFC 7541, section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
-/// Maximum bytes of all headers of one block, because small blocks may encode large headers.
+/// Maximum size of all decoded headers of one block, bytes. A small block may encode large headers.
 const MAX_LIST_BYTES: usize = 256 * 1024;
 
 /// A header written before: name and value in one buffer.

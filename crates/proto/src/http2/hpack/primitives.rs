@@ -3,7 +3,7 @@
 use crate::Fault;
 use crate::http2::huffman;
 
-/// Maximum bytes of a name or value, because small blocks may encode large headers.
+/// Maximum size of a decoded name or value, bytes. A small block may encode large headers.
 const MAX_STRING_BYTES: usize = 16 * 1024;
 
 pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");

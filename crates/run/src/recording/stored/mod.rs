@@ -1,5 +1,5 @@
 //! Stored form of the recordings of a run. Every name is stored once, and sides refer to it by its index, from 0.
-//! Values are stored as differences, because most counters change little. Reading gives back the same values.
+//! Values are stored as differences, because most counters change little. Reading restores the exact values.
 
 mod pack;
 mod samples;
@@ -55,7 +55,7 @@ struct StoredRecording {
     /// Time of each sample in seconds since the origin of the trial; negative for samples before it.
     #[serde(with = "Figure::<Vec<f64>>")]
     t_s: Vec<f64>,
-    /// Sets of samples, as indexes into `t_s`. A column refers to set N by N + 1.
+    /// Sets of samples, as indexes into `t_s`. A column stores N + 1 to refer to set N, and 0 for all samples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rows: Vec<Vec<usize>>,
     /// Columns with their values.
@@ -94,7 +94,7 @@ mod tests {
         Column { counter: CounterId::new(counter), instance: instance.into(), values: values.to_vec() }
     }
 
-    /// Returns samples of one side, which began at this value of its counters.
+    /// Returns the samples of a side whose counters began at `start`.
     fn recording(start: f64) -> Recording {
         let all = |values: [f64; 3]| values.map(|value| Some(start + value));
         Recording {
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Sorts columns as a file has them: by counter.
+    /// Sorts columns by counter, as in a file.
     fn sorted(mut run: Run) -> Run {
         let trials = run.trials.iter_mut();
         let sides = trials.flat_map(|t| [&mut t.client].into_iter().chain(&mut t.client_hosts).chain(&mut t.server));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(read.at_rest[0].recording, recording(7.0));
     }
 
-    /// Reads the run after a change of its recordings.
+    /// Changes the stored recordings of a run, and returns the error from reading this run.
     fn refused(change: impl Fn(&mut Value)) -> String {
         let mut written = serde_json::to_value(run()).unwrap();
         change(&mut written["recordings"]);

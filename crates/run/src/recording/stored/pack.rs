@@ -1,4 +1,4 @@
-//! Writing recordings: fills the tables of names, and lets each side refer to them.
+//! Writes recordings: collects all names in tables, and stores the indexes of its names for each side.
 
 use std::collections::HashMap;
 

@@ -21,7 +21,7 @@ pub(crate) enum Samples {
 }
 
 impl Samples {
-    /// Stores values as differences, if that loses nothing.
+    /// Stores values as differences, if these are exact.
     pub(super) fn store(values: &[f64], start: f64) -> Self {
         let stored = Self::differences(values, start);
         let same = |stored: &Self| stored.values(start, values.len()).is_some_and(|read| read == values);
@@ -46,7 +46,7 @@ impl Samples {
         }
     }
 
-    /// Returns the values of `count` samples; `None` if it has another number of samples.
+    /// Returns the values of `count` samples; `None` if another number of values is stored.
     pub(super) fn values(&self, start: f64, count: usize) -> Option<Vec<f64>> {
         let start = nearest_thousandths(start);
         match self {
@@ -67,16 +67,18 @@ fn sums(start: i64, steps: &[f64]) -> Vec<f64> {
     steps.iter().map(&mut next).collect()
 }
 
-/// Returns a start value for columns whose first value is this one: the value itself, if differences to it are exact.
+/// Returns the start value of columns by their first value: the first value itself if differences to it are exact, else
+/// 0.
 pub(super) fn start_value(first: Option<f64>) -> f64 {
     first.filter(|value| thousandths(*value).is_some()).unwrap_or(0.0)
 }
 
-/// Returns the number of thousandths in a value; `None` if it is not a whole number of them, or is too large.
+/// Returns the number of thousandths in a value; `None` if the value is no whole number of thousandths, or is too
+/// large.
 fn thousandths(value: f64) -> Option<i64> {
-    /// The difference of two smaller whole numbers, in thousandths, fits into an `i64`.
+    /// Largest whole number whose difference to another one, in thousandths, surely fits into an `i64`.
     const MAX_WHOLE: f64 = (1_u64 << 51) as f64;
-    /// The thousandths of smaller numbers differ by more than the rounding error of an `f64`.
+    /// Largest number at which a thousandth is surely more than the rounding error of an `f64`.
     const MAX_DECIMAL: f64 = (1_u64 << 40) as f64;
     let most = if value.fract() == 0.0 { MAX_WHOLE } else { MAX_DECIMAL };
     let count = nearest_thousandths(value);

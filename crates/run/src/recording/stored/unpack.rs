@@ -1,4 +1,4 @@
-//! Reading recordings. A file is untrusted: every index is checked, and the values are counted before they take memory,
+//! Reads recordings. A file is untrusted, so every index is checked. The values are counted before they take memory,
 //! because one number of the file can stand for many values.
 
 use super::{ColumnGroup, Samples, StoredColumns, StoredRecording, StoredRecordings};
@@ -73,7 +73,7 @@ impl StoredRecordings {
 }
 
 impl ColumnGroup {
-    /// Replaces the name of a known counter by its constant, so that its columns do not each hold a copy.
+    /// Replaces the name of a known counter by the constant name, so that its columns hold no copies of the name.
     fn share_known_name(&mut self) {
         if let Some(spec) = counter(self.0.as_str()) {
             self.0 = CounterId::new(spec.id);
@@ -82,7 +82,7 @@ impl ColumnGroup {
 }
 
 impl StoredRecording {
-    /// Refuses a set with a sample that does not exist.
+    /// Fails if a set of samples refers to a sample that does not exist.
     fn check_rows(&self) -> Result<(), String> {
         match self.rows.iter().flatten().find(|row| **row >= self.t_s.len()) {
             Some(row) => Err(format!("{} has no sample {row}", self.side)),
@@ -90,7 +90,7 @@ impl StoredRecording {
         }
     }
 
-    /// Puts values into their samples.
+    /// Assigns the values to the samples in `rows`, or to all samples.
     fn spread(&self, rows: Option<&Vec<usize>>, values: Vec<f64>) -> Vec<Option<f64>> {
         let Some(rows) = rows else { return values.into_iter().map(Some).collect() };
         let mut all = vec![None; self.t_s.len()];
@@ -103,7 +103,7 @@ impl StoredRecording {
     }
 }
 
-/// Amounts that the recordings may still take.
+/// Remaining numbers of values, of columns and absent counters, and of bytes of names that recordings may have.
 pub(super) struct Room {
     pub(super) values: usize,
     pub(super) objects: usize,
@@ -115,7 +115,7 @@ impl Room {
         Self { values: MAX_RUN_VALUES, objects: MAX_RUN_OBJECTS, name_bytes: MAX_RUN_BYTES as usize }
     }
 
-    /// Takes the room of one column or one absent counter.
+    /// Deducts one column or one absent counter. Fails if too little remains.
     fn take(&mut self, values: usize, name_bytes: usize) -> Result<(), String> {
         take(&mut self.values, values, "values")?;
         take(&mut self.objects, 1, "columns and absent counters")?;

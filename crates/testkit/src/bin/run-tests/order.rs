@@ -1,11 +1,11 @@
-//! Order of the tests: those that took longest in the last run come first, so that all CPUs are busy to the end.
+//! Order of the tests. The tests that took longest in the last run come first, so that all CPUs are busy to the end.
 
 use std::collections::HashMap;
 
 use crate::job::Job;
 
 /// Sorts tests by their times in the last run, which the file at `times` lists. New tests come first. Without the file,
-/// the order stays.
+/// the order does not change.
 pub(crate) fn longest_first(jobs: &mut [Job], times: &str) {
     let Ok(text) = std::fs::read_to_string(times) else { return };
     let known: HashMap<&str, f64> = text.lines().filter_map(time).collect();

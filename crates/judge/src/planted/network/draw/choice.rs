@@ -1,4 +1,4 @@
-//! Choice of what limits a world, and random numbers with the limits of its parts.
+//! Draws the limiting cause of a world, and the limits of the other parts.
 
 use crate::planted::network::limit::Cause;
 
@@ -73,7 +73,7 @@ pub(super) fn kind_for(random: &mut fastrand::Rng, target: Cause) -> Kind {
     all[random.usize(..all.len())]
 }
 
-/// Causes with the weight of each.
+/// Causes that may be drawn, each with its weight.
 const TARGETS: &[(Cause, u32)] = &[
     (HOST, 20),
     (Cause::ServerLoops, 12),

@@ -1,4 +1,4 @@
-//! Parts of a world: the server's threads, its upstream, the generator, and the way between them.
+//! Parts of a world: the server's threads, its upstream, the generator, and the network between them.
 
 use super::choice::{Draw, HOST, Kind, ROOM};
 use crate::planted::network::limit::Cause;

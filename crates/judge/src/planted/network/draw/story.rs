@@ -1,4 +1,4 @@
-//! A world in words, for messages of failed tests.
+//! Description of a world, for messages of failed tests.
 
 use super::choice::Draw;
 use super::parts::Parts;
