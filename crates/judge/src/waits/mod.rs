@@ -68,4 +68,8 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
 }
 
 #[cfg(test)]
+mod database_tests;
+#[cfg(test)]
+mod pool_tests;
+#[cfg(test)]
 pub(crate) mod tests;

@@ -1,15 +1,14 @@
 //! Planted profiles with a known cause, and idle servers that must have none.
 
 use run::{
-    Blocker, ClientConnections, CommandSum, DatabaseKind, DatabaseProfile, FutexKind, FutexProfile, HolderState,
-    SessionGroup, SessionState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitGroup, WaitProcess,
-    WaitProfile,
+    ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,
+    WaitGroup, WaitProcess, WaitProfile,
 };
 
 use super::{headline, waits};
 
 /// Makes a process with `threads` threads, with some of them in each state.
-fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
+pub(super) fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
     let group = |(state, key, n): &(ThreadState, &str, f64)| WaitGroup {
         process: "app:7".into(),
         thread: "worker-#".into(),
@@ -49,7 +48,7 @@ pub(crate) fn locked(kind: FutexKind) -> WaitProfile {
     profile
 }
 
-fn peer(process: &str, open: f64, busy: f64) -> run::PeerConnections {
+pub(super) fn peer(process: &str, open: f64, busy: f64) -> run::PeerConnections {
     run::PeerConnections {
         process: process.into(),
         address: "10.0.0.2:5432".into(),
@@ -60,11 +59,11 @@ fn peer(process: &str, open: f64, busy: f64) -> run::PeerConnections {
     }
 }
 
-fn clients(in_progress: f64, unread: f64) -> ClientConnections {
+pub(super) fn clients(in_progress: f64, unread: f64) -> ClientConnections {
     ClientConnections { readings: 20, open: 16.0, in_progress, unread, ..ClientConnections::default() }
 }
 
-fn causes(profile: &WaitProfile) -> Vec<WaitCause> {
+pub(super) fn causes(profile: &WaitProfile) -> Vec<WaitCause> {
     waits(profile, &[]).iter().map(|f| f.cause).collect()
 }
 
@@ -310,37 +309,6 @@ fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
     assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
 }
 
-/// Makes eight threads of a pool, whose waits no system call shows, and four other threads.
-fn pool_of_threads() -> WaitProfile {
-    let mut profile = process(12.0, &[(ThreadState::Futex, "", 4.0)]);
-    let thread = |state, threads| WaitGroup {
-        process: "app:7".into(),
-        thread: "exec-#".into(),
-        state,
-        threads,
-        ..WaitGroup::default()
-    };
-    profile.groups.extend([thread(ThreadState::Futex, 7.8), thread(ThreadState::OnCpu, 0.2)]);
-    profile
-}
-
-#[test]
-fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
-    let mut profile = pool_of_threads();
-    profile.clients = Some(clients(7.6, 40.0));
-    let found = waits(&profile, &[]);
-    assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::WorkerPool, "exec-#"));
-    assert_eq!(found[0].sentence, "all 8 threads exec-# of app:7 have a request, and further requests queue");
-    let acceptor = WaitGroup { state: ThreadState::Accept, threads: 1.0, ..profile.groups.last().unwrap().clone() };
-    profile.groups.push(acceptor);
-    assert_eq!(waits(&profile, &[])[0].sentence, found[0].sentence, "the kernel cut the acceptor's name to the same");
-    profile.groups.pop();
-    for (in_progress, unread) in [(7.6, 0.0), (1.0, 40.0), (30.0, 40.0)] {
-        profile.clients = Some(clients(in_progress, unread));
-        assert!(causes(&profile).is_empty(), "{in_progress} in progress, {unread} unread");
-    }
-}
-
 /// Each thread that waits for a Java monitor has a futex of its own, so only the stacks show the lock.
 #[test]
 fn threads_that_wait_for_a_java_monitor_are_told_with_the_function() {
@@ -362,140 +330,6 @@ fn threads_that_wait_for_a_java_monitor_are_told_with_the_function() {
     assert!(none(told("", 3.0, 32.0)), "few of the requests");
 }
 
-/// Makes a database with 16 sessions, most of which wait.
-fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
-    let group = |state, event: &str, statement: &str, sessions| SessionGroup {
-        state,
-        event: event.into(),
-        statement: statement.into(),
-        sessions,
-    };
-    DatabaseProfile {
-        address: "127.0.0.1:5432/app".into(),
-        samples: 40,
-        sessions: 16.0,
-        active: 13.0,
-        groups: vec![
-            group(state, event, "UPDATE counters SET n = n + ? WHERE id = ?", waiting),
-            group(SessionState::Sleep, "Timeout:PgSleep", "SELECT pg_sleep(?)", 13.0 - waiting),
-        ],
-        blockers: vec![Blocker {
-            blocked: state,
-            state: SessionState::Sleep,
-            statement: "SELECT pg_sleep(?)".into(),
-            share: 1.0,
-            held_s: 0.009,
-        }],
-        ..DatabaseProfile::default()
-    }
-}
-
-#[test]
-fn busy_children_of_a_parent_are_a_used_up_pool() {
-    let mut profile = process(6.0, &[(ThreadState::Sleep, "", 4.9), (ThreadState::Events, "", 1.1)]);
-    profile.processes[0].processes = 6.0;
-    profile.processes[0].epoll = true;
-    profile.clients = Some(clients(30.0, 0.0));
-    let found = waits(&profile, &[]);
-    assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
-    assert_eq!(found[0].sentence, "all 4.9 workers of app:7 are busy (they sleep), and requests queue");
-    profile.groups[1].threads = 3.0;
-    profile.groups[0].threads = 3.0;
-    assert!(causes(&profile).is_empty(), "some workers are idle");
-}
-
-#[test]
-fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
-    let mut profile = process(5.0, &[(ThreadState::Events, "", 1.0), (ThreadState::Futex, "0x10", 4.0)]);
-    profile.processes[0].epoll = true;
-    profile.clients = Some(clients(16.0, 0.0));
-    profile.peers = vec![peer("app:7", 3.0, 2.85)];
-    let found = waits(&profile, &[]);
-    assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::ConnectionPool, "10.0.0.2:5432"));
-    assert_eq!(
-        found[0].sentence,
-        "all 3 connections of app:7 to 10.0.0.2:5432 are busy (0.95), and 13 requests wait for one"
-    );
-    assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
-    assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
-    // A shared connection, free connections, one connection for each request, connections of another process, and a
-    // changing number of connections.
-    for other in [
-        peer("app:7", 1.0, 1.0),
-        peer("app:7", 3.0, 2.0),
-        peer("app:7", 16.0, 16.0),
-        peer("other", 3.0, 3.0),
-        run::PeerConnections { max_open: 12.0, ..peer("app:7", 9.0, 9.0) },
-    ] {
-        profile.peers = vec![other.clone()];
-        assert!(causes(&profile).is_empty(), "{other:?}");
-    }
-    profile.peers = vec![peer("app:7", 3.0, 3.0)];
-    profile.clients = Some(clients(3.0, 0.0));
-    assert!(causes(&profile).is_empty(), "no request waits");
-}
-
-#[test]
-fn connections_over_a_unix_socket_are_busy_if_the_database_s_processes_are() {
-    let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);
-    profile.processes[0].epoll = true;
-    profile.clients = Some(clients(16.0, 0.0));
-    let unix = |open| run::PeerConnections {
-        address: "unix:/run/pg/s".into(),
-        to: "postgres".into(),
-        ..peer("app:7", open, f64::NAN)
-    };
-    profile.peers = vec![unix(3.0)];
-    assert!(causes(&profile).is_empty(), "their activity is not known");
-    let backends = |does: &str, processes| run::TitleGroup {
-        process: "postgres".into(),
-        title: format!("postgres: app db [local] {does}"),
-        processes,
-    };
-    profile.titles = vec![backends("SELECT", 2.9), backends("idle", 0.1)];
-    let found = waits(&profile, &[]);
-    assert_eq!((found.len(), found[0].cause, found[0].of), (1, WaitCause::ConnectionPool, 3.0));
-    profile.titles = vec![backends("SELECT", 2.0), backends("idle", 1.0)];
-    assert!(causes(&profile).is_empty(), "a connection is free");
-    profile.titles = vec![backends("SELECT", 6.0)];
-    assert!(causes(&profile).is_empty(), "other applications have backends, too");
-}
-
-#[test]
-fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
-    let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);
-    let proxy = WaitProcess {
-        process: "bouncer:9".into(),
-        processes: 1.0,
-        threads: 1.0,
-        behind: true,
-        epoll: true,
-        ..WaitProcess::default()
-    };
-    profile.processes.push(proxy);
-    profile.processes[0].epoll = true;
-    profile.clients = Some(clients(16.0, 0.0));
-    let to_proxy = |open, busy| run::PeerConnections {
-        address: "127.0.0.1:6432".into(),
-        to: "bouncer:9".into(),
-        ..peer("app:7", open, busy)
-    };
-    let to_database = run::PeerConnections { to: "postgres".into(), ..peer("bouncer:9", 3.0, 3.0) };
-    profile.peers = vec![to_proxy(16.0, 16.0), to_database.clone()];
-    let found = waits(&profile, &[]);
-    assert_eq!((found.len(), found[0].cause, found[0].process.as_str()), (1, WaitCause::ConnectionPool, "bouncer:9"));
-    assert_eq!(
-        found[0].sentence,
-        "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy (1), and 13 requests wait for one"
-    );
-    // The server's own pool lets only three requests through to the proxy.
-    profile.peers = vec![to_proxy(3.0, 3.0), to_database.clone()];
-    let found = waits(&profile, &[]);
-    assert_eq!((found.len(), found[0].process.as_str(), found[0].name.as_str()), (1, "app:7", "bouncer:9"));
-    profile.peers = vec![to_database];
-    assert!(causes(&profile).is_empty(), "requests at the proxy are not known");
-}
-
 #[test]
 fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     let mut profile = locked(FutexKind::Condition);
@@ -508,64 +342,4 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     assert_eq!(found[0].sentence, "13 of 16 threads of app:7 wait for a slot in PLACES; those inside sleep");
     profile.clients = Some(clients(3.0, 0.0));
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
-}
-
-#[test]
-fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
-    let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);
-    profile.clients = Some(clients(8.0, 0.0));
-    let found = waits(&profile, &[database(SessionState::RowLock, "Lock:transactionid", 12.0)]);
-    assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::RowLock, "127.0.0.1:5432/app"));
-    assert_eq!((found[0].name.as_str(), found[0].held_s), ("UPDATE counters SET n = n + ? WHERE id = ?", Some(0.009)));
-    assert_eq!(
-        found[0].sentence,
-        "12 of 16 backends of postgres wait for a row lock (Lock:transactionid) in UPDATE counters SET n = n + ? WHERE id = ?; its holder sleeps in SELECT pg_sleep(?) and holds it for 9 ms"
-    );
-    // A holder that is mostly in no single statement has no activity.
-    let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
-    mixed.blockers[0].share = 0.4;
-    let found = waits(&profile, &[mixed]);
-    assert!(found[0].sentence.ends_with("; its holder holds it for 9 ms"), "{}", found[0].sentence);
-    let mut open = database(SessionState::Lock, "Lock:relation", 12.0);
-    open.blockers[0].state = SessionState::OpenTransaction;
-    let found = waits(&profile, &[open]);
-    assert_eq!((found[0].cause, found[0].holder), (WaitCause::Lock, Some(ThreadState::ClientRead)));
-    assert!(
-        found[0].sentence.contains("wait for a lock of another transaction (Lock:relation)"),
-        "{}",
-        found[0].sentence
-    );
-    // The profile alone names the database, too, if the server runs on another host.
-    let found = waits(&WaitProfile::default(), &[database(SessionState::Disk, "IO:WALSync", 12.0)]);
-    assert_eq!(found[0].cause, WaitCause::Disk);
-}
-
-#[test]
-fn a_database_with_few_waits_has_no_cause() {
-    // With two sessions, one holds the lock and one waits.
-    let two =
-        DatabaseProfile { active: 1.8, sessions: 2.0, ..database(SessionState::RowLock, "Lock:transactionid", 0.8) };
-    assert_eq!(waits(&WaitProfile::default(), &[two]).len(), 1);
-    for waiting in [0.0, 0.4, 5.0] {
-        let database = database(SessionState::RowLock, "Lock:transactionid", waiting);
-        assert!(waits(&WaitProfile::default(), &[database]).is_empty(), "{waiting}");
-    }
-    assert!(waits(&WaitProfile::default(), &[database(SessionState::Other, "IPC:x", 12.0)]).is_empty());
-}
-
-#[test]
-fn a_command_that_fills_a_database_is_named() {
-    let command =
-        |command: &str, calls_per_s, share| CommandSum { command: command.into(), calls_per_s, share, longest_s: 0.0 };
-    let redis =
-        |commands| DatabaseProfile { kind: DatabaseKind::Redis, commands, ..database(SessionState::Other, "", 0.0) };
-    let busy = redis(vec![command("KEYS", 190.0, 0.95), command("GET", 900.0, 0.01)]);
-    let found = waits(&WaitProfile::default(), &[busy]);
-    assert_eq!((found[0].cause, found[0].name.as_str()), (WaitCause::SerialCpu, "KEYS"));
-    assert_eq!(found[0].sentence, "redis spends 95 % of its time in KEYS, 5 ms each");
-    for commands in
-        [vec![], vec![command("KEYS", 9.0, 0.5)], vec![command("GET", 9.0, 0.45), command("SET", 9.0, 0.45)]]
-    {
-        assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
-    }
 }

@@ -1,0 +1,96 @@
+//! Planted profiles of databases with a known cause.
+
+use run::{
+    Blocker, CommandSum, DatabaseKind, DatabaseProfile, SessionGroup, SessionState, ThreadState, WaitCause, WaitProfile,
+};
+
+use super::tests::{clients, process};
+use super::waits;
+
+/// Makes a database with 16 sessions, most of which wait.
+fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
+    let group = |state, event: &str, statement: &str, sessions| SessionGroup {
+        state,
+        event: event.into(),
+        statement: statement.into(),
+        sessions,
+    };
+    DatabaseProfile {
+        address: "127.0.0.1:5432/app".into(),
+        samples: 40,
+        sessions: 16.0,
+        active: 13.0,
+        groups: vec![
+            group(state, event, "UPDATE counters SET n = n + ? WHERE id = ?", waiting),
+            group(SessionState::Sleep, "Timeout:PgSleep", "SELECT pg_sleep(?)", 13.0 - waiting),
+        ],
+        blockers: vec![Blocker {
+            blocked: state,
+            state: SessionState::Sleep,
+            statement: "SELECT pg_sleep(?)".into(),
+            share: 1.0,
+            held_s: 0.009,
+        }],
+        ..DatabaseProfile::default()
+    }
+}
+
+#[test]
+fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
+    let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);
+    profile.clients = Some(clients(8.0, 0.0));
+    let found = waits(&profile, &[database(SessionState::RowLock, "Lock:transactionid", 12.0)]);
+    assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::RowLock, "127.0.0.1:5432/app"));
+    assert_eq!((found[0].name.as_str(), found[0].held_s), ("UPDATE counters SET n = n + ? WHERE id = ?", Some(0.009)));
+    assert_eq!(
+        found[0].sentence,
+        "12 of 16 backends of postgres wait for a row lock (Lock:transactionid) in UPDATE counters SET n = n + ? WHERE id = ?; its holder sleeps in SELECT pg_sleep(?) and holds it for 9 ms"
+    );
+    // A holder that is mostly in no single statement has no activity.
+    let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
+    mixed.blockers[0].share = 0.4;
+    let found = waits(&profile, &[mixed]);
+    assert!(found[0].sentence.ends_with("; its holder holds it for 9 ms"), "{}", found[0].sentence);
+    let mut open = database(SessionState::Lock, "Lock:relation", 12.0);
+    open.blockers[0].state = SessionState::OpenTransaction;
+    let found = waits(&profile, &[open]);
+    assert_eq!((found[0].cause, found[0].holder), (WaitCause::Lock, Some(ThreadState::ClientRead)));
+    assert!(
+        found[0].sentence.contains("wait for a lock of another transaction (Lock:relation)"),
+        "{}",
+        found[0].sentence
+    );
+    // The profile alone names the database, too, if the server runs on another host.
+    let found = waits(&WaitProfile::default(), &[database(SessionState::Disk, "IO:WALSync", 12.0)]);
+    assert_eq!(found[0].cause, WaitCause::Disk);
+}
+
+#[test]
+fn a_database_with_few_waits_has_no_cause() {
+    // With two sessions, one holds the lock and one waits.
+    let two =
+        DatabaseProfile { active: 1.8, sessions: 2.0, ..database(SessionState::RowLock, "Lock:transactionid", 0.8) };
+    assert_eq!(waits(&WaitProfile::default(), &[two]).len(), 1);
+    for waiting in [0.0, 0.4, 5.0] {
+        let database = database(SessionState::RowLock, "Lock:transactionid", waiting);
+        assert!(waits(&WaitProfile::default(), &[database]).is_empty(), "{waiting}");
+    }
+    assert!(waits(&WaitProfile::default(), &[database(SessionState::Other, "IPC:x", 12.0)]).is_empty());
+}
+
+#[test]
+fn a_command_that_fills_a_database_is_named() {
+    let command =
+        |command: &str, calls_per_s, share| CommandSum { command: command.into(), calls_per_s, share, longest_s: 0.0 };
+    let redis =
+        |commands| DatabaseProfile { kind: DatabaseKind::Redis, commands, ..database(SessionState::Other, "", 0.0) };
+    let busy = redis(vec![command("KEYS", 190.0, 0.95), command("GET", 900.0, 0.01)]);
+    let found = waits(&WaitProfile::default(), &[busy]);
+    assert_eq!((found[0].cause, found[0].name.as_str()), (WaitCause::SerialCpu, "KEYS"));
+    assert_eq!(found[0].sentence, "redis spends 95 % of its time in KEYS, 5 ms each");
+    for commands in
+        [vec![], vec![command("KEYS", 9.0, 0.5)], vec![command("GET", 9.0, 0.45), command("SET", 9.0, 0.45)]]
+    {
+        assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
+    }
+}

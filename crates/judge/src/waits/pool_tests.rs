@@ -1,0 +1,143 @@
+//! Planted profiles with a used-up pool, and pools with room.
+
+use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
+
+use super::tests::{causes, clients, peer, process};
+use super::waits;
+
+/// Makes eight threads of a pool, whose waits no system call shows, and four other threads.
+fn pool_of_threads() -> WaitProfile {
+    let mut profile = process(12.0, &[(ThreadState::Futex, "", 4.0)]);
+    let thread = |state, threads| WaitGroup {
+        process: "app:7".into(),
+        thread: "exec-#".into(),
+        state,
+        threads,
+        ..WaitGroup::default()
+    };
+    profile.groups.extend([thread(ThreadState::Futex, 7.8), thread(ThreadState::OnCpu, 0.2)]);
+    profile
+}
+
+#[test]
+fn a_pool_is_used_up_if_each_thread_has_a_request_and_others_queue() {
+    let mut profile = pool_of_threads();
+    profile.clients = Some(clients(7.6, 40.0));
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::WorkerPool, "exec-#"));
+    assert_eq!(found[0].sentence, "all 8 threads exec-# of app:7 have a request, and further requests queue");
+    let acceptor = WaitGroup { state: ThreadState::Accept, threads: 1.0, ..profile.groups.last().unwrap().clone() };
+    profile.groups.push(acceptor);
+    assert_eq!(waits(&profile, &[])[0].sentence, found[0].sentence, "the kernel cut the acceptor's name to the same");
+    profile.groups.pop();
+    for (in_progress, unread) in [(7.6, 0.0), (1.0, 40.0), (30.0, 40.0)] {
+        profile.clients = Some(clients(in_progress, unread));
+        assert!(causes(&profile).is_empty(), "{in_progress} in progress, {unread} unread");
+    }
+}
+
+#[test]
+fn busy_children_of_a_parent_are_a_used_up_pool() {
+    let mut profile = process(6.0, &[(ThreadState::Sleep, "", 4.9), (ThreadState::Events, "", 1.1)]);
+    profile.processes[0].processes = 6.0;
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(30.0, 0.0));
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
+    assert_eq!(found[0].sentence, "all 4.9 workers of app:7 are busy (they sleep), and requests queue");
+    profile.groups[1].threads = 3.0;
+    profile.groups[0].threads = 3.0;
+    assert!(causes(&profile).is_empty(), "some workers are idle");
+}
+
+#[test]
+fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
+    let mut profile = process(5.0, &[(ThreadState::Events, "", 1.0), (ThreadState::Futex, "0x10", 4.0)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    profile.peers = vec![peer("app:7", 3.0, 2.85)];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::ConnectionPool, "10.0.0.2:5432"));
+    assert_eq!(
+        found[0].sentence,
+        "all 3 connections of app:7 to 10.0.0.2:5432 are busy (0.95), and 13 requests wait for one"
+    );
+    assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
+    assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
+    // A shared connection, free connections, one connection for each request, connections of another process, and a
+    // changing number of connections.
+    for other in [
+        peer("app:7", 1.0, 1.0),
+        peer("app:7", 3.0, 2.0),
+        peer("app:7", 16.0, 16.0),
+        peer("other", 3.0, 3.0),
+        run::PeerConnections { max_open: 12.0, ..peer("app:7", 9.0, 9.0) },
+    ] {
+        profile.peers = vec![other.clone()];
+        assert!(causes(&profile).is_empty(), "{other:?}");
+    }
+    profile.peers = vec![peer("app:7", 3.0, 3.0)];
+    profile.clients = Some(clients(3.0, 0.0));
+    assert!(causes(&profile).is_empty(), "no request waits");
+}
+
+#[test]
+fn connections_over_a_unix_socket_are_busy_if_the_database_s_processes_are() {
+    let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    let unix = |open| run::PeerConnections {
+        address: "unix:/run/pg/s".into(),
+        to: "postgres".into(),
+        ..peer("app:7", open, f64::NAN)
+    };
+    profile.peers = vec![unix(3.0)];
+    assert!(causes(&profile).is_empty(), "their activity is not known");
+    let backends = |does: &str, processes| run::TitleGroup {
+        process: "postgres".into(),
+        title: format!("postgres: app db [local] {does}"),
+        processes,
+    };
+    profile.titles = vec![backends("SELECT", 2.9), backends("idle", 0.1)];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].of), (1, WaitCause::ConnectionPool, 3.0));
+    profile.titles = vec![backends("SELECT", 2.0), backends("idle", 1.0)];
+    assert!(causes(&profile).is_empty(), "a connection is free");
+    profile.titles = vec![backends("SELECT", 6.0)];
+    assert!(causes(&profile).is_empty(), "other applications have backends, too");
+}
+
+#[test]
+fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
+    let mut profile = process(5.0, &[(ThreadState::Events, "", 5.0)]);
+    let proxy = WaitProcess {
+        process: "bouncer:9".into(),
+        processes: 1.0,
+        threads: 1.0,
+        behind: true,
+        epoll: true,
+        ..WaitProcess::default()
+    };
+    profile.processes.push(proxy);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    let to_proxy = |open, busy| run::PeerConnections {
+        address: "127.0.0.1:6432".into(),
+        to: "bouncer:9".into(),
+        ..peer("app:7", open, busy)
+    };
+    let to_database = run::PeerConnections { to: "postgres".into(), ..peer("bouncer:9", 3.0, 3.0) };
+    profile.peers = vec![to_proxy(16.0, 16.0), to_database.clone()];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].process.as_str()), (1, WaitCause::ConnectionPool, "bouncer:9"));
+    assert_eq!(
+        found[0].sentence,
+        "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy (1), and 13 requests wait for one"
+    );
+    // The server's own pool lets only three requests through to the proxy.
+    profile.peers = vec![to_proxy(3.0, 3.0), to_database.clone()];
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].process.as_str(), found[0].name.as_str()), (1, "app:7", "bouncer:9"));
+    profile.peers = vec![to_database];
+    assert!(causes(&profile).is_empty(), "requests at the proxy are not known");
+}
