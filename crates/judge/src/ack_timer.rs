@@ -7,7 +7,7 @@ use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER};
 use crate::view::View;
 use run::Trial;
 
-/// Response times that the timer produces, microseconds.
+/// Response times that consist mostly of the wait for the timer, microseconds.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 /// Returns the side that delays more acknowledgements, and its delayed acknowledgements per request. The kernel counts

@@ -24,6 +24,12 @@ impl Frame {
         }
     }
 
+    /// Returns the label with file and line, if they are known: "handle (app.c:41)".
+    pub fn label_and_place(&self) -> String {
+        let place = self.place().map(|place| format!(" ({place})")).unwrap_or_default();
+        format!("{}{place}", self.label())
+    }
+
     /// Returns the last part of the source file's path and the line, such as "app.py:41".
     pub fn place(&self) -> Option<String> {
         let file = self.file.as_deref()?.rsplit('/').next()?;

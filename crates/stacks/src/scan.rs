@@ -18,22 +18,17 @@ pub(crate) fn return_slot(
     sp: u64,
     (start, pc): (u64, u64),
 ) -> Option<u64> {
-    by_prologue(space, calls, stack, sp, (start, pc)).or_else(|| {
+    let is_return = |calls: &mut CallSites, word| calls.before(space, word).is_some();
+    let end = frame_end(calls, sp, (start, pc));
+    end.filter(|slot| stack.word(*slot).is_some_and(|word| is_return(calls, word))).or_else(|| {
         let mut slots = (0..MAX_WORDS).map_while(|i| sp.checked_add(8 * i));
         slots.find(|slot| stack.word(*slot).is_some_and(|word| calls.reaches(space, word, start)))
     })
 }
 
-/// Returns the slot at the end of the frame that the function's first instructions set up. The word in this slot must
-/// point behind a call. A call through a register also counts, although its function is unknown.
-fn by_prologue(
-    space: &Space,
-    calls: &mut CallSites,
-    stack: &mut dyn Memory,
-    sp: u64,
-    (start, pc): (u64, u64),
-) -> Option<u64> {
+/// Returns the slot at the end of the frame that the function's first instructions set up. It holds the return address if
+/// the word in it points behind a call. A call through a register also counts, although its function is unknown.
+fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
-    let slot = sp.checked_add(prologue.frame_bytes)?;
-    calls.before(space, stack.word(slot)?).map(|_| slot)
+    sp.checked_add(prologue.frame_bytes)
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that each answer takes. The wait keeps the number of requests small.
+/// Time that the server waits before each answer. This wait keeps the number of requests small.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

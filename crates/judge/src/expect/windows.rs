@@ -6,7 +6,7 @@ use super::figure::Figure;
 
 /// Minimum rate, as a share of the capacity, at which a window of a search counts as near the capacity.
 const NEAR: f64 = 0.9;
-/// Number of stretches that windows are cut into.
+/// Minimum number of stretches into which all windows together are cut. Each window gets the same number of them.
 pub(super) const STRETCHES: usize = 10;
 
 /// Windows that represent a run or a repeat.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{ThreadState, WaitCause, WaitGroup, WaitProcess};
+use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
 /// Threads of the processes with one name, per process.
 pub(super) struct Activity<'a> {
@@ -42,4 +42,10 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
         ThreadState::Peer => Some(WaitCause::Peer),
         _ => None,
     }
+}
+
+/// Returns the number of threads of a process, and the share of them that waits.
+pub(super) fn part_of(profile: &WaitProfile, process: &str, waiting: f64) -> (f64, f64) {
+    let of = profile.processes.iter().find(|p| p.process == process).map_or(waiting, |p| p.threads);
+    (of, if of > 0.0 { (waiting / of).min(1.0) } else { 0.0 })
 }

@@ -2,6 +2,7 @@
 
 use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
+use super::activity::part_of;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
@@ -83,7 +84,7 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
 }
 
 fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
-    let of = profile.processes.iter().find(|p| p.process == futex.process).map_or(futex.waiting, |p| p.threads);
+    let (of, share) = part_of(profile, &futex.process, futex.waiting);
     let holder = futex.holders.first().filter(|holder| holder.share >= WAIT_MOSTLY);
     WaitFinding {
         cause: if futex.kind == FutexKind::Condition { WaitCause::WorkerPool } else { WaitCause::Lock },
@@ -99,7 +100,7 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
         holder_probable: holder.is_some() && futex.owned == 0.0,
         function: futex.function.clone(),
         peer: holder.filter(|h| h.state == run::ThreadState::Peer).map(|h| h.key.clone()).unwrap_or_default(),
-        share: if of > 0.0 { (futex.waiting / of).min(1.0) } else { 0.0 },
+        share,
         ..WaitFinding::default()
     }
 }

@@ -2,6 +2,7 @@
 
 use run::{MonitorGroup, MonitorKind, WaitCause, WaitFinding, WaitProfile};
 
+use super::activity::part_of;
 use super::requests::Requests;
 
 /// Usual names of the runtimes' locks.
@@ -20,7 +21,7 @@ pub(super) fn is_named(name: &str) -> bool {
 
 fn finding(profile: &WaitProfile, group: &MonitorGroup) -> Option<WaitFinding> {
     let (_, name) = NAMES.iter().find(|(kind, _)| *kind == group.kind)?;
-    let of = profile.processes.iter().find(|p| p.process == group.process).map_or(group.waiting, |p| p.threads);
+    let (of, share) = part_of(profile, &group.process, group.waiting);
     Some(WaitFinding {
         cause: WaitCause::Lock,
         name: (*name).into(),
@@ -28,7 +29,7 @@ fn finding(profile: &WaitProfile, group: &MonitorGroup) -> Option<WaitFinding> {
         threads: group.waiting,
         of,
         function: group.function.clone(),
-        share: if of > 0.0 { (group.waiting / of).min(1.0) } else { 0.0 },
+        share,
         ..WaitFinding::default()
     })
 }

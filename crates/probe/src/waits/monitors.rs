@@ -48,10 +48,7 @@ fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     let (at, kind) = frames.iter().enumerate().find_map(|(at, frame)| Some((at, kind_of(frame)?)))?;
     let runtime = &frames.get(at)?.module;
     let caller = frames.iter().skip(at).find(|frame| frame.module != *runtime);
-    let function = caller.filter(|frame| frame.function.is_some()).map(|frame| {
-        let place = frame.place().map(|place| format!(" ({place})")).unwrap_or_default();
-        format!("{}{place}", frame.label())
-    });
+    let function = caller.filter(|frame| frame.function.is_some()).map(Frame::label_and_place);
     Some((kind, function.unwrap_or_default()))
 }
 

@@ -171,9 +171,7 @@ fn waiting_function(frames: &[Frame]) -> Option<String> {
         let wrapper = WRAPPERS.iter().any(|name| function.trim_start_matches('<').starts_with(name));
         !function.is_empty() && !library && !wrapper
     };
-    let frame = frames.iter().find(is_own)?;
-    let place = frame.place().map(|place| format!(" ({place})")).unwrap_or_default();
-    Some(format!("{}{place}", frame.label()))
+    frames.iter().find(is_own).map(Frame::label_and_place)
 }
 
 #[cfg(test)]

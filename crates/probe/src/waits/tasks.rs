@@ -125,9 +125,7 @@ fn waiting_function(frames: &[Frame]) -> Waits {
         frame.function.as_deref().is_some_and(|f| !LIBRARIES.iter().any(|library| f.starts_with(library)))
     };
     let Some(frame) = frames.iter().find(is_own) else { return Waits::default() };
-    let place = frame.place().map(|place| format!(" ({place})")).unwrap_or_default();
-    let function = frame.function.clone().unwrap_or_default();
-    Waits { text: format!("{function}{place}"), function }
+    Waits { text: frame.label_and_place(), function: frame.function.clone().unwrap_or_default() }
 }
 
 #[cfg(test)]

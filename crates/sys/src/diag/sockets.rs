@@ -123,6 +123,6 @@ pub struct Traffic {
 pub struct ConnectionFilter {
     /// Selects connections with this local port, as a server has them.
     pub local_port: Option<u16>,
-    /// Selects connections to this remote port, as a client has them.
+    /// Selects a client's connections to this remote port.
     pub remote_port: Option<u16>,
 }

@@ -39,22 +39,14 @@ pub struct CensoredTimes {
 impl CensoredTimes {
     /// Adds answered requests: pairs of a time in nanoseconds and a count.
     #[must_use]
-    pub fn answered(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        for (ns, n) in times {
-            let sum = &mut self.at(ns).answered;
-            *sum = sum.saturating_add(n);
-        }
-        self
+    pub fn answered(self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        self.add(times, |counts| &mut counts.answered)
     }
 
     /// Adds failed requests with the time until each failure.
     #[must_use]
-    pub fn unanswered(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        for (ns, n) in times {
-            let sum = &mut self.at(ns).failed;
-            *sum = sum.saturating_add(n);
-        }
-        self
+    pub fn unanswered(self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        self.add(times, |counts| &mut counts.failed)
     }
 
     /// Adds the ages of the requests in flight at the end of the window, and of those in flight at its start.
@@ -78,9 +70,13 @@ impl CensoredTimes {
 
     /// Adds refused requests with the time until each refusal.
     #[must_use]
-    pub fn refused(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+    pub fn refused(self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        self.add(times, |counts| &mut counts.refused)
+    }
+
+    fn add(mut self, times: impl IntoIterator<Item = (u64, u64)>, count: fn(&mut Counts) -> &mut u64) -> Self {
         for (ns, n) in times {
-            let sum = &mut self.at(ns).refused;
+            let sum = count(self.at(ns));
             *sum = sum.saturating_add(n);
         }
         self

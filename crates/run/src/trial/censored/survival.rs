@@ -118,7 +118,7 @@ impl Survivals {
 
 /// Returns the time that at most this share of the requests exceeds.
 fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
-    // Products of shares are off by some 1e-16 per step.
+    // Rounding changes a product of shares by about 1e-16 per step, so slightly larger shares count as equal.
     let wanted = longer * (1.0 + 1e-9) + 1e-11;
     curve.iter().find(|(_, share)| *share <= wanted).map(|(ns, _)| *ns)
 }
