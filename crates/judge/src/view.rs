@@ -271,6 +271,11 @@ impl<'a> View<'a> {
         ratio(us / 1e6, self.span_s?)
     }
 
+    /// Returns the name of this side's host.
+    pub(crate) fn host_name(&self) -> &'a str {
+        &self.side.host
+    }
+
     /// Returns the CPU use of this side's host.
     pub fn host(&self) -> Option<Host> {
         let idle = self.share_of_time("cpu.idle")?;

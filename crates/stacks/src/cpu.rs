@@ -1,8 +1,14 @@
 //! Profile of the CPU time of processes: samples of all their threads at a fixed step of CPU time.
 
-use std::collections::{HashMap, HashSet};
-use std::fs;
+mod bursts;
+mod threads;
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use sys::clock::{monotonic_ns, thread_cpu_ns};
+
+use self::bursts::{Cost, State, burst_period_ns};
+use self::threads::Threads;
 use crate::counts::StackCounts;
 use crate::processes::Processes;
 use crate::unwind::Addresses;
@@ -14,29 +20,51 @@ const MAX_RATE_HZ: u64 = 47;
 /// (measured by getrusage on a virtual machine: 37 to 52 µs).
 const MAX_TOTAL_RATE_HZ: u64 = 60;
 
-/// Maximum number of events, one per thread and CPU. Each is an open descriptor.
-const MAX_EVENTS: usize = 4096;
+/// Time between two checks of what open events cost, nanoseconds.
+const CHECK_NS: u64 = 1_000_000_000;
+
+/// Maximum number of events, one per thread and CPU. Each is an open descriptor, and takes about 10 µs to open.
+const MAX_EVENTS: usize = 1024;
 
 /// Maximum number of different stacks that are kept until the end.
 const MAX_STACKS: usize = 1 << 16;
 
+/// Longest wait before the first burst of a window, nanoseconds. A random part of it is used, so that bursts do not
+/// follow the window's begin.
+const FIRST_WAIT_NS: u64 = 100_000_000;
+
 /// Sampler of the CPU time of processes.
 pub struct CpuStacks {
     sampler: sys::perf::CpuSampler,
+    /// True if the kernel samples all processes of the system, and the others are left out here.
+    everything: bool,
+    followed: BTreeSet<u32>,
+    state: State,
+    /// Threads with events, and their context switches when these were opened.
+    open: Threads,
+    /// CPU time to open the events, nanoseconds.
+    opened_in_ns: u64,
+    /// CPU time between two samples of a thread: while events stay open, and now, nanoseconds.
+    usual_period_ns: u64,
     period_ns: u64,
-    stacks: HashMap<(u32, Addresses), u64>,
+    /// True if a process was added since the events were opened.
+    is_incomplete: bool,
+    /// CPU time for which each stack stands, nanoseconds.
+    stacks: HashMap<(u32, Addresses), f64>,
     python: StackCounts,
     samples: u64,
+    /// Samples since the events were opened.
+    fresh: u64,
     lost: u64,
+    /// Time for which events were open, nanoseconds, without the present time.
+    open_ns: u64,
 }
 
 /// Result of sampling.
 #[derive(Clone, Debug, Default)]
 pub struct CpuProfile {
-    /// Stacks, weighted by samples.
+    /// Stacks, weighted by the CPUs that they used.
     pub stacks: StackCounts,
-    /// CPU time between two samples of a thread, in nanoseconds.
-    pub period_ns: u64,
     /// Number of samples.
     pub samples: u64,
     /// Number of samples that the kernel had no room for.
@@ -54,14 +82,23 @@ impl CpuStacks {
     pub fn new() -> Self {
         let cpus = sys::perf::online_cpus();
         let rate = MAX_RATE_HZ.min(MAX_TOTAL_RATE_HZ / cpus.len().max(1) as u64).max(1);
-        let period_ns = 1_000_000_000 / rate;
+        let usual_period_ns = 1_000_000_000 / rate;
         Self {
-            sampler: sys::perf::CpuSampler::new(period_ns, cpus),
-            period_ns,
+            sampler: sys::perf::CpuSampler::new(cpus),
+            everything: false,
+            followed: BTreeSet::new(),
+            state: State::Closed { until_ns: 0 },
+            open: Threads::default(),
+            opened_in_ns: 0,
+            usual_period_ns,
+            period_ns: usual_period_ns,
+            is_incomplete: false,
             stacks: HashMap::new(),
             python: StackCounts::default(),
             samples: 0,
+            fresh: 0,
             lost: 0,
+            open_ns: 0,
         }
     }
 
@@ -70,48 +107,133 @@ impl CpuStacks {
         sys::perf::allowed()
     }
 
-    /// Samples all threads of a process from now on, and those that they start later. Leaves out threads that ended, and
-    /// all after the first 4,096 events.
+    /// Samples all threads of a process from now on, and those that they start later.
     pub fn follow(&mut self, pid: u32) {
-        for tid in threads(pid) {
-            if self.sampler.events() >= MAX_EVENTS {
-                return;
-            }
+        self.is_incomplete |= self.followed.insert(pid);
+    }
+
+    /// Takes the samples since the last call, and opens or closes the events if their time has come. Returns the time of
+    /// the next call, nanoseconds. If that call is late, the kernel runs out of room on a busy CPU.
+    pub fn poll(&mut self, processes: &mut Processes) -> u64 {
+        self.drain(processes);
+        let now_ns = monotonic_ns();
+        self.state = match self.state {
+            State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
+            State::Burst { until_ns, .. } if now_ns >= until_ns => self.after_burst(now_ns),
+            State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.after_check(now_ns),
+            state => state,
+        };
+        self.state.next_ns(monotonic_ns())
+    }
+
+    /// Begins to sample.
+    fn begin(&mut self, now_ns: u64) -> State {
+        if self.samples_everything() {
+            return State::Open { since_ns: now_ns };
+        }
+        self.open_events(State::burst(now_ns))
+    }
+
+    /// Opens the events of all threads for a burst, or for longer.
+    fn open_events(&mut self, state: State) -> State {
+        let before = thread_cpu_ns();
+        let most = MAX_EVENTS / self.sampler.cpus().max(1);
+        self.open = Threads::of(&self.followed, most);
+        let tids = self.open.tids();
+        let is_burst = matches!(state, State::Burst { .. });
+        self.period_ns = if is_burst { burst_period_ns(tids.len()) } else { self.usual_period_ns };
+        for tid in tids {
             // A thread may have ended.
-            let _ = self.sampler.add(tid);
+            let _ = self.sampler.add(tid, self.period_ns);
+        }
+        (self.opened_in_ns, self.fresh, self.is_incomplete) = (thread_cpu_ns() - before, 0, false);
+        state
+    }
+
+    /// Closes the events after a burst or a check, unless they may stay open.
+    fn after_burst(&mut self, now_ns: u64) -> State {
+        let cost = self.end(now_ns);
+        match cost.allows_always() {
+            true => self.open_events(State::Open { since_ns: now_ns }),
+            false => State::Closed { until_ns: now_ns + cost.pause_ns() },
         }
     }
 
-    /// Takes the samples since the last call. Call it every 50 ms, or the kernel runs out of room on a busy CPU.
-    pub fn poll(&mut self, processes: &mut Processes) {
-        let (stacks, python, samples) = (&mut self.stacks, &mut self.python, &mut self.samples);
+    /// Closes events that stayed open if their threads switch more often by now.
+    fn after_check(&mut self, now_ns: u64) -> State {
+        if self.everything { self.state } else { self.after_burst(now_ns) }
+    }
+
+    /// Closes the events, and returns what they cost.
+    fn end(&mut self, now_ns: u64) -> Cost {
+        let before = thread_cpu_ns();
+        let open_ns = self.open_since_ns().map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        self.open_ns += open_ns;
+        let switches = self.open.switches();
+        self.sampler.clear();
+        (self.everything, self.open) = (false, Threads::default());
+        Cost { open_ns, switches, samples: self.fresh, own_ns: self.opened_in_ns + thread_cpu_ns() - before }
+    }
+
+    fn open_since_ns(&self) -> Option<u64> {
+        match self.state {
+            State::Closed { .. } => None,
+            State::Burst { since_ns, .. } | State::Open { since_ns } => Some(since_ns),
+        }
+    }
+
+    /// Lets the kernel sample all processes, if this user may. Their context switches then cost nothing.
+    fn samples_everything(&mut self) -> bool {
+        self.period_ns = self.usual_period_ns;
+        self.everything = self.sampler.add_everything(self.period_ns).is_ok();
+        if !self.everything {
+            self.sampler.clear();
+        }
+        self.everything
+    }
+
+    /// Takes the samples since the last call.
+    fn drain(&mut self, processes: &mut Processes) {
+        let stands_for_ns = self.period_ns as f64 * self.open.of_one();
+        let (everything, followed) = (self.everything, &self.followed);
+        let is_wanted = |pid: u32| !everything || followed.contains(&pid);
+        let (stacks, python, fresh) = (&mut self.stacks, &mut self.python, &mut self.fresh);
+        let before = *fresh;
         self.lost += self.sampler.drain(|sample| {
-            *samples += 1;
+            if !is_wanted(sample.pid) {
+                return;
+            }
+            *fresh += 1;
             let Some(process) = processes.get(sample.pid) else { return };
             if process.is_python()
                 && let Some(frames) = process.python_stack(sample.tid)
             {
-                python.add(process.name(), &frames, 1.0);
+                python.add(process.name(), &frames, stands_for_ns);
                 return;
             }
             let stack = process.unwind_running(sample);
             let known = stacks.len() < MAX_STACKS;
             let key = (sample.pid, if known { stack } else { Addresses::default() });
-            *stacks.entry(key).or_default() += 1;
+            *stacks.entry(key).or_default() += stands_for_ns;
         });
+        self.samples += *fresh - before;
     }
 
-    /// Forgets the samples until now.
+    /// Forgets the samples until now. The next burst begins after a random moment.
     pub fn forget(&mut self) {
+        let now_ns = monotonic_ns();
+        let _ = self.end(now_ns);
+        self.state = State::Closed { until_ns: now_ns + now_ns % FIRST_WAIT_NS };
         self.stacks.clear();
         self.python = StackCounts::default();
-        (self.samples, self.lost) = (0, 0);
+        (self.samples, self.lost, self.open_ns) = (0, 0, 0);
     }
 
     /// Takes the last samples, and samples no process any more.
     pub fn stop(&mut self, processes: &mut Processes) {
-        self.poll(processes);
-        self.sampler = sys::perf::CpuSampler::new(self.period_ns, Vec::new());
+        self.drain(processes);
+        let _ = self.end(monotonic_ns());
+        self.state = State::Closed { until_ns: u64::MAX };
     }
 
     /// Returns the number of samples until now.
@@ -121,23 +243,20 @@ impl CpuStacks {
 
     /// Names all stacks until now.
     pub fn profile(&mut self, processes: &mut Processes) -> CpuProfile {
-        self.poll(processes);
-        let mut named = self.python.clone();
+        self.drain(processes);
+        let open_ns = self.open_ns + self.open_since_ns().map_or(0, |since_ns| monotonic_ns() - since_ns);
+        let cpus = 1.0 / (open_ns.max(1) as f64);
+        let mut named = StackCounts::default();
+        self.python.stacks().for_each(|(stack, weight)| named.add_folded(stack.into(), weight * cpus));
         let pids: HashSet<u32> = self.stacks.keys().map(|(pid, _)| *pid).collect();
         for pid in pids {
             processes.get(pid).into_iter().for_each(|process| process.refresh());
         }
-        for ((pid, stack), count) in &self.stacks {
+        for ((pid, stack), weight) in &self.stacks {
             let Some(process) = processes.get(*pid) else { continue };
             let frames = process.frames(stack);
-            named.add(process.name(), &frames, *count as f64);
+            named.add(process.name(), &frames, weight * cpus);
         }
-        CpuProfile { stacks: named, period_ns: self.period_ns, samples: self.samples, lost: self.lost }
+        CpuProfile { stacks: named, samples: self.samples, lost: self.lost }
     }
-}
-
-fn threads(pid: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{pid}/task"));
-    let tids = entries.into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    tids.collect()
 }

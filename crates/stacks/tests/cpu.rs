@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
+use sys::clock::sleep_until_ns;
 
 /// Minimum number of CPU samples in a profile. A busy machine needs longer to collect them.
 const SAMPLES: u64 = 30;
@@ -27,8 +28,7 @@ fn profile(running: &Running) -> Option<CpuProfile> {
     stacks.follow(running.pid());
     let start = Instant::now();
     while stacks.samples() < SAMPLES && start.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(50));
-        stacks.poll(&mut processes);
+        sleep_until_ns(stacks.poll(&mut processes));
     }
     Some(stacks.profile(&mut processes))
 }
@@ -140,11 +140,10 @@ fn sampling_costs_less_than_one_percent_of_a_cpu() {
     }
     let mut stacks = CpuStacks::new();
     stacks.follow(running.pid());
-    stacks.poll(&mut processes);
+    sleep_until_ns(stacks.poll(&mut processes));
     let (cpu, start) = (sys::clock::thread_cpu_ns(), Instant::now());
     while stacks.samples() < 2 * SAMPLES && start.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(50));
-        stacks.poll(&mut processes);
+        sleep_until_ns(stacks.poll(&mut processes));
     }
     let share = (sys::clock::thread_cpu_ns() - cpu) as f64 / start.elapsed().as_nanos() as f64;
     eprintln!("cost: {share:.5} of a CPU");

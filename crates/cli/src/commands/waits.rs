@@ -83,7 +83,13 @@ fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
     let databases = run.trials.last().map(|trial| trial.databases.as_slice()).unwrap_or_default();
     let Some(profile) = profile.filter(|profile| profile.samples > 0) else {
         let why = profile.and_then(|profile| profile.missing.first().cloned());
-        anyhow::bail!(why.unwrap_or_else(|| "the process ended before any of its threads was read".into()));
+        anyhow::bail!(why.unwrap_or_else(|| {
+            let duration_s = run.plan.load.duration_s;
+            format!(
+                "no thread was read within {duration_s} s: the process ended, or reading the names in its program took \
+                 as long (give a longer --duration)"
+            )
+        }));
     };
     let (waits, hot) = (&run.findings.waits, &run.findings.hot);
     match json {

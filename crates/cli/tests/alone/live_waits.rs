@@ -90,7 +90,7 @@ fn loaded(port: u16, clients: u32) -> ChildProcess {
     load.args(["load", &url, "--connections", &clients, "--duration", "60s", "--at-rest", "0", "--json"]);
     let load = ChildProcess::start(load.stdout(std::process::Stdio::null()));
     testkit::eventually(|| {
-        let look = sampled(port, "300ms");
+        let look = sampled(port, "1s");
         let clients = &look["profile"]["clients"];
         let busy = ["in_progress", "uncertain", "unread"].map(|name| clients[name].as_f64().unwrap_or_default());
         (busy.iter().sum::<f64>() >= 0.5).then_some(())

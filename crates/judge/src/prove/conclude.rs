@@ -48,6 +48,7 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let slots = parts::read(facts, proof);
+    parts::add_untried_generator(facts, proof);
     parts::add_others(proof);
     let turns = own_turns(proof, verdict);
     let more = (more_load(proof), more_sources(proof, turns.as_ref()));

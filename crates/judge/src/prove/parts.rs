@@ -7,7 +7,9 @@ use super::steadiness::steadiness;
 use super::{Estimates, estimate};
 use crate::Facts;
 use crate::evidence::throttled;
+use crate::generator::load_threads;
 use crate::thresholds::{MOST, THROTTLED};
+use crate::view::Task;
 
 /// Name of the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
@@ -51,6 +53,25 @@ fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Est
             found.bases[at] = ElasticityBasis::Open;
         }
     }
+}
+
+/// Adds the part of the generator's CPU if the time sufficed only for other levers in slots. An elasticity is at most
+/// the utilization, so the time for which the generator's threads wanted a CPU in the decisive trial is an upper bound.
+/// A generator at its quota or on several hosts has no such bound.
+pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
+    const LEVER: &str = "client-cpu";
+    let is_untried = proof.untried.iter().any(|lever| lever.lever == LEVER) && part_of(proof, LEVER).is_none();
+    let hosts = facts.decisive.map_or(0, |trial| trial.client_hosts.len());
+    let (Some(remainder), Some(view)) = (&mut proof.remainder, facts.client()) else { return };
+    let threads = load_threads(facts, &view);
+    let is_bound = !threads.is_empty() && hosts == 0 && throttled(&view).is_none_or(|held| held.share < THROTTLED);
+    if !is_untried || !is_bound {
+        return;
+    }
+    let wanted = threads.iter().map(Task::wants).sum::<f64>().min(1.0);
+    remainder.low -= wanted;
+    let (host, estimate) = (view.host_name().into(), Estimate { value: 0.0, low: 0.0, high: wanted });
+    proof.elasticities.push(Elasticity { lever: LEVER.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
 /// Adds the elasticities that are not parts of the whole: of the number of CPUs, and of the load.

@@ -10,7 +10,12 @@ pub(super) struct Activity<'a> {
     pub(super) groups: Vec<&'a WaitGroup>,
 }
 
-impl Activity<'_> {
+impl<'a> Activity<'a> {
+    /// Returns the threads of the processes with one name.
+    pub(super) fn of(profile: &'a WaitProfile, process: &'a WaitProcess) -> Self {
+        Self { process, groups: profile.groups.iter().filter(|group| group.process == process.process).collect() }
+    }
+
     /// Returns the mean number of threads per process in some states.
     pub(super) fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
         let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();

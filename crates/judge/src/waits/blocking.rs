@@ -9,11 +9,8 @@ use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT
 
 /// Returns the causes of all processes.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    let activity = |process| Activity {
-        process,
-        groups: profile.groups.iter().filter(|group| group.process == process.process).collect(),
-    };
-    profile.processes.iter().filter_map(|process| cause(profile, &activity(process), requests)).collect()
+    let of = |process| cause(profile, &Activity::of(profile, process), requests);
+    profile.processes.iter().filter_map(of).collect()
 }
 
 fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {

@@ -2,7 +2,7 @@
 
 use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
-use super::activity::part_of;
+use super::activity::{Activity, part_of};
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
@@ -22,13 +22,15 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the runtime's lock of each process in which a thread mostly waits for the lock. CPython's waiters alternate
-/// between the two futexes of one condition variable.
+/// Returns the runtime's lock of each process in which a thread mostly waits for the lock, and in which no more threads
+/// sleep or wait for a disk or a peer: threads gather where the limit is. CPython's waiters alternate between the two
+/// futexes of one condition variable.
 fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
     let finding_in = |process: &WaitProcess| {
         let parts = profile.futexes.iter().filter(|f| f.process == process.process && f.name == global);
         let largest = parts.clone().max_by(|a, b| a.waiting.total_cmp(&b.waiting))?;
-        let waiting = parts.map(|f| f.waiting).sum();
+        let waiting: f64 = parts.map(|f| f.waiting).sum();
+        let blocked = Activity::of(profile, process).blocked().map_or(0.0, |(_, threads, _)| threads);
         let whole = FutexProfile {
             name: name.into(),
             function: String::new(),
@@ -36,7 +38,8 @@ fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFin
             waiting,
             ..largest.clone()
         };
-        (waiting >= WAIT_MOSTLY).then(|| WaitFinding { cause: WaitCause::Lock, ..finding(profile, &whole) })
+        (waiting >= WAIT_MOSTLY.max(blocked))
+            .then(|| WaitFinding { cause: WaitCause::Lock, ..finding(profile, &whole) })
     };
     profile.processes.iter().filter_map(finding_in).collect()
 }

@@ -241,6 +241,17 @@ fn the_interpreter_lock_is_named_by_all_its_futexes() {
     assert!(!causes(&profile).contains(&WaitCause::Lock));
 }
 
+/// Threads that sleep 10 ms and compute 0.5 ms often wait a moment for the interpreter lock, which does not limit them.
+#[test]
+fn the_interpreter_lock_is_not_named_if_most_threads_sleep() {
+    let groups = [(ThreadState::Sleep, "", 12.0), (ThreadState::Futex, "0x10", 0.7)];
+    let mut profile = process(13.0, &groups);
+    let lock = locked(FutexKind::Condition).futexes[0].clone();
+    profile.futexes = vec![FutexProfile { name: "_PyRuntime".into(), waiting: 0.7, contended: 0.6, ..lock }];
+    profile.clients = Some(clients(13.0, 0.0));
+    assert_eq!(causes(&profile), [WaitCause::Sleep]);
+}
+
 #[test]
 fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer() {
     let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);

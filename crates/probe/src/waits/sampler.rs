@@ -35,8 +35,6 @@ const MIN_STACKS_NS: f64 = 50e6;
 /// Number of rounds with stacks whose cost sets no pause. They read the symbols of the programs, once. The pause after the 50 ms that this
 /// takes would be longer than a trial.
 const FIRST_STACK_ROUNDS: u32 = 2;
-/// Pause between two readings of the samples of running threads, nanoseconds. The kernel has room for 15 samples per CPU.
-const POLL_NS: u64 = 50_000_000;
 
 /// State that both threads share.
 #[derive(Debug, Default)]
@@ -220,8 +218,9 @@ impl Work {
             // Otherwise the pause that follows a reading of the warm-up could outlast a short window.
             (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
-                stacks.poll(processes);
+                let _ = stacks.poll(processes);
                 stacks.forget();
+                self.poll_due_ns = 0;
             }
             self.begin = now_and_cpu_ns();
         } else {
@@ -235,8 +234,7 @@ impl Work {
         if let Some(stacks) = &mut self.stacks
             && now_ns >= self.poll_due_ns
         {
-            stacks.poll(&mut self.names.processes);
-            self.poll_due_ns = monotonic_ns() + POLL_NS;
+            self.poll_due_ns = stacks.poll(&mut self.names.processes);
         }
     }
 
@@ -297,7 +295,7 @@ impl Work {
             profile.tasks = stacks.tasks.rows(|process| self.sums.instance(process));
             profile.missing.extend(stacks.refusal().map(str::to_owned));
             if is_end {
-                let (stacks, monitors) = stacks.profile(seconds, &mut self.names.processes);
+                let (stacks, monitors) = stacks.profile(&mut self.names.processes);
                 profile.stacks = Some(stacks);
                 let instance = |process: String| self.sums.instance(&process.into());
                 profile.monitors =

@@ -58,9 +58,9 @@ impl StackSampler {
         }
     }
 
-    /// Takes the samples of running threads since the last call. Call it at least every 50 ms.
-    pub(super) fn poll(&mut self, processes: &mut Processes) {
-        self.cpu.poll(processes);
+    /// Takes the samples of running threads since the last call. Returns the time of the next call, nanoseconds.
+    pub(super) fn poll(&mut self, processes: &mut Processes) -> u64 {
+        self.cpu.poll(processes)
     }
 
     /// Ends the sampling of running threads.
@@ -106,8 +106,8 @@ impl StackSampler {
         }
     }
 
-    /// Names all stacks of `seconds` of sampling. Also returns the runtimes' locks that these stacks show.
-    pub(super) fn profile(&mut self, seconds: f64, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
+    /// Names all stacks. Also returns the runtimes' locks that these stacks show.
+    pub(super) fn profile(&mut self, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
         let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {
             let Some(process) = processes.get(*pid) else { continue };
@@ -116,10 +116,9 @@ impl StackSampler {
             waiting.add(process.name(), &frames, *weight);
         }
         let cpu = self.cpu.profile(processes);
-        let cpus = cpu.period_ns as f64 / 1e9 / seconds.max(f64::MIN_POSITIVE);
         let stacks = StackProfile {
             cpu_samples: cpu.samples,
-            cpu: sums(&cpu.stacks, cpus),
+            cpu: sums(&cpu.stacks, 1.0),
             waiting: sums(&waiting, 1.0 / self.rounds.max(1) as f64),
         };
         (stacks, monitors.rows(self.rounds))

@@ -28,26 +28,58 @@ struct Attribute {
 
 const TYPE_SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
+const FLAG_DISABLED: u64 = 1;
 const FLAG_INHERIT: u64 = 1 << 1;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// Opens an event that samples thread `tid` on `cpu` each `period_ns` of its CPU time. `tid` 0 is the calling thread, and
-/// `cpu` `u32::MAX` means all CPUs.
-pub(super) fn open(tid: u32, cpu: u32, period_ns: u64) -> Result<OwnedFd> {
+/// Code that an event samples.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// Nothing: the event of the calling thread stays off.
+    Nothing,
+    /// The calling thread.
+    Caller,
+    /// A thread, and threads that it starts later.
+    Thread(u32),
+    /// All threads of the system. This needs more rights.
+    Everything,
+}
+
+impl Target {
+    /// Returns the number of the thread, as the kernel expects it.
+    fn tid(self) -> libc::pid_t {
+        match self {
+            Self::Nothing | Self::Caller => 0,
+            Self::Thread(tid) => tid as libc::pid_t,
+            Self::Everything => -1,
+        }
+    }
+
+    fn flags(self) -> u64 {
+        match self {
+            Self::Nothing => FLAG_DISABLED,
+            Self::Caller | Self::Thread(_) => FLAG_INHERIT,
+            Self::Everything => 0,
+        }
+    }
+}
+
+/// Opens an event that takes a sample each `period_ns` of CPU time on `cpu`. `cpu` `u32::MAX` means all CPUs.
+pub(super) fn open(target: Target, cpu: u32, period_ns: u64) -> Result<OwnedFd> {
     let attribute = Attribute {
         kind: TYPE_SOFTWARE,
         size: size_of::<Attribute>() as u32,
         config: TASK_CLOCK,
         sample_period: period_ns,
         sample_type: SAMPLE_TYPE,
-        flags: FLAG_INHERIT | FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR,
+        flags: target.flags() | FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR,
         sample_regs_user: USER_REGISTERS,
         sample_stack_user: SAMPLED_STACK_BYTES,
         ..Attribute::default()
     };
-    let (tid, cpu) = (tid as libc::pid_t, cpu as libc::c_int);
+    let (tid, cpu) = (target.tid(), cpu as libc::c_int);
     // SAFETY: the kernel reads `size` bytes of the attribute, which are all initialised, and returns a new descriptor.
     unsafe {
         let fd = libc::syscall(libc::SYS_perf_event_open, &raw const attribute, tid, cpu, -1, FLAG_CLOSE_ON_EXEC);

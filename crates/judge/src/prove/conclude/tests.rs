@@ -77,6 +77,32 @@ fn a_verdict_by_exclusion_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
+/// At 5.5 requests/s, the time sufficed for slots of the server's CPU alone.
+#[test]
+fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
+    let sparse = |run: Run| {
+        tried_on(run, argued(sleeps()), |proof, _| {
+            let mut trial = slots("server-cpu", 0.01, 0.0);
+            trial.levers.retain(|lever| lever.lever == "server-cpu");
+            proof.trials.push(trial);
+            proof.untried.push(run::UnusedLever { lever: "client-cpu".into(), why: "too few requests".into() });
+        })
+    };
+    let idle = sparse(sleeps());
+    assert_eq!(outcome(&idle), (ProofOutcome::Supported, "server-concurrency"), "{}", idle.0.why);
+    let part = idle.0.elasticities.iter().find(|part| part.lever == "client-cpu").unwrap();
+    assert!(part.basis == ElasticityBasis::Wanted && part.estimate.high < 0.2, "{part:?}");
+    let mut unread = sleeps();
+    unread.trials.iter_mut().for_each(|trial| trial.client = run::Side::default());
+    let unread = sparse(unread);
+    assert_eq!(
+        outcome(&unread).0,
+        ProofOutcome::NotTested,
+        "nothing tells what the generator wanted: {}",
+        unread.0.why
+    );
+}
+
 /// An earlier version concluded wrongly for a long distance, rare slow answers, or too few connections.
 #[test]
 fn throughput_that_grows_with_the_load_is_not_saturated() {
