@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::{
-    ChildProcess, binary, children, eventually, json, loadline, nginx, program, serve, signal, signalled, skip, total,
+    ChildProcess, binary, children, eventually, json, loadline, nginx, num, program, serve, signal, signalled, skip,
+    total,
 };
 
 /// Starts a server that answers every connection with these bytes, repeatedly if `endless`.
@@ -101,19 +102,18 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the cause of an aborted run is its title, and in the sentence of the verdict. A note would not suffice.
+/// Checks that the cause of an aborted run is its title, and that the verdict on the time before is weak. A note would
+/// not suffice.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title follows the progress notes, and a long title takes several lines.
     let blocks = stdout.trim_start().split("\n\n").map(|block| block.trim_start().replace('\n', " "));
     let title = blocks.into_iter().find(|block| !block.starts_with("note:")).unwrap_or_default();
-    let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default().to_lowercase();
     let incidents = run["trials"].as_array().into_iter().flatten().flat_map(|t| t["incidents"].as_array());
     let texts: Vec<String> = incidents.flatten().filter_map(|i| Some(i["text"].as_str()?.to_lowercase())).collect();
-    assert!(
-        texts.iter().any(|text| title.starts_with(text) && sentence.contains(text)),
-        "{title}\n{sentence}\n{texts:?}"
-    );
+    assert!(texts.iter().any(|text| title.starts_with(text)), "{title}\n{texts:?}");
+    let verdict = &run["findings"]["bottleneck"];
+    assert!(num(&verdict["confidence"]) <= 0.3, "{verdict:#}");
 }
 
 /// Starts `find`, waits until `run.json` has trials, disturbs the run, and waits for its end.

@@ -186,5 +186,5 @@ fn a_request_set_with_placeholders_is_refused_with_the_reason() {
     let output = loadline(binary!(), &["load", "grpc://127.0.0.1:1/a.B/C", "--requests", &file.display().to_string()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("not for grpc"), "{said}");
-    assert!(said.contains("{{seq}}") && said.contains("length before them"), "{said}");
+    assert!(said.contains("{{seq}}") && said.contains("give one whole message instead"), "{said}");
 }

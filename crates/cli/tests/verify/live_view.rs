@@ -215,5 +215,6 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     terminal.shows(&["rate 110/s"]);
     terminal.tmux(&["send-keys", "q"]);
     terminal.is_as_before(130);
-    assert!(terminal.printed().contains("changed by hand"), "{}", terminal.printed());
+    let run = std::fs::read_to_string(terminal.dir.path().join("loadline-runs/latest/run.json")).unwrap();
+    assert!(run.contains("the rate was changed by hand"), "{}", terminal.printed());
 }

@@ -21,7 +21,7 @@ const ENDS: &[(&str, &str)] = &[
     ("loadline load", ""),
     ("loadline compare http", " --budget 6s"),
     ("loadline compare old", ""),
-    ("loadline arena", " --budget 10s"),
+    ("loadline arena", " --budget 35s"),
     ("loadline size", " --budget 20s"),
     ("loadline waits", " --duration 1s"),
     ("loadline watch", " --duration 1s"),

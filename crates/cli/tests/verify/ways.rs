@@ -46,7 +46,7 @@ fn the_files_of_a_release_are_made_and_work() {
         assert!(prefix.join("share").join(file).metadata().is_ok_and(|m| m.len() > 0), "{file} is missing");
     }
     if with_image {
-        let load = line_of_readme("podman load", &prefix);
+        let load = line_of_readme("gunzip -c", &prefix);
         let load = load.split(" # ").next().unwrap();
         let shell = |line: &str| {
             let mut shell = Command::new("sh");

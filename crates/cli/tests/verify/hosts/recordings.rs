@@ -24,7 +24,7 @@ fn a_long_recording_arrives_completely_in_several_lines() {
     let tapped = format!("sh {} {}", tap.display(), engine.replace("{host}", "-T -o BatchMode=yes {host}"));
     let mut load = vec!["load", &nginx.url, "--client-hosts", "a", "--via", &engine, "--agent-path", own];
     load.extend(["--server-host", "server", "--server-via", &tapped, "--at-rest", "100ms", "--warmup", "200ms"]);
-    load.extend(["--rate", "200", "--duration", "20s", "--interval", "10ms"]);
+    load.extend(["--rate", "200", "--duration", "75s", "--interval", "10ms"]);
     let (run, output) = hosts.run("conductor", &load, |_| {});
     let text = said(&output);
     assert!(output.status.success() && incidents(&run).is_empty(), "{}\n{text}", incidents(&run));
