@@ -44,7 +44,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let overhead_s = conductor.overhead_s();
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
-    let search_s = whole_s - turns_s;
+    // The turns come last, and the end of a run needs time, too.
+    let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
         // Loads with levers have no think times, so they would differ from the users' load.
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, first_s),
