@@ -1,6 +1,6 @@
 //! Comparison of many servers as a document: the best servers, and for each load a table and a chart.
 
-use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaResult, Estimate};
+use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
@@ -159,12 +159,12 @@ fn group(cell: &ArenaCell) -> Cell {
 
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };
-    let ends = [capacity.low, capacity.high].map(|end| quantity(end, Unit::PerSecond));
-    Cell {
-        sort: Some(capacity.rate),
-        hint: format!("{} to {}", ends[0], ends[1]),
-        ..Cell::new(quantity(capacity.rate, Unit::PerSecond))
+    let rate = quantity(capacity.rate, Unit::PerSecond);
+    if cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound) {
+        return Cell { sort: Some(capacity.rate), ..Cell::new(format!("≥ {rate}")) };
     }
+    let ends = [capacity.low, capacity.high].map(|end| quantity(end, Unit::PerSecond));
+    Cell { sort: Some(capacity.rate), hint: format!("{} to {}", ends[0], ends[1]), ..Cell::new(rate) }
 }
 
 fn value(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {

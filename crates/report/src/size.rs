@@ -123,8 +123,11 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     ]
 }
 
-/// Returns a rate with its interval, if it has one.
+/// Returns a rate with its interval, if it has one. A rate with only a lower end is a lower bound.
 fn between(value: f64, low: f64, high: f64) -> Cell {
+    if low.is_finite() && !high.is_finite() {
+        return Cell { sort: Some(value), ..Cell::new(format!("≥ {}", quantity(value, Unit::PerSecond))) };
+    }
     if !(low.is_finite() && high.is_finite()) {
         return Cell { sort: Some(value), ..Cell::new(quantity(value, Unit::PerSecond)) };
     }

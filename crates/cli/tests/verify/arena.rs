@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{PodmanImage, alone, binary, eventually, free_port, num, or_skip, static_program};
+use testkit::{ControlGroup, PodmanImage, alone, binary, eventually, free_port, num, or_skip, serve, static_program};
 
 fn arena(dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary!());
@@ -133,4 +133,29 @@ fn a_server_in_a_container_is_measured() {
     assert!(!listens(port), "a server outlived the comparison");
     let left = image.within(Command::new("podman")).args(["ps", "--all", "--quiet"]).output().unwrap();
     assert!(left.stdout.is_empty(), "a container is left: {}", text(&left));
+}
+
+/// The generators run in a control group with a fifth of a CPU, and the servers outside of it.
+#[test]
+fn a_throttled_generator_gets_no_ranks() {
+    let _alone = alone();
+    let Some(group) = ControlGroup::fifth_of_a_processor("a_throttled_generator_gets_no_ranks") else { return };
+    let servers = [serve(binary!(), 0, &[]), serve(binary!(), 0, &["--option", "work_us=10"])];
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");
+    for (name, server) in ["a", "b"].iter().zip(&servers) {
+        file += &format!("[[entry]]\nname = \"{name}\"\nurl = \"http://{}\"\n", server.addr);
+    }
+    std::fs::write(dir.path().join("arena.toml"), file).unwrap();
+    let mut command = group.command(binary!());
+    command.args(["arena", "arena.toml", "--budget", "40s", "--out", "out", "--json"]).current_dir(&dir);
+    let output = command.output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+    for name in ["a", "b"] {
+        let cell = cell(&result, name);
+        assert!(cell["group"].is_null(), "{result:#}");
+        assert!(["generator", "stall"].map(Value::from).contains(&cell["refused_kind"]), "{result:#}");
+    }
+    // No server has a rank.
+    assert_eq!(output.status.code(), Some(1), "{result:#}");
 }

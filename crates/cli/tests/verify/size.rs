@@ -25,7 +25,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     let Some(_group) = ControlGroup::fifth_of_a_processor("capacity_is_the_quota_over_the_burnt_time") else { return };
     let dir = tempfile::tempdir().unwrap();
     let serve = format!("exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
-    let arguments = ["--quota", "0.5,0.25", "--p99", "1s", "--expect", "capacity>=160", "--budget", "40s"];
+    let arguments = ["--quota", "0.5,0.25", "--p99", "1s", "--expect", "capacity>=160", "--budget", "80s"];
     let others = OtherPrograms::watch();
     let (status, result) = size(dir.path(), &serve, &arguments);
     let steps = result["steps"].as_array().unwrap();
@@ -40,12 +40,18 @@ fn capacity_is_the_quota_over_the_burnt_time() {
         // A request costs what it burns and the system calls around it.
         assert!((BURNS_US..1.15 * BURNS_US).contains(&cpu_us), "{step:#}");
         let truth = quota * 1e6 / cpu_us;
+        let [rate, low, high] = ["rate", "low", "high"].map(|name| num(&capacity[name]));
+        let (p99_us, throttled) = (num(&step["p99_us"]), num(&step["throttled_periods"]));
+        println!(
+            "quota {quota}: quota / CPU time {truth:.1}/s, capacity {rate:.1}/s ({low:.1} to {high:.1}), p99 {p99_us:.0} us, \
+             throttled in {throttled:.2} of the periods"
+        );
         // The interval holds the truth in 95 of 100 runs; 3 % more is for the error of the measured CPU time and of the
         // quota, which the kernel hands out in slices of 5 ms.
-        assert!(num(&capacity["low"]) < 1.03 * truth && num(&capacity["high"]) > 0.97 * truth, "{truth}: {step:#}");
-        assert!((num(&capacity["rate"]) / truth - 1.0).abs() < 0.1, "{truth}: {step:#}");
+        assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
+        assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
         // The quota runs out in most periods, and then requests wait for the rest of the period of 100 ms.
-        assert!(num(&step["throttled_periods"]) > 0.5 && num(&step["p99_us"]) > 1e5 * (1.0 - quota) / 2.0, "{step:#}");
+        assert!(throttled > 0.5 && p99_us > 1e5 * (1.0 - quota) / 2.0, "{step:#}");
     }
     let predicted = num(&steps[1]["predicted"]["value"]);
     assert!((predicted / num(&steps[1]["capacity"]["rate"]) - 1.0).abs() < 0.15, "{result:#}");

@@ -1,5 +1,6 @@
 //! Conclusions from the capacity search of one server.
 
+use run::number::prose::whole_rate;
 use run::{ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, Failure, IncidentKind, Run, TrialKind};
 
 /// Verdicts that name the generator.
@@ -8,17 +9,22 @@ const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "clien
 const MEDIUM: [&str; 2] = ["network-medium", "network-loss"];
 /// Verdict of a server that refuses on purpose.
 const REFUSES: &str = "server-rate-limit";
+/// Verdict of a server that was never full.
+const NOT_FULL: &str = "not-saturated";
 
 /// Returns capacity, verdict and the reason against a rank from the run of a search.
 pub fn searched(run: &Run) -> ArenaSearch {
     let found = run.findings.capacity.as_ref().filter(|capacity| capacity.held);
+    let refused = refused(run);
+    // A lower bound has no upper end.
+    let at_least = refused.as_ref().is_some_and(|refused| refused.kind.is_lower_bound());
     let capacity = found.map(|capacity| ArenaCapacity {
         rate: capacity.rate,
         low: capacity.low.unwrap_or(f64::NAN),
-        high: capacity.high.unwrap_or(f64::NAN),
+        high: capacity.high.filter(|_| !at_least).unwrap_or(f64::NAN),
     });
     let bottleneck = Some(run.findings.bottleneck.id.clone());
-    ArenaSearch { capacity, bottleneck, refused: refused(run), ..ArenaSearch::default() }
+    ArenaSearch { capacity, bottleneck, refused, ..ArenaSearch::default() }
 }
 
 fn refused(run: &Run) -> Option<ArenaRefusal> {
@@ -73,8 +79,12 @@ fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
         _ if capacity.own_limit.is_some() => {
             generator("the connections of the load were the limit: raise connections".into())
         }
-        _ if capacity.at_least => {
-            generator("throughput still grew at the most connections: raise connections or the budget".into())
+        id if capacity.at_least || id == NOT_FULL => {
+            let rate = whole_rate(capacity.rate);
+            let text = format!(
+                "no load overloaded it, so its capacity is at least {rate}: raise the budget, or the connections of the load"
+            );
+            Some((ArenaRefusalKind::NotOverloaded, text))
         }
         _ => None,
     }
@@ -109,7 +119,7 @@ mod tests {
         }
         assert_eq!(kind(&run_of(REFUSES, held())), Some(ArenaRefusalKind::Errors));
         let at_least = Capacity { at_least: true, ..held() };
-        assert_eq!(kind(&run_of("not-saturated", at_least)), Some(ArenaRefusalKind::Generator));
+        assert_eq!(kind(&run_of("unknown", at_least)), Some(ArenaRefusalKind::NotOverloaded));
         let failed = run_of("unknown", Capacity { held: false, ..held() });
         assert_eq!((kind(&failed), searched(&failed).capacity), (Some(ArenaRefusalKind::Errors), None));
         let mut limited = run_of("server-cpu", held());
@@ -123,9 +133,24 @@ mod tests {
         assert_eq!(kind(&silent), None, "an overloaded server may be silent");
     }
 
+    /// A search with a tiny budget ends before any load overloads the server.
+    #[test]
+    fn a_server_that_no_load_overloaded_has_a_lower_bound_and_no_rank() {
+        let mut few = crate::planted::PlantedRun::new(20_000.0, 1000.0).steps(&[1]).rates(&[0.05, 0.1]).run();
+        crate::judge(&mut few);
+        let found = searched(&few);
+        let refused = found.refused.unwrap();
+        assert_eq!(refused.kind, ArenaRefusalKind::NotOverloaded, "{refused:?}");
+        assert!(refused.text.contains("at least 100/s"), "{refused:?}");
+        assert!(found.capacity.is_some_and(|capacity| capacity.rate > 0.0 && !capacity.high.is_finite()));
+        let found = searched(&run_of(NOT_FULL, held()));
+        assert_eq!(found.refused.map(|refused| refused.kind), Some(ArenaRefusalKind::NotOverloaded));
+        assert!(found.capacity.is_some_and(|capacity| capacity.low == 950.0 && capacity.high.is_nan()));
+    }
+
     #[test]
     fn every_named_verdict_exists() {
-        for id in GENERATOR.iter().chain(&MEDIUM).chain([&REFUSES]) {
+        for id in GENERATOR.iter().chain(&MEDIUM).chain([&REFUSES, &NOT_FULL]) {
             assert!(run::bottleneck(id).is_some(), "{id}");
         }
     }

@@ -24,6 +24,8 @@ pub enum ArenaRefusalKind {
     Generator,
     /// The network was the limit.
     Medium,
+    /// No load overloaded the server, so its capacity is only a lower bound.
+    NotOverloaded,
     /// The server or the machine stood still.
     Stall,
     /// Requests failed, or no rate held the objective.
@@ -39,6 +41,6 @@ pub enum ArenaRefusalKind {
 impl ArenaRefusalKind {
     /// Returns true if the server still carries a known rate, so that its turns are measured and shown without a rank.
     pub const fn is_lower_bound(self) -> bool {
-        matches!(self, Self::Generator | Self::Medium)
+        matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }
 }
