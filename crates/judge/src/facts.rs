@@ -208,15 +208,26 @@ impl<'a> Facts<'a> {
 /// Returns [`Facts::other_processes_cpu`] of one trial with derived figures.
 fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
-    let taken = |view: &View<'_>| {
-        let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
-        let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
-        let host = view.host()?;
-        // Soft interrupts count as work for the load, even if the kernel charges them to another process.
-        Some(((host.busy - known? - host.softirq).max(0.0), host.online))
-    };
-    let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    let taken = views.iter().filter_map(|view| taken_on_machine_of(view, &views));
+    let most = taken.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     most.filter(|(taken, online)| *taken > OTHERS_USE * online)
+}
+
+/// Returns the CPU time of processes that belong to no side on the machine of `view`, in CPUs, and the number of CPUs.
+fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)> {
+    let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
+    let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
+    let host = view.host()?;
+    // Soft interrupts count as work for the load, even if the kernel charges them to another process.
+    Some(((host.busy - known? - host.softirq).max(0.0), host.online))
+}
+
+/// Returns the CPU time that programs of neither side, and other guests of the hypervisor, took from the server's machine
+/// in a trial with derived figures, in CPUs. Without counters of the server, the client's machine counts.
+pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
+    let views = sides_of(trial);
+    let view = views.last()?;
+    Some(taken_on_machine_of(view, &views)?.0 + view.host()?.steal)
 }
 
 /// Returns the CPU time of other programs during a trial that was just recorded, in CPUs, and the number of CPUs.

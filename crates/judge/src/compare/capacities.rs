@@ -70,7 +70,7 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (scatter, freedom) = match both.pairing {
-        Pairing::InTurns => scatter(both)?,
+        Pairing::InTurns | Pairing::AtOnce => scatter(both)?,
         Pairing::Kept => (0.0, f64::INFINITY),
     };
     let between = between(both.pairing, (held[0].len(), held[1].len())).hypot(scatter);
@@ -174,7 +174,7 @@ fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
 }
 
 fn observations(held: &[Held]) -> Vec<Observation> {
-    held.iter().enumerate().map(|(unit, one)| Observation { unit, turn: 0, ln: one.rate.ln() }).collect()
+    held.iter().enumerate().map(|(unit, one)| Observation { unit, turn: 0, others: None, ln: one.rate.ln() }).collect()
 }
 
 /// Returns the standard error of the difference of the logarithms, from the intervals of the capacities; `None` if a

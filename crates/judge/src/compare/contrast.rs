@@ -6,6 +6,7 @@
 //! (`paired`). If a condition has a single window on a side, each condition is one observation. The interval is
 //! Student's.
 
+use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::paired;
 use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
@@ -22,8 +23,16 @@ pub(super) struct Contrast {
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// Compares the observations of both sides over all conditions; `None` without a condition.
+/// Compares the observations of both sides over all conditions; `None` without a condition. Windows of live servers that
+/// other programs disturbed are compared at equal disturbance.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
+    let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
+    let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;
+    Some(Contrast { uncertainty: apart.uncertainty.map(|adjusted| disturbance.widened(adjusted)), ..apart })
+}
+
+/// Compares the observations as they were measured.
+pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let side = |at: usize| average(&cells.iter().map(|cell| middle(&lns(&cell[at]))).collect::<Vec<_>>());
     let sides = match paired::differences(cells, pairing) {
         Some(differences) => around(f64::midpoint(side(0), side(1)), middle(&differences)),
@@ -89,7 +98,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
 /// Returns the standard error of the difference between two equal sides with this many runs or repeats.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
-        Pairing::InTurns => 0.0,
+        Pairing::InTurns | Pairing::AtOnce => 0.0,
         Pairing::Kept => BETWEEN_RUNS * (1.0 / old as f64 + 1.0 / new as f64).sqrt(),
     }
 }
@@ -184,7 +193,10 @@ mod tests {
                     let of_run = |(unit, run): (usize, &f64)| {
                         let ln = centre + run;
                         (0..self.windows[side])
-                            .map(|turn| Observation { unit, turn, ln: ln + self.window_sd[side] * normal(random) })
+                            .map(|turn| {
+                                let ln = ln + self.window_sd[side] * normal(random);
+                                Observation { unit, turn, others: None, ln }
+                            })
                             .collect()
                     };
                     runs[side].iter().enumerate().map(of_run).collect::<Vec<Vec<Observation>>>().concat()

@@ -3,13 +3,14 @@
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
 use super::contrast::{Contrast, contrast, counts, of_means, uncertainty};
+use super::disturbance::Disturbance;
 use super::failure_shares::Shares;
-use super::figures::FigureSpec;
+use super::figures::{FIGURES, FigureSpec};
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
 use crate::costs::COSTS;
-use crate::number::positive;
+use crate::number::{percent, positive};
 use stats::average;
 
 /// Runs and windows of both sides, and the way in which they were measured.
@@ -130,10 +131,24 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
+    /// Says by how much other programs raise the CPU time of a request, if they certainly do.
+    pub(super) fn disturbed(&self) -> Option<String> {
+        let first = FIGURES.first()?;
+        let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;
+        (slope > 0.0).then(|| {
+            format!(
+                "each CPU that other programs take makes a request cost {} more CPU time: both servers are compared at \
+                 equal disturbance",
+                percent(slope.exp_m1())
+            )
+        })
+    }
+
     /// Returns the logarithms of a figure under every condition in which both sides have it.
     fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let observation = |window: &Window<'_>| {
-            Some(Observation { unit: window.unit, turn: window.turn, ln: of(window.trial)?.ln() })
+            let Window { unit, turn, others, trial } = *window;
+            Some(Observation { unit, turn, others, ln: of(trial)?.ln() })
         };
         let both = self
             .pairs
@@ -147,7 +162,7 @@ impl ComparisonInput<'_> {
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
-            Some(Observation { unit, turn: 0, ln: positive(average(&seen))?.ln() })
+            Some(Observation { unit, turn: 0, others: None, ln: positive(average(&seen))?.ln() })
         };
         let cell = self.runs.map(|runs| runs.iter().enumerate().filter_map(mean).collect::<Vec<_>>());
         Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()

@@ -10,6 +10,7 @@ mod contrast;
 mod curves;
 mod deaths;
 mod differences;
+mod disturbance;
 mod failure_shares;
 mod failures;
 mod figures;
@@ -76,7 +77,7 @@ pub fn compare_at(
     let measured_s = [old.1, new.1].into_iter().flatten().map(|run| run.elapsed_s).fold(0.0, f64::max);
     let comparisons = words(lines, tolerance, measured_s, looks);
     let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
-    if pairing == Pairing::InTurns {
+    if pairing.is_live() {
         swept.retain(|[old, _]| old.iter().all(|window| window.trial.kind == TrialKind::Sweep));
     }
     let mut comparison = Comparison {
@@ -84,7 +85,7 @@ pub fn compare_at(
         new: new.0.into(),
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
-        notes: windows::empty(&both.pairs),
+        notes: windows::empty(&both.pairs).into_iter().chain(both.disturbed()).collect(),
         deaths,
         curves: curves::curves(&swept, &both.sides),
         comparisons,
@@ -149,6 +150,10 @@ fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
 }
 
 #[cfg(test)]
+mod burst_tests;
+#[cfg(test)]
 mod regression_tests;
+#[cfg(test)]
+mod repeat_tests;
 #[cfg(test)]
 mod tests;

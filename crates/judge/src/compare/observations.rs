@@ -10,6 +10,9 @@ pub(super) struct Observation {
     /// other.
     pub(super) turn: usize,
     pub(super) ln: f64,
+    /// CPU time that other programs took in the window, in CPUs; `None` if unknown, or if the value is not of a single
+    /// window of a live server.
+    pub(super) others: Option<f64>,
 }
 
 /// Observations of both sides under one condition; neither side is empty.
@@ -20,8 +23,17 @@ pub(super) type Cell = [Vec<Observation>; 2];
 pub enum Pairing {
     /// Alternating windows in one run of loadline: changes between runs affect both sides alike.
     InTurns,
+    /// Windows of two servers at once, in one run of loadline: each server is a part of what disturbs the other one.
+    AtOnce,
     /// Saved runs, each measured separately.
     Kept,
+}
+
+impl Pairing {
+    /// Returns true for windows of two live servers.
+    pub(super) const fn is_live(self) -> bool {
+        matches!(self, Self::InTurns | Self::AtOnce)
+    }
 }
 
 /// Uncertainty of a difference.

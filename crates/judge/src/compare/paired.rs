@@ -16,7 +16,10 @@ use stats::two_means::{Trimmed, correlation};
 /// Returns the new value minus the old one for each pair of windows; `None` if it is not certain that both sides move
 /// together.
 pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
-    let ([[old, new]], Pairing::InTurns) = (cells, pairing) else { return None };
+    let [[old, new]] = cells else { return None };
+    if !pairing.is_live() {
+        return None;
+    }
     let new: BTreeMap<usize, f64> = new.iter().map(|observation| (observation.turn, observation.ln)).collect();
     let pairs: Vec<(f64, f64)> = old.iter().filter_map(|one| Some((one.ln, *new.get(&one.turn)?))).collect();
     move_together(&pairs).then(|| pairs.iter().map(|(old, new)| new - old).collect())
@@ -52,7 +55,7 @@ mod tests {
             for side in [turn % 2, 1 - turn % 2] {
                 speed += wander * normal(random);
                 let ln = speed + 0.01 * normal(random) + apart * side as f64;
-                cell[side].push(Observation { unit: 0, turn, ln });
+                cell[side].push(Observation { unit: 0, turn, others: None, ln });
             }
         }
         cell

@@ -125,7 +125,7 @@ impl Side {
         let units: BTreeSet<usize> = self.units.iter().copied().collect();
         let of = |unit: usize| {
             let windows = self.windows.iter().zip(&self.units).filter(|(_, of)| **of == unit).map(|(window, _)| window);
-            Observation { unit, turn: 0, ln: self.quantile(windows, quantile).ln() }
+            Observation { unit, turn: 0, others: None, ln: self.quantile(windows, quantile).ln() }
         };
         units.into_iter().map(of).collect()
     }

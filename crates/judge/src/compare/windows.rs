@@ -6,6 +6,7 @@ use run::{Intensity, Run, Trial, TrialKind};
 
 use super::figures::{asked, times_calls};
 use super::observations::Pairing;
+use crate::facts::taken_by_others;
 use crate::number::finite;
 
 /// One window, with its run or repeat, and its index in that run.
@@ -15,6 +16,9 @@ pub(super) struct Window<'a> {
     /// Index among the comparable windows of its run. Windows of two live servers with equal indices ran one right
     /// after the other.
     pub(super) turn: usize,
+    /// CPU time that other programs took on the server's machine, in CPUs. Used only for windows of live servers in
+    /// turns.
+    pub(super) others: Option<f64>,
     pub(super) trial: &'a Trial,
 }
 
@@ -32,7 +36,8 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
     for (unit, trials) in runs.iter().flat_map(Run::repeats).enumerate() {
         for (turn, trial) in trials.iter().filter(|trial| comparable(trial, pairing)).enumerate() {
             if let Some(condition) = condition(trial) {
-                all.entry(condition).or_default().push(Window { unit, turn, trial });
+                let others = Some(trial).filter(|_| pairing == Pairing::InTurns).and_then(taken_by_others);
+                all.entry(condition).or_default().push(Window { unit, turn, others, trial });
             }
         }
     }
@@ -43,7 +48,7 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
         // The steps of the searches count for the capacity alone, because each step was tried only once.
-        Pairing::InTurns => trial.kind == TrialKind::Fixed,
+        Pairing::InTurns | Pairing::AtOnce => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     }
 }

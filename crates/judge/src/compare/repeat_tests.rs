@@ -1,0 +1,49 @@
+//! Simulated saved runs of two servers: several runs of each decide what one cannot.
+
+use fastrand::Rng;
+use run::{ComparisonResult, Run};
+use stats::normal;
+
+use super::Pairing::Kept;
+use super::compare;
+use super::tests::windows;
+
+/// Number of comparisons of each kind.
+const DRAWS: u64 = 50;
+/// Scatter between the runs of one server.
+const BETWEEN_RUNS: f64 = 0.01;
+
+/// Makes saved runs of 60 s with twenty windows each. Each run has its own memory layout, and so its own CPU time.
+fn runs(random: &mut Rng, count: usize, cpu_us: f64) -> Vec<Run> {
+    let one = |_| {
+        let cpu_us = cpu_us * (BETWEEN_RUNS * normal(random)).exp();
+        windows(random, 20, cpu_us)
+    };
+    (0..count).map(one).collect()
+}
+
+/// Returns the number of comparisons in which the new server is slower by its CPU time, and in which it is faster.
+fn worded(count: usize, slower: f64) -> [usize; 2] {
+    let word = |seed: u64| {
+        let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x4ee7);
+        let [old, new] = [400.0, 400.0 * (1.0 + slower)].map(|cpu_us| runs(&mut random, count, cpu_us));
+        let c = compare(("old", &old), ("new", &new), 0.03, Kept).unwrap();
+        c.comparisons.into_iter().find(|c| c.figure == super::SERVER_CPU).unwrap().word
+    };
+    let words: Vec<ComparisonResult> = (0..DRAWS).map(word).collect();
+    [ComparisonResult::Slower, ComparisonResult::Faster].map(|is| words.iter().filter(|word| **word == is).count())
+}
+
+#[test]
+fn four_saved_runs_of_each_server_decide_what_one_cannot() {
+    let ([one, _], [four, wrong]) = (worded(1, 0.04), worded(4, 0.04));
+    let (equal_one, equal_four) = (worded(1, 0.0), worded(4, 0.0));
+    println!(
+        "4 % slower: one run {one} of {DRAWS}, four runs {four}; equal: one run {equal_one:?}, four runs {equal_four:?}"
+    );
+    assert!(four >= 45 && one <= 40 && wrong == 0, "{one} {four} {wrong}");
+    // The level of the CPU time gives 1.25 words in 50. Five occur once in a hundred tests.
+    for equal in [equal_one, equal_four] {
+        assert!(equal.iter().sum::<usize>() <= 5, "{equal:?}");
+    }
+}
