@@ -125,6 +125,14 @@ pub const COSTS: &[CostSpec] = &[
         "Near zero on a host with idle CPUs. It grows when threads queue for a CPU.",
     ),
     row(
+        "instructions",
+        &[p("process.instructions")],
+        Plain,
+        Gross,
+        "instructions of the side's processes",
+        "Counted where the machine has a hardware counter. Other programs change the CPU time of a request, but hardly its instructions.",
+    ),
+    row(
         "cpu_net_us",
         &[p("cpu.user"), p("cpu.system"), p("cpu.irq"), p("cpu.softirq")],
         Micros,

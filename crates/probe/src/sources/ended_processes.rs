@@ -3,15 +3,16 @@
 
 use run::ENDED_PROCESSES;
 
-use super::process_member::{CPU, Columns, IO, Member, STAT};
+use super::process_member::{CPU, Columns, INSTRUCTIONS, IO, Member, STAT};
 use super::thread::SUMS;
 use crate::column_writer::Slots;
 use crate::source::Round;
 
 /// Maximum number of ended processes that keep their columns.
 const MAX_ENDED: usize = 32;
-/// Counters that grow, by their position in the columns of a process: page faults, CPU time, input and output, waits.
-const SUMMED: [(Group, usize); 10] = [
+/// Counters that grow, by their position in the columns of a process: page faults, CPU time, input and output,
+/// instructions, waits.
+const SUMMED: [(Group, usize); 11] = [
     (Group::Stat, 0),
     (Group::Stat, 1),
     (Group::Stat, 2),
@@ -19,6 +20,7 @@ const SUMMED: [(Group, usize); 10] = [
     (Group::Cpu, 0),
     (Group::Io, 0),
     (Group::Io, 1),
+    (Group::Instructions, 0),
     (Group::Sums, 0),
     (Group::Sums, 1),
     (Group::Sums, 2),
@@ -30,6 +32,7 @@ enum Group {
     Stat,
     Cpu,
     Io,
+    Instructions,
     Sums,
 }
 
@@ -39,6 +42,7 @@ impl Group {
             Self::Stat => columns.stat,
             Self::Cpu => columns.cpu,
             Self::Io => columns.io,
+            Self::Instructions => columns.instructions,
             Self::Sums => columns.sums,
         }
     }
@@ -98,6 +102,7 @@ impl EndedProcesses {
                 Group::Stat => STAT,
                 Group::Cpu => CPU,
                 Group::Io => IO,
+                Group::Instructions => INSTRUCTIONS,
                 Group::Sums => SUMS,
             };
             round.writer.open(&ids[at..=at], ENDED_PROCESSES)
@@ -107,7 +112,12 @@ impl EndedProcesses {
             self.is_counted = true;
             round.process_set.add(0, ENDED_PROCESSES);
         }
-        columns.iter().zip(self.sums).for_each(|(slots, sum)| round.writer.put(*slots, 0, sum));
+        for ((slots, sum), (group, _)) in columns.iter().zip(self.sums).zip(SUMMED) {
+            // Without a counter there is no sum, not even 0.
+            if !matches!(group, Group::Instructions) || sys::perf::counts_instructions() {
+                round.writer.put(*slots, 0, sum);
+            }
+        }
     }
 
     fn add(&mut self, member: Member, round: &mut Round<'_>) {

@@ -5,7 +5,7 @@
 //! phase edges only, because Pss makes the kernel walk the page tables.
 
 use super::ended_processes::EndedProcesses;
-use super::process_member::{CPU, FDS, IO, LIMIT, Member, PSS, STAT, STATUS};
+use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
 use super::thread;
 use crate::Scope;
 use crate::source::{Round, Source};
@@ -54,6 +54,7 @@ impl Source for Processes {
             self.admit(&mut wanted, round, false);
         }
         self.ended.merge(&mut self.members, round);
+        self.put_instructions(round);
         if self.members.is_empty() {
             for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS] {
                 round.writer.absent_all(
@@ -67,6 +68,19 @@ impl Source for Processes {
 }
 
 impl Processes {
+    /// Writes the instructions of all processes, or none: a part of the processes would be a wrong sum.
+    fn put_instructions(&self, round: &mut Round<'_>) {
+        let running = || self.members.iter().filter(|member| !member.ended);
+        let reason = match sys::perf::counts_instructions() {
+            true if running().all(Member::counts_instructions) => {
+                return running().for_each(|member| member.put_instructions(round));
+            }
+            true => "a process belongs to another user, or has too many threads to count instructions",
+            false => "this machine has no hardware counter of instructions, or this user may not use it",
+        };
+        round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
+    }
+
     /// Starts to follow processes of this side or of its upstreams.
     fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>, behind: bool) {
         for pid in wanted.drain(..) {

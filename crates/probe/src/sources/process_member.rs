@@ -11,6 +11,7 @@ use crate::reread_file::{reread, why};
 use crate::source::Round;
 use crate::text::{keyed, lines, number, stat_fields, value, words};
 use crate::units;
+use sys::perf::{InstructionCounter, counts_instructions};
 
 pub(super) const STAT: &[&str] =
     &["process.minor_faults", "process.major_faults", "process.user", "process.system", "process.parent"];
@@ -28,9 +29,12 @@ pub(super) const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
 pub(super) const FDS: &[&str] = &["process.fds"];
 pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
 pub(super) const PSS: &[&str] = &["process.pss"];
+pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
 /// Maximum resident memory in KiB of a process whose Pss is read. The kernel walks all page tables for Pss and delays
 /// the process.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
+/// Maximum number of threads of a process whose instructions are counted. Each one takes a descriptor.
+const MAX_COUNTED_THREADS: usize = 64;
 /// One process.
 pub(super) struct Member {
     pub(super) pid: u32,
@@ -43,6 +47,8 @@ pub(super) struct Member {
     children: io::Result<File>,
     pub(super) slots: Columns,
     pub(super) threads: Threads,
+    /// Counter of the instructions, where the machine has one.
+    instructions: Option<InstructionCounter>,
     /// True for a process of an upstream.
     pub(super) behind: bool,
     pub(super) ended: bool,
@@ -57,6 +63,7 @@ pub(super) struct Columns {
     fds: Slots,
     limit: Slots,
     pss: Slots,
+    pub(super) instructions: Slots,
     pub(super) sums: Slots,
 }
 
@@ -70,15 +77,16 @@ impl Columns {
             fds: writer.open(FDS, instance),
             limit: writer.open(LIMIT, instance),
             pss: writer.open(PSS, instance),
+            instructions: writer.open(INSTRUCTIONS, instance),
             sums: writer.open(thread::SUMS, instance),
         }
     }
 
     /// Returns all columns with their counters.
-    pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 8] {
-        let Self { stat, cpu, status, io, fds, limit, pss, sums } = *self;
-        let slots = [stat, cpu, status, io, fds, limit, pss, sums];
-        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS];
+    pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 9] {
+        let Self { stat, cpu, status, io, fds, limit, pss, instructions, sums } = *self;
+        let slots = [stat, cpu, status, io, fds, limit, pss, instructions, sums];
+        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, INSTRUCTIONS, thread::SUMS];
         std::array::from_fn(|at| (slots[at], ids[at]))
     }
 }
@@ -119,6 +127,7 @@ impl Member {
             folder,
             slots,
             threads: Threads::default(),
+            instructions: count_instructions(round, pid),
             behind: false,
             ended: false,
         })
@@ -158,6 +167,16 @@ impl Member {
             Some(ns) => round.writer.put(self.slots.cpu, 0, units::ns_us(ns as f64)),
             None => round.writer.absent_all(CPU, &self.instance, format_args!("this kernel has no CPU clocks")),
         }
+    }
+
+    /// Returns true if the instructions of the process are counted.
+    pub(super) fn counts_instructions(&self) -> bool {
+        self.instructions.is_some()
+    }
+
+    pub(super) fn put_instructions(&self, round: &mut Round<'_>) {
+        let total = self.instructions.as_ref().and_then(InstructionCounter::total);
+        round.writer.put_some(self.slots.instructions, 0, total);
     }
 
     fn put_status(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) -> Status {
@@ -248,6 +267,16 @@ impl Member {
             Err(_) => {}
         }
     }
+}
+
+/// Starts to count the instructions of a process of this machine. `None` if the machine or the user cannot count them.
+fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter> {
+    if !round.tree.is_live() || !counts_instructions() {
+        return None;
+    }
+    let threads = process_tree::threads_of(pid);
+    let few = (1..=MAX_COUNTED_THREADS).contains(&threads.len());
+    Some(threads).filter(|_| few).and_then(|threads| InstructionCounter::start(threads).ok())
 }
 
 /// Writes page faults, CPU time and parent from `/proc/PID/stat`, and returns the number of threads. `fields` begins with

@@ -64,6 +64,13 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/PID/task/*/schedstat field 2: time ready to run without a CPU; ended threads as last seen",
     ),
+    c(
+        "process.instructions",
+        "Process",
+        Count,
+        Cumulative,
+        "perf_event_open: instructions of all threads, without the kernel's where perf_event_paranoid is 2 or more",
+    ),
     c("process.minor_faults", "Process", Count, Cumulative, "/proc/PID/stat minflt: page faults that read no disk"),
     c("process.major_faults", "Process", Count, Cumulative, "/proc/PID/stat majflt: page faults that read a disk"),
     c("process.rss", "Process", Bytes, Gauge, "/proc/PID/status VmRSS: resident memory"),

@@ -1,4 +1,4 @@
-//! Opens one event of CPU time with the settings that all events here have in common.
+//! Opens events: samples of CPU time, and counters.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -26,10 +26,16 @@ struct Attribute {
     clock_id: i32,
 }
 
+const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
+const INSTRUCTIONS: u64 = 1;
 const TASK_CLOCK: u64 = 1;
+/// Format of a reading: value, time since the start, and time on the hardware counter, 8 bytes each.
+const FORMAT_TIMES: u64 = 1 | 1 << 1;
 const FLAG_DISABLED: u64 = 1;
 const FLAG_INHERIT: u64 = 1 << 1;
+/// Counts threads that a thread starts, but not processes (Linux 5.13).
+const FLAG_INHERIT_THREAD: u64 = 1 << 35;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
@@ -79,10 +85,41 @@ pub(super) fn open(target: Target, cpu: u32, period_ns: u64) -> Result<OwnedFd> 
         sample_stack_user: SAMPLED_STACK_BYTES,
         ..Attribute::default()
     };
-    let (tid, cpu) = (target.tid(), cpu as libc::c_int);
+    open_event(&attribute, target.tid(), cpu)
+}
+
+/// Kind of event that is counted.
+#[derive(Clone, Copy)]
+pub(super) enum Counted {
+    /// Instructions, by a hardware counter.
+    Instructions,
+    /// CPU time in nanoseconds, which every machine counts.
+    #[cfg(test)]
+    CpuTime,
+}
+
+/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Leaves out the
+/// kernel where this user may not count it.
+pub(super) fn open_counter(counted: Counted, tid: u32) -> Result<OwnedFd> {
+    let (kind, config) = match counted {
+        Counted::Instructions => (TYPE_HARDWARE, INSTRUCTIONS),
+        #[cfg(test)]
+        Counted::CpuTime => (TYPE_SOFTWARE, TASK_CLOCK),
+    };
+    let open = |flags: u64| {
+        let flags = FLAG_INHERIT | FLAG_INHERIT_THREAD | FLAG_EXCLUDE_HYPERVISOR | flags;
+        let size = size_of::<Attribute>() as u32;
+        let attribute = Attribute { kind, size, config, read_format: FORMAT_TIMES, flags, ..Attribute::default() };
+        open_event(&attribute, tid as libc::pid_t, u32::MAX)
+    };
+    open(0).or_else(|_| open(FLAG_EXCLUDE_KERNEL))
+}
+
+fn open_event(attribute: &Attribute, tid: libc::pid_t, cpu: u32) -> Result<OwnedFd> {
+    let (attribute, cpu): (*const Attribute, _) = (attribute, cpu as libc::c_int);
     // SAFETY: the kernel reads `size` bytes of the attribute, which are all initialised, and returns a new descriptor.
     unsafe {
-        let fd = libc::syscall(libc::SYS_perf_event_open, &raw const attribute, tid, cpu, -1, FLAG_CLOSE_ON_EXEC);
+        let fd = libc::syscall(libc::SYS_perf_event_open, attribute, tid, cpu, -1, FLAG_CLOSE_ON_EXEC);
         if fd < 0 { Err(crate::last_errno()) } else { Ok(OwnedFd::from_raw_fd(fd as libc::c_int)) }
     }
 }

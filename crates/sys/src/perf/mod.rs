@@ -3,12 +3,14 @@
 //! long as `perf_event_paranoid` is at most 2. Source: perf_event_open(2).
 
 mod attribute;
+mod instructions;
 mod record;
 mod ring;
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+pub use instructions::{InstructionCounter, counts_instructions};
 pub use record::{CpuSample, REGISTER_COUNT, SAMPLED_STACK_BYTES};
 
 use crate::{Errno, Result};
