@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
 use load::{Service, SimServer};
-use loadline_lab::search::{Conductor, TurnsPlan, take_turns};
+use loadline_lab::search::{Conductor, Placement, TurnsPlan, take_turns};
 use run::{ComparisonOutcome, ComparisonResult, FigureRole, Intensity, Plan};
 use testkit::{Drift, VirtualServer};
 
@@ -116,6 +116,17 @@ fn spread(seed: u64) -> u64 {
 }
 
 fn compared(seed: u64, machine: Machine, slower: f64) -> (run::Comparison, f64) {
+    let (c, ended_after_s, _) = compared_with(seed, machine, slower, None);
+    (c, ended_after_s)
+}
+
+/// Compares in turns, or at once with a placement. Returns the number of pairs, too.
+fn compared_with(
+    seed: u64,
+    machine: Machine,
+    slower: f64,
+    duet: Option<&mut dyn Placement>,
+) -> (run::Comparison, f64, usize) {
     let mut plan = Plan::default();
     plan.search.budget_s = 10.0 * BUDGET_S;
     plan.load.seed = seed;
@@ -131,15 +142,57 @@ fn compared(seed: u64, machine: Machine, slower: f64) -> (run::Comparison, f64) 
     };
     let (mut old, mut new) = (server(1.0, spread(2 * seed)), server(1.0 + slower, spread(2 * seed + 1)));
     let turns = TurnsPlan { first_s: [0.001; 2], budget_s: BUDGET_S, threshold: 0.03, whole_budget: false };
-    let taken = take_turns([&mut old, &mut new], &turns, &|| false).unwrap();
+    let taken = take_turns([&mut old, &mut new], &turns, duet, &|| false).unwrap();
     let runs = [old, new].map(|side| {
         let mut run = run::Run { elapsed_s: BUDGET_S, ..side.run().clone() };
         run.findings.limits = judge::limits(&run);
         run
     });
-    let looks = (judge::Pairing::InTurns, taken.looks.as_slice());
+    let looks = (taken.pairing, taken.looks.as_slice());
     let c = judge::compare_at(("old", &runs[..1]), ("new", &runs[1..]), 0.03, looks).unwrap();
-    (c, taken.ended_after_s)
+    (c, taken.ended_after_s, taken.order.new_first.len())
+}
+
+/// Placement without processes. It fails after some moves.
+struct Recorded {
+    swaps: Vec<bool>,
+    placed: bool,
+    fails_after: usize,
+}
+
+impl Placement for Recorded {
+    fn place(&mut self, swapped: bool) -> Result<(), String> {
+        assert!(!self.placed, "the servers are moved back after each window");
+        if self.swaps.len() >= self.fails_after {
+            return Err("no right to do so".into());
+        }
+        self.swaps.push(swapped);
+        self.placed = true;
+        Ok(())
+    }
+
+    fn restore(&mut self) {
+        self.placed = false;
+    }
+}
+
+/// Two servers at once have about twice the windows of two servers in turns.
+#[test]
+fn servers_at_once_swap_their_cpus_and_have_more_windows() {
+    let machine = Machine { beside: Beside::Bursts, ..QUIET };
+    let turns = compared_with(3, machine, 0.015, None);
+    let mut recorded = Recorded { swaps: Vec::new(), placed: false, fails_after: usize::MAX };
+    let duet = compared_with(3, machine, 0.015, Some(&mut recorded));
+    let swapped = recorded.swaps.iter().filter(|swapped| **swapped).count();
+    assert!((2 * swapped).abs_diff(recorded.swaps.len()) <= 1 && !recorded.placed, "{:?}", recorded.swaps);
+    assert_eq!(recorded.swaps.len(), duet.2);
+    assert!(duet.1 <= BUDGET_S, "{}", duet.1);
+    let per_second = |(_, ended_after_s, pairs): &(run::Comparison, f64, usize)| *pairs as f64 / ended_after_s;
+    assert!(per_second(&duet) > 1.6 * per_second(&turns), "{} and {}", duet.2, turns.2);
+    let mut fails = Recorded { swaps: Vec::new(), placed: false, fails_after: 3 };
+    let (c, _, pairs) = compared_with(3, machine, 0.1, Some(&mut fails));
+    assert!(pairs > 6 && fails.swaps.len() == 3, "{pairs}");
+    assert_eq!(c.outcome, ComparisonOutcome::Regressed);
 }
 
 /// Twelve quiet comparisons of equal servers: at most two have a word, and most pass.

@@ -67,6 +67,24 @@ pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     sched_setaffinity(None, &set)
 }
 
+/// Returns the CPUs that a thread of any process may run on, ascending.
+pub fn cpus_of_thread(tid: u32) -> Result<Vec<u32>> {
+    let set = sched_getaffinity(Some(thread_id(tid)?))?;
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
+}
+
+/// Confines a thread of any process of this user, and threads that it starts later, to these CPUs.
+pub fn confine_thread(tid: u32, cpus: &[u32]) -> Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
+    sched_setaffinity(Some(thread_id(tid)?), &set)
+}
+
+/// Returns the number as the kernel interface wants it. Number 0 would be the calling thread.
+fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
+    i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw).ok_or(crate::Errno::SRCH)
+}
+
 /// Confines the calling thread, and threads that it starts later, to exactly these CPUs. The error is a sentence that
 /// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {

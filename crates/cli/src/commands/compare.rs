@@ -53,6 +53,10 @@ pub(crate) struct Args {
     /// their capacities
     #[arg(long)]
     whole_budget: bool,
+    /// Two live servers: run both at once, on CPUs that they swap after each window [default: auto, where both servers and
+    /// both generators have cores of their own]
+    #[arg(long, value_name = "auto|always|never")]
+    duet: Option<Duet>,
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
@@ -129,6 +133,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&comparison, interrupted, args.undecided))
 }
 
+/// Choice between windows in turns and at once.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Duet {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Duet> for lab::DuetMode {
+    fn from(duet: Duet) -> Self {
+        match duet {
+            Duet::Auto => Self::Auto,
+            Duet::Always => Self::Always,
+            Duet::Never => Self::Never,
+        }
+    }
+}
+
 /// Exit status of an undecided comparison.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum IfUndecided {
@@ -152,6 +174,7 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
         ("--whole-budget", args.whole_budget),
+        ("--duet", args.duet.is_some()),
         ("--connections", args.connections.is_some()),
         ("--seed", args.seed.is_some()),
         ("--authorized", args.authorized),
@@ -282,12 +305,13 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
         .map_err(anyhow::Error::msg)?;
     let servers = own_servers(args, &plans)?;
     let (budget_s, threshold, whole_budget) = (args.budget.unwrap_or(BUDGET_S), args.threshold, args.whole_budget);
-    let settings = lab::InTurnsPlan { budget_s, threshold, whole_budget };
-    let lab::InTurns { runs, turns, notes, looks, ended_after_s, interrupted } =
+    let duet = args.duet.map(Into::into).unwrap_or_default();
+    let settings = lab::InTurnsPlan { budget_s, threshold, whole_budget, duet };
+    let lab::InTurns { runs, turns, notes, pairing, looks, ended_after_s, interrupted } =
         lab::in_turns(plans, settings, &Interrupts)?;
     let both = args.both();
     let [old, new] = [&both[0], &both[1]];
-    let judged = judged((old, &runs[..1]), (new, &runs[1..]), threshold, (Pairing::InTurns, &looks));
+    let judged = judged((old, &runs[..1]), (new, &runs[1..]), threshold, (pairing, &looks));
     let comparison = match judged {
         Err(_) if interrupted => None,
         judged => Some(judged?),

@@ -252,3 +252,53 @@ fn a_saved_run_of_a_server_that_died_is_a_regression() {
         assert_eq!(output.status.code(), Some(1), "{turn:?}: {}", text(&output));
     }
 }
+
+/// Starts a server that may use all CPUs.
+fn unpinned(work_us: u32) -> testkit::Running {
+    let port = testkit::free_port();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+    command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--option", &format!("work_us={work_us}")]);
+    testkit::Running::start(command, port, tempfile::tempdir().unwrap())
+}
+
+/// Returns the CPUs that a process may use, in the kernel's format.
+fn cpus_of(pid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
+}
+
+/// On a machine with fewer than four cores the figures say little, but the servers run at once and swap their CPUs.
+#[test]
+fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
+    let _alone = testkit::alone();
+    let (a, b) = (unpinned(200), unpinned(400));
+    let before = cpus_of(a.pid());
+    if !before.contains(['-', ',']) {
+        return testkit::skip("both_servers_run_at_once", "there is one CPU");
+    }
+    let urls = [&a, &b].map(|s| format!("http://{}/", s.addr));
+    let forced = [&*urls[0], &urls[1], "--duet", "always", "--connections", "4", "--json"];
+    let output = compare(&[&forced[..], &["--budget", "12s", "--undecided", "pass"]].concat());
+    let found: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+    assert!(found["turns"]["at_once"] == true && found["verdict"] == "slower", "{found}");
+    let new_first = found["turns"]["new_first"].as_array().unwrap();
+    let swapped = new_first.iter().filter(|first| **first == true).count();
+    assert!(new_first.len() >= 3 && (2 * swapped).abs_diff(new_first.len()) <= 1, "{}", found["turns"]);
+    let cpu = found["comparisons"].as_array().unwrap().iter().find(|c| c["figure"] == "server CPU per request");
+    assert!(cpu.is_some_and(|cpu| cpu["ratio"].as_f64().is_some_and(|ratio| ratio > 1.4)), "{found}");
+    assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before.clone()]);
+    // A killed comparison leaves the servers on their CPUs. The next command moves them back.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
+    let mut killed = command.arg("compare").args(forced).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    testkit::eventually(|| (cpus_of(a.pid()) != before).then_some(()));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let load = ["load", &urls[0], "--connections", "1", "--duration", "500ms", "--at-rest", "0"];
+    let output = Command::new(env!("CARGO_BIN_EXE_loadline")).args(load).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before]);
+    let never = compare(&[&urls[0], &urls[1], "--duet", "never", "--budget", "4s", "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&never.stdout).unwrap();
+    assert!(found["turns"]["at_once"].is_null(), "{found}");
+}

@@ -60,6 +60,7 @@ fn runs_that_cannot_be_compared_give_one_sentence() {
         (vec![find, find, "--old", find, "--new", find], "name each run once"),
         (vec![find, find, "--budget", "10s"], "--budget needs two live servers"),
         (vec![find, find, "--whole-budget"], "--whole-budget needs two live servers"),
+        (vec![find, find, "--duet", "never"], "--duet needs two live servers"),
         (vec![find, find, "--connections", "3"], "--connections needs two live servers"),
         (vec![find, find, "--seed", "3"], "--seed needs two live servers"),
         (vec!["http://127.0.0.1:1/", "http://127.0.0.1:2/", "--baseline", "main"], "--baseline names runs"),

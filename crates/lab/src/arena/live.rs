@@ -35,7 +35,7 @@ pub struct LiveArenaSetup<'a> {
     /// Folder of the results.
     pub dir: PathBuf,
     /// Returns true if the user wants to stop.
-    pub stop: &'a dyn Fn() -> bool,
+    pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Tells the user something, with the seconds left.
     pub tell: &'a mut dyn FnMut(&str, f64),
     /// Writes the report of a search into the folder of its run.

@@ -11,7 +11,7 @@ use testbed::Testbed;
 use crate::LabError;
 
 /// A place where processes can be started.
-pub trait Host {
+pub trait Host: Send {
     /// Returns its name in the run, as in `hosts[]`.
     fn name(&self) -> &str;
 

@@ -9,23 +9,27 @@ use serde::{Deserialize, Serialize};
 /// A lasting change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// A file of a control group.
     File { file: PathBuf, before: String, after: String },
     /// A stopped process. `started` distinguishes it from a later process with the same number.
     Stopped { pid: u32, started: u64 },
     /// Soft and hard descriptor limit of a process.
     Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
+    /// CPUs of a process and of the processes below it.
+    Cpus { pid: u32, started: u64, before: Vec<u32>, after: Vec<u32> },
 }
 
 /// Resource that a change is made to.
-pub(super) enum Resource {
+pub(crate) enum Resource {
     /// A file of a control group.
     File(PathBuf),
     /// Run state of a process.
     RunState(u32),
     /// Descriptor limit of a process.
     Descriptors(u32),
+    /// CPUs of a process and of the processes below it.
+    Cpus(u32),
 }
 
 impl Resource {
@@ -35,6 +39,7 @@ impl Resource {
             Self::File(file) => file,
             Self::RunState(pid) => format!("/proc/{pid}/stat").into(),
             Self::Descriptors(pid) => format!("/proc/{pid}/limits").into(),
+            Self::Cpus(pid) => format!("/proc/{pid}/status").into(),
         }
     }
 }
@@ -71,12 +76,20 @@ impl Change {
         }
     }
 
+    /// Plans to move a process, and those below it, to these CPUs.
+    pub(crate) fn cpus(pid: u32, cpus: &[u32]) -> Result<Self, String> {
+        let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
+        let before = sys::limits::cpus_of_thread(pid).map_err(|e| format!("reading the CPUs of process {pid}: {e}"))?;
+        Ok(Self::Cpus { pid, started, before, after: cpus.to_vec() })
+    }
+
     /// Returns the kernel's file of the changed resource.
     pub(super) fn path(&self) -> PathBuf {
         let resource = match self {
             Self::File { file, .. } => Resource::File(file.clone()),
             Self::Stopped { pid, .. } => Resource::RunState(*pid),
             Self::Descriptors { pid, .. } => Resource::Descriptors(*pid),
+            Self::Cpus { pid, .. } => Resource::Cpus(*pid),
         };
         resource.path()
     }
@@ -110,6 +123,10 @@ impl Change {
                 let now = probe::descriptor_limits(*pid).filter(|_| started(*pid) == Some(*then));
                 State::of(now, before, after, |(soft, hard)| format!("{soft} (at most {hard})"))
             }
+            Self::Cpus { pid, started: then, before, after } => {
+                let now = sys::limits::cpus_of_thread(*pid).ok().filter(|_| started(*pid) == Some(*then));
+                State::of(now, before, after, |cpus| format!("{cpus:?}"))
+            }
             Self::File { file, before, after } => {
                 let now = std::fs::read_to_string(file).ok().filter(|_| is_in_control_group(file));
                 State::of(now.map(|text| text.trim().to_owned()), before, after, |text| format!("{text:?}"))
@@ -125,6 +142,9 @@ impl Change {
             Self::Descriptors { pid, before, after, .. } => {
                 sys::limits::set_descriptors_of(*pid, if on { *after } else { *before }).map_err(Into::into)
             }
+            // The CPUs of the first thread are the state of the change: they change first, and back last.
+            Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid), before, after),
+            Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).rev(), after, before),
         };
         done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
     }
@@ -140,6 +160,10 @@ impl Change {
                 "process {pid} may have {} descriptors and could have {} before (prlimit --pid {pid} --nofile={}:{})",
                 after.0, before.0, before.0, before.1
             ),
+            Self::Cpus { pid, before, after, .. } => {
+                let list = cpu_list(before);
+                format!("process {pid} and those below it run on CPUs {after:?} only (taskset -acp {list} {pid})")
+            }
         }
     }
 
@@ -149,6 +173,7 @@ impl Change {
             Self::File { file, before, .. } => format!("{} is {before:?} again", file.display()),
             Self::Stopped { pid, .. } => format!("process {pid} continues"),
             Self::Descriptors { pid, before, .. } => format!("process {pid} may have {} descriptors again", before.0),
+            Self::Cpus { pid, before, .. } => format!("process {pid} may use CPUs {} again", cpu_list(before)),
         }
     }
 }
@@ -160,8 +185,31 @@ impl std::fmt::Display for Change {
             Self::File { file, .. } => write!(f, "{}", file.display()),
             Self::Stopped { pid, .. } => write!(f, "process {pid}"),
             Self::Descriptors { pid, .. } => write!(f, "descriptor limit of process {pid}"),
+            Self::Cpus { pid, .. } => write!(f, "CPUs of process {pid}"),
         }
     }
+}
+
+/// Returns all threads of a process and of the processes below it, its own first thread first.
+fn threads_below(pid: u32) -> impl DoubleEndedIterator<Item = u32> {
+    let mut threads: Vec<u32> = probe::with_descendants(pid).into_iter().flat_map(probe::threads_of).collect();
+    threads.sort_by_key(|tid| *tid != pid);
+    threads.into_iter()
+}
+
+/// Moves the threads that may use exactly the CPUs `from`. Threads may end meanwhile; the first other error is returned.
+fn move_threads(threads: impl Iterator<Item = u32>, from: &[u32], to: &[u32]) -> std::io::Result<()> {
+    let moved = |tid: u32| match sys::limits::cpus_of_thread(tid) {
+        Ok(now) if now == from => sys::limits::confine_thread(tid, to),
+        _ => Ok(()),
+    };
+    let failed: Vec<sys::Errno> = threads.filter_map(|tid| moved(tid).err()).collect();
+    failed.into_iter().find(|error| *error != sys::Errno::SRCH).map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Writes CPUs as `0,2`.
+fn cpu_list(cpus: &[u32]) -> String {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Returns true if a path is inside the control groups. Nothing else is written.

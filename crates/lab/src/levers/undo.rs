@@ -28,7 +28,7 @@ pub struct Undo {
 impl Undo {
     /// Locks resources and undoes what a killed experiment left there. Then `plan` reads their state; nothing is changed
     /// yet.
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,
     ) -> Result<Self, String> {
@@ -42,7 +42,7 @@ impl Undo {
     }
 
     /// Makes the changes, or undoes them.
-    pub(super) fn switch(&mut self, on: bool) -> Result<(), String> {
+    pub(crate) fn switch(&mut self, on: bool) -> Result<(), String> {
         if !on {
             return self.undo();
         }

@@ -6,7 +6,7 @@ use crate::{LabError, Point};
 
 /// Conducts trials one after another and keeps them in a run. The implementations are agents against a server, and a
 /// queueing model in virtual time (`testkit::VirtualServer`) with a known capacity.
-pub trait Conductor {
+pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 

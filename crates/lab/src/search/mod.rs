@@ -18,10 +18,10 @@ mod turns;
 pub mod user_search;
 
 pub use budget::{Budget, SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S, StepTimes};
-pub use compare::{InTurns, InTurnsPlan, in_turns};
+pub use compare::{DuetMode, InTurns, InTurnsPlan, in_turns};
 pub use conductor::Conductor;
 pub use find::{find, within_budget};
 pub use finder::{Finder, capacity};
 pub use rate_search::RateSearch;
 pub use sweep::Sweep;
-pub use turns::{TurnsPlan, TurnsTaken, take_turns};
+pub use turns::{DuetCpus, Placement, TurnsPlan, TurnsTaken, take_turns};

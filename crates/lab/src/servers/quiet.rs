@@ -3,7 +3,7 @@
 use crate::Watch;
 
 /// A watch that shows nothing and ends the run when the function returns true.
-pub(crate) struct Quiet<'a>(pub(crate) &'a dyn Fn() -> bool);
+pub(crate) struct Quiet<'a>(pub(crate) &'a (dyn Fn() -> bool + Sync));
 
 impl Watch for Quiet<'_> {
     fn stop(&self) -> bool {

@@ -28,7 +28,7 @@ pub struct SizeSetup<'a> {
     /// Folder of the results.
     pub dir: PathBuf,
     /// Returns true if the user wants to stop.
-    pub stop: &'a dyn Fn() -> bool,
+    pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Tells the user the result of a setting, with the seconds left.
     pub tell: &'a mut dyn FnMut(&SizeStep, f64),
     /// Writes the report of a search into the folder of its run.

@@ -54,7 +54,8 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
     let decided = decided_after_s.map_or(String::new(), |s| format!(" Decided after {}.", length(s)));
-    let text = format!("{pairs} pair{plural} of windows, in the order of --seed {}.{decided}", turns.seed);
+    let how = if turns.at_once { ", at once on CPUs that both servers swapped" } else { "" };
+    let text = format!("{pairs} pair{plural} of windows{how}, in the order of --seed {}.{decided}", turns.seed);
     Note::block(Tone::Plain, text)
 }
 

@@ -113,8 +113,12 @@ pub enum FigureRole {
 pub struct WindowOrder {
     /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
-    /// One flag per pair: true if the new server's window came first. Of every two pairs, one begins with the new server.
+    /// One flag per pair: true if the new server's window came first, or, with both at once, if the new server had the
+    /// first set of CPUs. Of every two pairs, one has this flag.
     pub new_first: Vec<bool>,
+    /// True if both servers ran at once, on CPUs of their own that they swapped.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_once: bool,
 }
 
 /// Curves of both sides; a curve is empty if there is no data.

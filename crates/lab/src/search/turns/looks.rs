@@ -1,6 +1,5 @@
 //! Looks at the windows so far. A comparison whose windows have decided ends early.
 
-use judge::Pairing;
 use run::{ComparisonOutcome, Run};
 
 use super::windows::{MIN_WINDOWS, Windows};
@@ -25,7 +24,7 @@ impl Looks {
     }
 
     /// Judges the windows if a look is due. Returns the outcome.
-    pub(super) fn look(&mut self, runs: [&Run; 2], windows: &Windows) -> Option<ComparisonOutcome> {
+    pub(super) fn look(&mut self, runs: [&Run; 2], windows: &Windows<'_>) -> Option<ComparisonOutcome> {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);
         let due = SHARES.iter().any(|at| last < *at && *at <= share);
@@ -35,7 +34,7 @@ impl Looks {
         }
         self.taken.push(share);
         let [old, new] = runs.map(std::slice::from_ref);
-        let at = (Pairing::InTurns, self.taken.as_slice());
+        let at = (windows.pairing(), self.taken.as_slice());
         judge::compare_at(("old", old), ("new", new), self.threshold, at).ok().map(|comparison| comparison.outcome)
     }
 

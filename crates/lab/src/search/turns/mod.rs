@@ -4,16 +4,22 @@
 //! are judged several times (`looks`). A regression ends the comparison. If nothing became worse, both capacities are
 //! searched in the time that is left, with windows between the steps: their scatter shows how the machine affects a
 //! search. Undecided windows use the whole budget.
+//!
+//! Where both servers and both generators have CPUs of their own, the windows of a pair run at once (`duet`).
 
+mod duet;
 mod looks;
 mod searches;
 mod side_turn;
 mod windows;
 
+use judge::Pairing;
 use run::{ComparisonOutcome, WindowOrder};
 
 use crate::LabError;
 use crate::search::Conductor;
+pub(crate) use duet::LivePlacement;
+pub use duet::{DuetCpus, Placement};
 use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
@@ -47,16 +53,19 @@ pub struct TurnsTaken {
     pub order: WindowOrder,
     /// Sentences about what weakens the comparison.
     pub notes: Vec<String>,
+    /// Way in which the windows were measured.
+    pub pairing: Pairing,
     /// Shares of the planned windows at all looks at their result, the last one at the end.
     pub looks: Vec<f64>,
     /// Time after which the windows could no longer change the result, seconds. Without an earlier decision, the end.
     pub ended_after_s: f64,
 }
 
-/// Loads two servers in turns, until `stop` returns true.
+/// Loads two servers in turns, or at once with a `duet`, until `stop` returns true.
 pub fn take_turns(
     mut sides: [&mut dyn Conductor; 2],
     plan: &TurnsPlan,
+    duet: Option<&mut dyn Placement>,
     stop: &dyn Fn() -> bool,
 ) -> Result<TurnsTaken, LabError> {
     // The time spent on preparing both sides counts against the budget.
@@ -68,7 +77,7 @@ pub fn take_turns(
     let room_s = plan.budget_s - gone_s;
     let windows_s = if plan.whole_budget { room_s - 2.0 * search_s.unwrap_or(0.0) } else { room_s };
     let mut turns = Turns {
-        windows: Windows::new(sides[0].load().seed, windows_s),
+        windows: Windows::new(sides[0].load().seed, windows_s, duet),
         sides,
         plan: *plan,
         looks: Looks::new(plan.threshold),
@@ -84,10 +93,10 @@ pub fn take_turns(
 }
 
 /// Both sides and the remaining work.
-struct Turns<'c> {
+struct Turns<'c, 'd> {
     sides: [&'c mut dyn Conductor; 2],
     plan: TurnsPlan,
-    windows: Windows,
+    windows: Windows<'d>,
     looks: Looks,
     /// Result of the windows and the time at which it was known, seconds of turns.
     decided: Option<(ComparisonOutcome, f64)>,
@@ -104,7 +113,7 @@ struct Beside {
     between_s: f64,
 }
 
-impl Turns<'_> {
+impl Turns<'_, '_> {
     /// Conducts a pair of windows or of search steps. Returns false when nothing is left to do.
     fn next(&mut self) -> Result<bool, LabError> {
         let searching = self.searches.as_ref().is_some_and(|beside| beside.searches.goes_on());
@@ -168,7 +177,8 @@ impl Turns<'_> {
         let used_s = self.windows.used_s + self.searches.as_ref().map_or(0.0, |beside| beside.searches.used_s);
         let ended_after_s = gone_s + self.decided.map_or(used_s, |(_, after_s)| after_s);
         let looks = self.looks.all(self.decided.is_some() && self.searches.is_none());
+        let pairing = self.windows.pairing();
         let (order, notes) = self.windows.end(&self.sides, stopped);
-        TurnsTaken { order, notes: if died { Vec::new() } else { notes }, looks, ended_after_s }
+        TurnsTaken { order, notes: if died { Vec::new() } else { notes }, pairing, looks, ended_after_s }
     }
 }

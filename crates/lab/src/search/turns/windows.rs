@@ -2,7 +2,10 @@
 
 use run::{Intensity, Trial, TrialKind, WindowOrder};
 
-use super::side_turn::turn;
+use judge::Pairing;
+
+use super::duet::Placement;
+use super::side_turn::{at_once, turn};
 use crate::search::Conductor;
 use crate::search::step::is_alive;
 use crate::trial::turn_order::TurnOrder;
@@ -22,8 +25,12 @@ pub(super) const MIN_WINDOWS: u64 = 7;
 const PREFERRED_WINDOWS: f64 = 10.0;
 
 /// Windows of the requested load: their order, number and time.
-pub(super) struct Windows {
+pub(super) struct Windows<'d> {
     order: RecordedOrder,
+    /// Moves the servers to their CPUs, if the windows of a pair run at once.
+    duet: Option<&'d mut dyn Placement>,
+    /// Reason why later pairs ran in turns after all.
+    moves_no_more: Option<String>,
     pub(super) pairs: u64,
     /// Time that all pairs took, time of the last pair, and time budgeted for pairs, seconds.
     pub(super) used_s: f64,
@@ -31,9 +38,15 @@ pub(super) struct Windows {
     pub(super) room_s: f64,
 }
 
-impl Windows {
-    pub(super) fn new(seed: u64, room_s: f64) -> Self {
-        Self { order: RecordedOrder::new(seed), pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
+impl<'d> Windows<'d> {
+    pub(super) fn new(seed: u64, room_s: f64, duet: Option<&'d mut dyn Placement>) -> Self {
+        let order = RecordedOrder::new(seed, duet.is_some());
+        Self { order, duet, moves_no_more: None, pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
+    }
+
+    /// Returns the way in which the windows are measured.
+    pub(super) fn pairing(&self) -> Pairing {
+        if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
 
     /// Returns true if a pair fits until this time for all pairs. The first pair is always measured, since there is no
@@ -47,23 +60,54 @@ impl Windows {
         let length_s = length_s(self.room_s, response_s(sides));
         // Both sides of a pair get the same arrivals and think times; every pair gets different ones.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
-        self.last_s = 0.0;
-        for at in self.order.pair() {
-            let took_s = turn(sides, at, |side| window(side, length_s, seed))?;
-            // No window counts against a search.
-            sides[at].leave_out(took_s);
-            self.last_s += took_s;
-        }
+        let order = self.order.pair();
+        self.last_s = match self.place(order[0] == 1) {
+            true => {
+                let took_s = at_once(sides, |side| window(side, length_s, seed));
+                self.duet.iter_mut().for_each(|duet| duet.restore());
+                took_s?
+            }
+            false => in_turns(sides, order, |side| window(side, length_s, seed))?,
+        };
         self.used_s += self.last_s;
         self.pairs += 1;
         Ok(())
     }
 
+    /// Moves both servers to CPUs of their own. Returns false if the windows of this pair run in turns.
+    fn place(&mut self, swapped: bool) -> bool {
+        let Some(duet) = &mut self.duet else { return false };
+        if let Err(why) = duet.place(swapped) {
+            duet.restore();
+            self.moves_no_more = Some(why);
+            self.duet = None;
+        }
+        self.duet.is_some()
+    }
+
     /// Returns the order of all windows, with notes on conclusions that their number and length do not allow.
     pub(super) fn end(self, sides: &[&mut dyn Conductor; 2], stopped: bool) -> (WindowOrder, Vec<String>) {
         let length_s = length_s(self.room_s, response_s(sides));
-        (self.order.turns, notes_on_windows(self.pairs, length_s, response_s(sides), stopped))
+        let moves = self.moves_no_more.map(|why| format!("later pairs of windows ran in turns: {why}"));
+        let notes = notes_on_windows(self.pairs, length_s, response_s(sides), stopped);
+        (self.order.turns, moves.into_iter().chain(notes).collect())
     }
+}
+
+/// Conducts the windows of a pair one after another. Returns the seconds that they took.
+fn in_turns(
+    sides: &mut [&mut dyn Conductor; 2],
+    order: [usize; 2],
+    act: impl Fn(&mut dyn Conductor) -> Result<(), LabError>,
+) -> Result<f64, LabError> {
+    let mut all_s = 0.0;
+    for at in order {
+        let took_s = turn(sides, at, &act)?;
+        // No window counts against a search.
+        sides[at].leave_out(took_s);
+        all_s += took_s;
+    }
+    Ok(all_s)
 }
 
 fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabError> {
@@ -88,17 +132,19 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the mean response time of the slower server in its last window, seconds. Returns the window's length if
-/// nothing was answered, and 0 before the first window.
+/// Returns the mean response time of the slower server in its median window, seconds: a burst of another program must not
+/// make the next windows longer, and so fewer. A window without an answer counts with its length. Returns 0 before the
+/// first window.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
-    let answered = |t: &Trial| t.measured.tally.completed > 0;
-    let last_response = |side: &&mut dyn Conductor| {
-        let last = side.run().trials.iter().rfind(|t| t.kind == TrialKind::Fixed);
-        last.map_or(0.0, |t| if answered(t) { t.latency_us.mean / 1e6 } else { t.measured.length_s })
+    let mean_s = |t: &Trial| {
+        if t.measured.tally.completed > 0 { t.latency_us.mean / 1e6 } else { t.measured.length_s }
     };
-    let [a, b] = sides.each_ref().map(last_response);
-    let longer = a.max(b);
-    if longer.is_finite() { longer } else { 0.0 }
+    let typical_s = |side: &&mut dyn Conductor| {
+        let windows = side.run().trials.iter().filter(|t| t.kind == TrialKind::Fixed);
+        judge::median(windows.map(mean_s).filter(|s| s.is_finite()).collect()).unwrap_or(0.0)
+    };
+    let [a, b] = sides.each_ref().map(typical_s);
+    a.max(b)
 }
 
 /// Returns notes on conclusions that the number and length of the windows do not allow.
@@ -125,8 +171,8 @@ struct RecordedOrder {
 }
 
 impl RecordedOrder {
-    fn new(seed: u64) -> Self {
-        Self { order: TurnOrder::new(seed), turns: WindowOrder { seed, new_first: Vec::new() } }
+    fn new(seed: u64, at_once: bool) -> Self {
+        Self { order: TurnOrder::new(seed), turns: WindowOrder { seed, new_first: Vec::new(), at_once } }
     }
 
     fn pair(&mut self) -> [usize; 2] {
