@@ -61,13 +61,13 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the resource as a station of the network. With less than one unit, such as a container's share of a
-    /// link, a request takes longer.
+    /// Returns the resource as a station of the network, with the nearest whole number of servers. Their speed makes up for
+    /// the difference: with 0.5 units, such as a container's share of a link, a request takes twice as long.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
         }
-        let servers = self.units.ceil().clamp(1.0, 4096.0);
+        let servers = self.units.round().clamp(1.0, 4096.0);
         Station { demand_s: self.work_s * servers / self.units, servers: Servers::Some(servers as u32) }
     }
 }
@@ -273,4 +273,18 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
     let threads = load_threads(facts, client);
     let busy: f64 = threads.iter().map(|t| t.busy).sum();
     part("client-cpu", "the generator's threads".into(), busy / rate, threads.len().max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link that carried 6 % more than its nominal rate became two links of half the speed: one client was predicted
+    /// to get half of the throughput.
+    #[test]
+    fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
+        let demand_s =
+            |units: f64| Part { units, ..part(MEDIUM, String::new(), 0.01, 1.0).unwrap() }.station().demand_s;
+        assert!((demand_s(1.06) - 0.01 / 1.06).abs() < 1e-9 && (demand_s(0.5) - 0.02).abs() < 1e-9);
+    }
 }
