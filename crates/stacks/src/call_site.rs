@@ -35,7 +35,8 @@ impl CallSites {
     /// Returns the call before `address`, if `address` is a return address.
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
         if space.is_code(address) && !space.is_from_file(address) {
-            // A runtime writes code here while it runs, so old bytes and old answers may be wrong.
+            // A runtime may replace compiled code in memory without a file, so bytes and results that were kept may be
+            // outdated.
             return call_before(&mut Live(self.pid), address);
         }
         if let Some(known) = self.known.get(&address) {
@@ -86,13 +87,13 @@ impl CallSites {
     }
 }
 
-/// Reads and decodes the call that ends at `address`.
+/// Reads the bytes before `address` and decodes the call instruction at their end.
 fn call_before(code: &mut dyn Memory, address: u64) -> Option<Call> {
     let mut bytes = [0; 8];
     code.fill(address.checked_sub(8)?, &mut bytes).then(|| call_in(&bytes, address)).flatten()
 }
 
-/// Decodes the call that ends `bytes`, which end at `address`.
+/// Decodes the call instruction at the end of `bytes`. The next instruction is at `address`.
 #[cfg(target_arch = "x86_64")]
 fn call_in(bytes: &[u8; 8], address: u64) -> Option<Call> {
     if bytes[3] == 0xe8 {
@@ -122,7 +123,7 @@ fn is_indirect_call(code: &[u8]) -> bool {
     operation == 2 && rest.len() == index + displacement
 }
 
-/// Decodes the call that ends `bytes`, which end at `address`.
+/// Decodes the call instruction at the end of `bytes`. The next instruction is at `address`.
 #[cfg(not(target_arch = "x86_64"))]
 fn call_in(bytes: &[u8; 8], address: u64) -> Option<Call> {
     let code = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);

@@ -10,7 +10,8 @@ const MAX_STACKS: usize = 1 << 16;
 /// Name of the root under which stacks beyond [`MAX_STACKS`] are counted.
 const OTHER: &str = "[other stacks]";
 
-/// Sums of equal stacks. Each stack is a process, then functions from the outermost to the innermost, with ";" between.
+/// Sums of equal stacks, by folded stack. A folded stack has the process, then functions from the outermost to the
+/// innermost, with ";" between.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackCounts(BTreeMap<String, f64>);
 

@@ -13,7 +13,7 @@ use crate::counts::StackCounts;
 use crate::processes::Processes;
 use crate::unwind::Addresses;
 
-/// Samples per second of one busy CPU. A prime, so that it does not step with timers of 50 Hz.
+/// Samples per second of one busy CPU. A prime number keeps the samples from coinciding with 50 Hz timers.
 const MAX_RATE_HZ: u64 = 47;
 
 /// Samples per second of all CPUs together. A sample costs about 40 µs of CPU time, so 60 of them take 0.24 % of a CPU
@@ -67,7 +67,7 @@ pub struct CpuProfile {
     pub stacks: StackCounts,
     /// Number of samples.
     pub samples: u64,
-    /// Number of samples that the kernel had no room for.
+    /// Number of samples that the kernel dropped because its buffer was full.
     pub lost: u64,
 }
 
@@ -102,7 +102,7 @@ impl CpuStacks {
         }
     }
 
-    /// Returns an error if this user may not sample the user's own processes.
+    /// Returns an error if the kernel does not allow this user to sample processes of this user.
     pub fn allowed() -> sys::Result<()> {
         sys::perf::allowed()
     }
@@ -229,19 +229,19 @@ impl CpuStacks {
         (self.samples, self.lost, self.open_ns) = (0, 0, 0);
     }
 
-    /// Takes the last samples, and samples no process any more.
+    /// Takes the last samples and stops sampling.
     pub fn stop(&mut self, processes: &mut Processes) {
         self.drain(processes);
         let _ = self.end(monotonic_ns());
         self.state = State::Closed { until_ns: u64::MAX };
     }
 
-    /// Returns the number of samples until now.
+    /// Returns the number of samples so far.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// Names all stacks until now.
+    /// Returns the profile of all samples so far, with names for their addresses.
     pub fn profile(&mut self, processes: &mut Processes) -> CpuProfile {
         self.drain(processes);
         let open_ns = self.open_ns + self.open_since_ns().map_or(0, |since_ns| monotonic_ns() - since_ns);

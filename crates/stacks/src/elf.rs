@@ -78,7 +78,7 @@ impl<'a> Elf<'a> {
         Some((header.sh_addr(LittleEndian), header.sh_size(LittleEndian)))
     }
 
-    /// Reads a section from the file into memory of its own, so that the file's cache holds no second copy.
+    /// Reads a section into private memory. A file mapping would keep the section's pages in memory, too.
     pub(crate) fn read_section(&self, file: &File, name: &str) -> Option<Arc<[u8]>> {
         let header = self.sections.section_by_name(LittleEndian, name.as_bytes())?.1;
         let (offset, size) = header.file_range(LittleEndian).filter(|_| is_readable(header))?;

@@ -1,5 +1,5 @@
-//! Go's own table of functions, `.gopclntab`. A Go program needs it to run, so stripped programs have it too. The table
-//! gives the function's name, the source line and the size of the frame for each address. Source:
+//! Go's own table of functions, `.gopclntab`. A Go program needs this table to run, so stripped programs have the table
+//! too. The table gives the function's name, the source line and the size of the frame for each address. Source:
 //! src/runtime/symtab.go, Go 1.18 and later.
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 /// Offset of the field `text` in `runtime.moduledata`: one pointer, six slices, then findfunctab, minpc, maxpc.
 const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
 
-/// Largest difference between the size of `.text` and the end of the last Go function. More means that C code precedes
-/// the Go code, so the section's start is not the table's.
+/// Maximum difference between the end of `.text` and the end of the last Go function, bytes. A larger difference means
+/// that C code precedes the Go code, so the section's start is not the table's base.
 const MAX_TEXT_PADDING_BYTES: u64 = 64;
 
 /// Maximum number of steps in one table of values by address.
@@ -42,7 +42,7 @@ pub(crate) struct GoTable {
 }
 
 impl GoTable {
-    /// Reads the table of a program, if the program is Go's.
+    /// Reads the table of a program; `None` if the program is not written in Go.
     pub(crate) fn read(elf: &Elf<'_>) -> Option<Self> {
         let table = elf.section(".gopclntab").or_else(|| elf.section(".data.rel.ro.gopclntab"))?;
         let mut table = Self::parse(table.bytes)?;
@@ -64,7 +64,7 @@ impl GoTable {
         fits.then_some(Self { text, functions, step, names, units, files, values, entries, bytes })
     }
 
-    /// Returns the start of `.text`, if that section has Go's functions alone.
+    /// Returns the start of `.text` if this section contains only Go functions.
     fn section_text(&self, elf: &Elf<'_>) -> Option<u64> {
         let (start, size) = elf.section_range(".text")?;
         let end = u64::from(self.entry(self.functions)?);
@@ -109,7 +109,7 @@ impl GoTable {
         Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
     }
 
-    /// Decodes the value at `target` from a table of differences of values and addresses.
+    /// Decodes the value for the address `target` from a table of value and address differences.
     fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut address) = (-1_i32, entry);
@@ -128,7 +128,7 @@ impl GoTable {
     }
 }
 
-/// Returns the start of Go's code from the linked `runtime.moduledata`. A program that the kernel moves has 0 there.
+/// Returns the start of Go's code from the linked `runtime.moduledata`. A position-independent program has 0 there.
 fn module_text(module: Option<Section>) -> Option<u64> {
     word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
 }

@@ -19,13 +19,13 @@ const PC: u64 = SCHED + 8;
 /// Offsets at which versions of Go have the goroutine's status. The goroutine's number follows 8 bytes later.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
 /// Numbers of the first two goroutines of each program, main and a helper of the collector. These functions never
-/// return. Main is the first entry, the helper one of the next: programs with C code have an entry for its threads
-/// between.
+/// return. Main is the first entry. The helper is one of the next, because a program with C code has entries for its
+/// threads in between.
 const MAIN_NUMBER: u64 = 1;
 const HELPER_NUMBER: u64 = 2;
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
 
-/// Bits of the status without the mark of the garbage collector.
+/// Mask that removes the garbage collector's bit from a status.
 const STATUS: u32 = 0xfff;
 pub(crate) const RUNNABLE: u32 = 1;
 pub(crate) const RUNNING: u32 = 2;
@@ -44,7 +44,7 @@ pub enum Goroutine {
     Runnable,
     /// In a system call.
     InCall,
-    /// Waits inside the runtime. Its frames, innermost first.
+    /// Waits inside the runtime. Holds the frames, innermost first.
     Waiting(Vec<Frame>),
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Entry {
     pub(crate) sp: u64,
 }
 
-/// Places of the runtime's list.
+/// Addresses of the runtime's list of goroutines.
 pub(crate) struct GoRuntime {
     memory: Remote,
     length: u64,
@@ -82,7 +82,7 @@ impl GoRuntime {
         Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
     }
 
-    /// Returns the status and the place of at most `max` goroutines, and the number of listed entries for each entry read.
+    /// Returns the status and the address of at most `max` goroutines, and the number of listed entries per entry read.
     pub(crate) fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);
@@ -104,7 +104,8 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of the status. The numbers of the first two goroutines show it in each version.
+    /// Returns the offset of the status. The offset differs between versions of Go. The numbers of the first two
+    /// goroutines reveal it.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;

@@ -1,4 +1,4 @@
-//! A program or library file: its symbols, its rules of unwinding and its lines.
+//! A program or library file: its symbols, unwinding rules and lines.
 
 use std::fs::File;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        // A container often has the program alone, and the host has its debug information.
+        // A container often has only the program, and the host has the program's debug information.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
         if let Some(separate) = elf.build_id().and_then(debug_file) {
             files.extend(separate.try_clone().ok());
@@ -55,7 +55,7 @@ impl Image {
         })
     }
 
-    /// Returns the frame for code at `address`. `lookup` lies inside the calling instruction of an outer frame.
+    /// Returns the frame for code at `address`. For an outer frame, `lookup` lies inside the calling instruction.
     pub(crate) fn frame(&self, lookup: u64) -> Frame {
         let go = self.go.as_ref().and_then(|go| go.function(lookup));
         let function = match &go {

@@ -33,8 +33,8 @@ impl Images {
         Self::default()
     }
 
-    /// Returns the file behind `mapping`, the first of a file in process `pid`. Returns `None` for a file that was
-    /// replaced since the process mapped it, or that is no program.
+    /// Returns the file behind `mapping`, which must be the first mapping of that file in process `pid`. Returns `None`
+    /// for a file that was replaced since the process mapped it, or that is no program.
     pub(crate) fn get(&self, pid: u32, mapping: &Mapping) -> Option<Arc<Image>> {
         if mapping.path == VDSO {
             return self
@@ -42,7 +42,7 @@ impl Images {
         }
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
-        // The kernel tells the path as this process sees it, also for a process that changed its root folder (chroot).
+        // The kernel shows the path relative to loadline's root folder, even for a process with another root (chroot).
         let roots = [Path::new(&root), Path::new("/")];
         let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;

@@ -14,8 +14,8 @@ use crate::registers::Registers;
 use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
-/// Time for which the mappings of a process are taken as unchanged while its stacks end early. Reading the mappings of
-/// a large program takes about 0.2 ms, so this costs at most 0.1 % of a CPU.
+/// Minimum time between two reads of a process's mappings while its stacks end early. Reading the mappings of a large
+/// program takes about 0.2 ms, so these reads cost at most 0.1 % of a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.
@@ -71,8 +71,8 @@ impl Process {
         self.python.is_some()
     }
 
-    /// Unwinds a thread that waits in the kernel, from the program counter and the stack pointer in
-    /// `/proc/PID/task/TID/syscall` and a copy of its stack from there upwards, which may be empty.
+    /// Unwinds a thread that waits in the kernel. `pc` and `sp` come from `/proc/PID/task/TID/syscall`. `stack` is a
+    /// copy of the thread's stack from `sp` upwards, and may be empty.
     pub fn unwind_waiting(&mut self, pc: u64, sp: u64, stack: &[u8]) -> Addresses {
         self.stack.forget();
         let copy = StackCopy { start: sp, bytes: stack };
@@ -107,8 +107,8 @@ impl Process {
         self.python.as_mut()?.stack(tid)
     }
 
-    /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, these are the Python
-    /// frames, after the frames of named functions outside of the interpreter that they called.
+    /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, these are the
+    /// Python frames. Before them come the named functions outside of the interpreter that Python code called.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

@@ -1,4 +1,4 @@
-//! Registers of a thread, by DWARF number. A register that is not known is `None`, so no frame is invented from it.
+//! Registers of a thread, by DWARF number. An unknown register is `None`, so no frame is derived from a guess.
 
 use gimli::Register;
 
@@ -41,7 +41,7 @@ const CALLER_SAVED: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 pub(crate) struct Registers(pub(crate) [Option<u64>; COUNT]);
 
 impl Registers {
-    /// Registers of a thread that waits in the kernel: only these two are known.
+    /// Returns the registers of a thread that waits in the kernel: only these two are known.
     pub(crate) fn waiting(pc: u64, sp: u64) -> Self {
         let mut registers = Self([None; COUNT]);
         registers.0[PC] = Some(pc);
@@ -49,7 +49,7 @@ impl Registers {
         registers
     }
 
-    /// Registers of a thread that runs.
+    /// Returns the registers of a thread that runs.
     pub(crate) fn running(values: &[u64; COUNT]) -> Self {
         Self(values.map(Some))
     }
@@ -58,7 +58,7 @@ impl Registers {
         self.0.get(usize::from(register.0)).copied().flatten()
     }
 
-    /// Returns the registers as the caller left them, except for those that rules restore.
+    /// Returns the registers that a callee must preserve, and `None` for all others.
     pub(crate) fn kept(&self) -> Self {
         let mut kept = *self;
         CALLER_SAVED.iter().for_each(|register| kept.0[*register] = None);

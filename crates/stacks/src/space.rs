@@ -16,7 +16,7 @@ const MAX_MODULE_BYTES: u64 = 1 << 32;
 /// A file and its mappings.
 struct Module {
     first: usize,
-    /// The file and the difference between memory addresses and file addresses, once looked for.
+    /// The file, and memory address minus file address; `None` until the file was looked for.
     image: Option<Option<(Arc<Image>, u64)>>,
 }
 
@@ -37,7 +37,7 @@ impl Space {
         Ok(space)
     }
 
-    /// Reads the mappings again, and returns true if they changed. Keeps the present ones if the process has ended.
+    /// Reads the mappings again, and returns true if they changed. Keeps the earlier mappings if the process has ended.
     pub(crate) fn refresh(&mut self) -> bool {
         let Ok(maps) = read_maps(self.pid) else { return false };
         let changed = !maps.is_empty() && maps != self.maps;

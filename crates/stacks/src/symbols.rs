@@ -1,5 +1,5 @@
-//! Symbols of a program file. An address has a name only if the size of a symbol covers the address: the nearest symbol
-//! of a stripped program is often a different function.
+//! Symbols of a program file. An address gets the name of a symbol only if the symbol's size covers the address. In a
+//! stripped program, the nearest symbol is often a different function.
 
 use object::LittleEndian;
 use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};

@@ -20,7 +20,8 @@ const MAX_RULES: usize = 1 << 16;
 /// Bits of a code address. The bits above may sign the address on aarch64.
 const ADDRESS_BITS: u64 = (1 << 48) - 1;
 
-/// Code addresses of a stack, innermost first. The first is where the thread is; the others follow calls.
+/// Code addresses of a stack, innermost first. The first address is the thread's program counter; the others are return
+/// addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Addresses {
     /// Addresses of code, from the innermost frame.
@@ -29,7 +30,7 @@ pub struct Addresses {
     pub is_complete: bool,
 }
 
-/// Rules for an address, with their file and the place of the file in memory.
+/// Rules for an address, their file, and the place of that file in memory.
 struct Found {
     rules: Arc<Rules>,
     image: Arc<Image>,
@@ -69,8 +70,8 @@ impl Unwinder {
         found
     }
 
-    /// Returns the caller's frame if it lies above this frame and its program counter follows a call. The second value is
-    /// true if the program counter is where the code was interrupted.
+    /// Returns the caller's frame if this frame lies below it on the stack and its program counter follows a call. The
+    /// second value is true if a signal interrupted the code at the program counter.
     fn checked(
         &mut self,
         space: &mut Space,
@@ -125,7 +126,7 @@ impl Unwinder {
     }
 
     /// Follows the frame pointer, which compiled code of runtimes needs, or finds the caller of a function at its first
-    /// address. `code` is the function's first address and the address where the thread is.
+    /// address. `code` holds the function's first address and the thread's program counter.
     fn step_without_rules(
         &mut self,
         space: &Space,
@@ -161,13 +162,13 @@ impl Unwinder {
         Some(Found { rules: rules.clone()?, image, bias: address.wrapping_sub(at) })
     }
 
-    /// Forgets all that depends on the places of files in memory.
+    /// Forgets everything that depends on where files are mapped.
     pub(crate) fn forget(&mut self, pid: u32) {
         *self = Self::new(pid);
     }
 }
 
-/// Leaves a Go function, whose frame has a known size. Go saves the frame pointer just below the return address.
+/// Steps out of a Go function, whose frame has a known size. Go saves the frame pointer just below the return address.
 fn go_step(frame: &Registers, frame_bytes: u64, stack: &mut dyn Memory) -> Step {
     let Some(slot) = frame.0[SP].and_then(|sp| sp.checked_add(frame_bytes)) else { return Step::Unknown };
     let mut caller = Registers([None; crate::registers::COUNT]);

@@ -104,7 +104,7 @@ fn compiled_code_of_node_is_named() {
     }
     // node writes a log into its working directory.
     let dir = tempfile::tempdir().unwrap();
-    // Without inlining, so that the called function keeps its own frame.
+    // These options turn inlining off, so that the called function keeps its own frame.
     let options = ["--perf-basic-prof", "--interpreted-frames-native-stack", "--no-turbo-inlining"];
     let running = Running::start(Command::new("node").current_dir(dir.path()).args(options).arg(source("threads.js")));
     let profile = profile(&running);

@@ -30,7 +30,7 @@ fn programs_with_another_root_folder_are_named_from_their_own_files() {
     if let Some(why) = testkit::no_namespaces() {
         return testkit::skip("programs_with_another_root_folder_are_named_from_their_own_files", why);
     }
-    // A container has a root file system of its own. A program with chroot keeps that of the host.
+    // A container has a root file system of its own. A program with chroot keeps the host's root file system.
     let container = "mount --bind . . && cd \"$PWD\" && pivot_root . old && exec /threads";
     for how in [&["sh", "-c", container][..], &["-R", ".", "/threads"]] {
         let dir = tempfile::tempdir().unwrap();

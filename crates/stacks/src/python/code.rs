@@ -30,7 +30,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Returns values that differ when another code object took the address.
+    /// Returns an identity of a code object, which changes if another code object takes its address.
     pub(super) fn key(memory: &mut Remote, layout: &Layout, at: u64) -> Option<(u64, u64, u64)> {
         let name = memory.word(at.checked_add(layout.code.name)?)?;
         Some((at, name, memory.word(at.checked_add(layout.code.lines)?)?))

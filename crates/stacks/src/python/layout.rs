@@ -4,7 +4,7 @@
 use super::line_table::LineFormat;
 use crate::memory::{Memory, Remote};
 
-/// Way from a thread to its innermost frame.
+/// Path of pointers from a thread to its innermost frame.
 pub(super) enum FrameChain {
     Direct { frame: u64 },
     ThroughCFrame { cframe: u64, frame: u64 },
@@ -18,11 +18,11 @@ pub(super) enum ThreadIdentity {
     Pthread(u64),
 }
 
-/// Way to the instruction that a frame executes.
+/// Representation of the instruction that a frame executes.
 pub(super) enum Instruction {
-    /// A pointer, which is relative to the code at this offset of the code object.
+    /// A pointer into the code, which begins at this offset of the code object.
     Pointer { code: u64 },
-    /// A number of instructions with this size in bytes.
+    /// An index of the instruction; each has this size in bytes.
     Index { bytes: u64 },
 }
 

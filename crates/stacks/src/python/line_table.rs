@@ -105,7 +105,8 @@ mod tests {
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 3), Some(11));
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 4), None);
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 8), Some(13));
-        // One line further for two units, then no line for one unit, then a long form two lines back.
+        // The table advances one line for two units, has no line for one unit, and then goes back two lines in the long
+        // form.
         let table = [0x80 | 11 << 3 | 1, 0, 0, 0x80 | 15 << 3, 0x80 | 14 << 3, 5, 0, 0, 0];
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 2), Some(11));
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 4), None);

@@ -9,7 +9,7 @@ use crate::memory::{Memory, Remote};
 const MAX_INTERPRETERS: usize = 64;
 const MAX_THREADS: usize = 16_384;
 
-/// Number of times that a thread without Python frames is not looked for again.
+/// Number of lookups that are skipped for a thread without Python frames.
 const SKIPPED_LOOKUPS: u32 = 64;
 
 /// Offset of the kernel's number in glibc's `struct pthread`.

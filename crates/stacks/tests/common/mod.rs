@@ -12,7 +12,7 @@ use loadline_stacks::{Frame, Process, Processes};
 /// Time for a program to get ready on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running program, which ends with this value.
+/// A running program, which is killed when this value is dropped.
 pub(crate) struct Running {
     child: Child,
     pid: u32,
@@ -61,7 +61,7 @@ impl Running {
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
     }
 
-    /// Returns where all threads wait that wait, once the main thread does.
+    /// Returns the waits of all waiting threads, once the main thread waits.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         self.await_main_thread();
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
