@@ -7,11 +7,11 @@ use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER};
 use crate::view::View;
 use run::Trial;
 
-/// Response times that consist mostly of the wait for the timer, microseconds.
+/// Response times, microseconds, that consist mostly of the delayed-acknowledgement timer.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 /// Returns the side that delays more acknowledgements, and its delayed acknowledgements per request. The kernel counts
-/// them per network namespace, not per process.
+/// delayed acknowledgements per network namespace, not per process.
 pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     let counts = sides_of(light).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
     counts.max_by(|a, b| a.1.total_cmp(&b.1))

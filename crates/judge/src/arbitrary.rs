@@ -1,5 +1,5 @@
-//! Tests that no damaged run makes judge panic, loop forever, or write a figure that is not a number. Judging twice
-//! changes nothing.
+//! Tests that no damaged run makes judge panic, loop forever, or write a figure that is not a number. Also tests that
+//! judging twice changes nothing.
 
 use proptest::prelude::*;
 use run::{Run, Trial};

@@ -1,5 +1,5 @@
 //! Total CPU use of all programs that work on a request on one machine: the server, its upstreams and the generator.
-//! Together they may fill the CPUs although none does alone.
+//! Together these programs may fill the CPUs although no single one does.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl Chain {
         self.parts.iter().filter(|part| of(part)).map(|part| part.cpus).sum()
     }
 
-    /// Returns true if the CPUs are full, and the known programs use at least half of their time.
+    /// Returns true if the CPUs are full and the named programs use at least half of the busy time.
     pub(crate) fn is_full(&self) -> bool {
         let known = self.generator() + self.serving();
         self.share() >= FULL && known >= HALF_BUSY * self.cpus
@@ -95,8 +95,8 @@ impl Chain {
     }
 }
 
-/// Returns the set of CPUs that the working processes of a side may use, joined with the sets of all other working
-/// processes that overlap it. `None` if unknown.
+/// Returns the CPUs that a side's busy processes may use, plus the CPUs of all other busy processes that overlap these.
+/// `None` if unknown.
 fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
     let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
     let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);

@@ -55,12 +55,13 @@ impl Bound<'_> {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns true if the answer may be the verdict. A specific cause needs more than a faint sign.
+    /// Returns true if the answer may be the verdict. A specific cause needs a probability above that of a faint sign.
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
-    /// Returns true if this cause is unlikely but not excluded by `winner`, because `winner` has no signs of its own.
+    /// Returns true if this unlikely cause remains possible because `winner` only applies when no specific cause is
+    /// found.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }
@@ -71,8 +72,8 @@ impl Bound<'_> {
     }
 }
 
-/// Returns the probability of a cause after rivals that it does not explain took their shares, in proportion to their
-/// odds.
+/// Returns the probability of a cause next to rivals that it does not explain. The causes share the probability in
+/// proportion to their odds.
 fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
     let own = odds(chance);
     let all: f64 = own + rivals.map(odds).sum::<f64>();

@@ -1,5 +1,5 @@
-//! CPU cost of a request of each class: an estimate by regression over short windows, in each of which one class has a larger share than in the
-//! mix.
+//! CPU cost of a request of each class, estimated by regression over short windows. In each window one class has a
+//! larger share than in the mix.
 //!
 //! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
 //! batches, caches and queues appear as scatter, which widens the intervals.
@@ -14,7 +14,7 @@ use stats::fit::{Coefficient, proportional};
 /// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of requests.
 type Window = (Vec<f64>, f64, f64);
 
-/// Adds the costs to the classes that had windows of their own, and returns the basis of the estimate.
+/// Adds the costs to the classes that had windows with a larger share, and returns the basis of the estimate.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();
@@ -47,8 +47,8 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
 }
 
 /// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
-/// counters between the samples at both ends by the requests, not by the length of the window. Taking a sample can last
-/// a tenth of so short a window on a busy machine.
+/// counters between the samples at both ends by the requests, not by the length of the window. On a busy machine,
+/// taking a sample can last a tenth of such a short window.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
@@ -119,7 +119,7 @@ mod tests {
         mix: Vec<f64>,
         noise: f64,
         drift: f64,
-        /// Share of the windows in which the machine stood still at an edge: their CPU time is far off.
+        /// Share of the windows whose CPU time is far off because the machine stood still at an edge.
         off: f64,
     }
 
@@ -188,7 +188,8 @@ mod tests {
         }
     }
 
-    /// A run whose windows had these shares of the classes `page` and `search`; `raised` is the class of each.
+    /// Makes a run whose windows had these shares of the classes `page` and `search`. The name is the class with the
+    /// larger share in a window.
     fn run(shares: &[(Option<&'static str>, f64)]) -> Run {
         let mut all = Run::default();
         for (at, (raised, search)) in shares.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Several hosts of generators. Counters of different hosts are never combined: the busiest host is the client of the
-//! trial, the others are listed, and the costs of each host are divided by its own completed requests.
+//! Runs with generators on several hosts. Counters of different hosts are never combined. The busiest host is the
+//! client of the trial, and the others are listed. The costs of each host are divided by its own completed requests.
 
 use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};
 
@@ -85,7 +85,7 @@ fn finding(trial: &Trial, load: &HostLoad) -> HostFinding {
         completed_rate: completed_rate(trial, load),
         cpus_busy: view.and_then(|v| v.side.recording.cpu_times("total", v.window)?.busy()),
         segments_again: view.and_then(|v| ratio(v.value("tcp.retrans_segs")?, v.value("tcp.out_segs")?)),
-        // [`busiest_first`] orders the hosts.
+        // [`busiest_first`] has already put the busiest host first.
         busiest: !trial.client_hosts.is_empty() && trial.client.host == load.host,
     }
 }

@@ -7,13 +7,13 @@ use crate::Facts;
 use crate::rules::RULES;
 use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
 
-/// Function that returns the caveat of a circumstance if a run shows the circumstance.
+/// Function that checks one circumstance of a run and returns its caveat, if it applies.
 type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 
 /// Circumstances that weaken every verdict.
 const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 
-/// Returns a server or generator that died or stood still.
+/// Returns the caveat for a server or generator that died or stood still.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
     // If no request completed, the incident is the only finding.
@@ -38,8 +38,8 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 
-/// Lowers the confidence of a verdict for the circumstances of its run. Keeps the reasons that lowered it, or that are
-/// always told, for [`tell`].
+/// Lowers the confidence of a verdict for the circumstances of its run. Keeps the reasons that lowered it, and those
+/// that are always printed, for [`tell`].
 pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
     for caveat in CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect::<Vec<_>>() {
         if caveat.always_told || verdict.confidence > caveat.most {

@@ -40,8 +40,8 @@ impl Connects {
     }
 }
 
-/// Returns a sentence about a run in which no request completed: how many connects got no answer, or that requests got none. `None` for
-/// a run that started no connects.
+/// Returns a sentence about a run in which no request completed: the number of connects without an outcome, or that
+/// requests got no answer. `None` for a run that started no connects.
 pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
     let connects = Connects::of(run);
     let counted = [

@@ -1,9 +1,9 @@
 //! Costs of one request. Every row divides the growth of some counters over the measured window by the requests completed in it, on the side
 //! (client or server) of the counters. Method: Blake's rule to use ratios of counters, never raw rates.
 //!
-//! Counters of a whole host or namespace include everything on it. If client and server share it, a cost from these
-//! counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named `…_net` have the
-//! rate at rest subtracted.
+//! Counters of a whole host or namespace include everything on it. If client and server share a host or namespace, a
+//! cost from these counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named
+//! `…_net` have the rate at rest subtracted.
 
 use run::FigureUnit::{self, Bytes, Micros, Plain};
 use run::{Cost, Reading, Run, Side, Trial, Window};
@@ -17,9 +17,9 @@ use crate::sides::window_of;
 pub struct Part {
     /// Counter that this part of the cost comes from.
     pub counter: &'static str,
-    /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
+    /// The only instance that counts; empty for the figure that is derived for the whole side (see `Side.counters`).
     pub instance: &'static str,
-    /// True if a cost is computed without this counter when it could not be read (IP version 6 on a host without it).
+    /// True if the cost is computed without this counter when the counter could not be read, as on a host without IPv6.
     pub optional: bool,
 }
 

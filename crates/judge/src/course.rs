@@ -39,7 +39,7 @@ pub(crate) fn offered(run: &Run, trial: &Trial) -> String {
 }
 
 /// Returns the edges of the parts, seconds since the window began. A constant stage is one part, and a ramp is cut into
-/// equal parts. A load of many stages is cut into equal parts regardless of the stages.
+/// equal parts. A load with many stages is cut into equal parts instead.
 fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
     let (begin_s, length_s) = (trial.measured.window.begin_s, trial.measured.length_s);
     let equal = |from_s: f64, to_s: f64| {
@@ -72,7 +72,7 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     let moments: Vec<&Moment> = trial.moments.iter().filter(|m| inside(m.t_s - begin_s)).collect();
     let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
     let errors = count(|m| m.failed.saturating_sub(m.unexpected));
-    // The rate is taken slightly inside the part: at the edge itself, a step would get its neighbour's rate.
+    // The rate is read slightly inside the part, because the edge of a step already has the next step's rate.
     let rate_at = |s: f64| Stage::rate_at(stages, begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);
     let part = CoursePart {

@@ -54,8 +54,8 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     }
 }
 
-/// Returns the search trial with the most good answers, if the objective broke at a much lower rate. One headline
-/// figure cannot show both rates.
+/// Returns the search trial with the most good answers, if the objective broke at a much lower rate. A single headline
+/// rate would hide one of the two rates. One headline figure cannot show both rates.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
@@ -105,7 +105,7 @@ pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure>
 mod tests {
     use run::{Check, Failure, Incident, IncidentKind, Run, Trial, TrialKind};
 
-    /// A run of this many trials of one server at its limit, in the last of which the server was stopped.
+    /// Makes a run of so many trials of one server at its limit, which was stopped in the last trial.
     fn died(trials: usize) -> Run {
         let mut run = crate::planted::planted("server-cpu").unwrap();
         let sound = run.trials.last().unwrap().clone();

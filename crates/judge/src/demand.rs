@@ -1,5 +1,5 @@
-//! Demands: the time that one request holds each device. The device with the largest demand is the bottleneck of a
-//! closed system, full or not. A device with demand D is full at the rate 1 / D.
+//! Demands: the time for which one request occupies each device. In a closed system, the device with the largest demand
+//! is the bottleneck, even before it is full. A device with demand D is full at the rate 1 / D.
 
 use crate::Facts;
 use crate::generator::client_limit_threads;
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// A server that sleeps, beside builds that fill all CPUs. The server completed 11/s, and an earlier version
+    /// The server sleeps, and compilers beside it fill all CPUs. The server completed 11/s, and an earlier version
     /// reported "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {

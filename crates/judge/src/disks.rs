@@ -22,7 +22,7 @@ pub(crate) fn is_full(view: &View<'_>) -> bool {
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) disk: String,
-    /// With a read or write out.
+    /// Share with a read or write in progress.
     pub(crate) out: f64,
     /// Time spent flushing, which the kernel does not count as a request.
     pub(crate) flushing: f64,
@@ -39,9 +39,9 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns true if the side's processes keep a disk busy: they move most of its bytes, or some of their threads wait
-/// for a disk most of the time. A small part of the bytes does not rule them out, because a journal writes more than
-/// the program. `None` if neither is known.
+/// Returns true if the side's processes keep a disk busy: they move most of its bytes, or their threads wait for it
+/// most of the time. A small part of the bytes does not rule the processes out, because a journal writes more than the
+/// program. Returns `None` if neither bytes nor waits are known.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let recording = &view.side.recording;
     let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();

@@ -1,6 +1,6 @@
 //! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of
-//! failures. Both a leak and a cache that is not full yet look like this; only a longer run tells them apart. A
-//! throughput that falls or rises through a window of any length has no single value.
+//! failures. Both a leak and a cache that is not full yet look like this; only a longer run tells them apart. If
+//! throughput falls or rises through a window, no single value describes it.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
@@ -16,8 +16,8 @@ use crate::thresholds::{
 };
 use stats::NORMAL_95;
 
-/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but such means hardly
-/// are.
+/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but the means of so
+/// long parts hardly are.
 const PARTS: usize = 20;
 /// Minimum size of a trend in the later half alone, in standard deviations.
 const STILL: f64 = NORMAL_95;
@@ -61,7 +61,7 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
 fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let series = &trial.measured.series_completed;
     let step = series.len() as f64 / PARTS as f64;
-    // A window with fewer points than parts has too few points for a trend.
+    // If a window has fewer points than `PARTS`, each point is a part.
     let cut = |part: usize| &series[(part as f64 * step) as usize..((part + 1) as f64 * step) as usize];
     let rates: Vec<f64> = match step >= 1.0 {
         true => (0..PARTS).map(|part| stats::average(cut(part))).collect(),
@@ -72,7 +72,7 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let quarter = rates.len() / 4;
     let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
     let middle = median(rates.clone())?;
-    // An open loop that first works off a backlog completes more than is offered at first.
+    // An open loop that first works off a backlog completes more than is offered at the beginning.
     let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
     let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
@@ -92,8 +92,9 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     (matters && (last < first) == (z < 0.0)).then_some(drift)
 }
 
-/// Returns the number of connections that the load opened in the window and kept. Late answers make the pool of an open
-/// loop grow, and so the server's descriptors, without any leak. Connections for one request each do not count.
+/// Returns the number of connections that the load opened in the window and kept. Late answers make the connection pool
+/// of an open loop grow, and with it the server's descriptors, without any leak. Connections for one request each do
+/// not count.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
     if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }
@@ -146,7 +147,7 @@ fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
     (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftMetric::Failures, None, sentence))
 }
 
-/// Growth beyond noise that goes on until the end.
+/// Growth beyond noise that continues until the end.
 struct Growth {
     median: f64,
     per_s: f64,
@@ -193,7 +194,7 @@ mod tests {
 
     const SECONDS: usize = 600;
 
-    /// A server that was watched for ten minutes, whose memory is what `of` says at each second.
+    /// Makes the run of a server that was watched for ten minutes. `of` gives its memory at each second.
     fn watched(of: impl Fn(f64) -> f64) -> Run {
         let mut random = fastrand::Rng::with_seed(7);
         level_of("process.rss", 0, |t| of(t) + 2e6 * random.f64())
@@ -248,7 +249,8 @@ mod tests {
         }
     }
 
-    /// A load of ten minutes at one rate, with this median in microseconds and this share of failures at each second.
+    /// Makes a load of ten minutes at one rate. The functions give the median in microseconds and the share of failures
+    /// at each second.
     fn loaded(p50_us: impl Fn(f64) -> f64, failed: impl Fn(f64) -> f64) -> Vec<DriftMetric> {
         let mut random = fastrand::Rng::with_seed(11);
         let moment = |i: usize| {
@@ -289,13 +291,14 @@ mod tests {
         assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
     }
 
-    /// A load of so many tenths of a second whose rate at each is given. The trend is found whatever its size in tenths.
+    /// Makes a load of `tenths` tenths of a second. `of` gives the rate at each tenth. The search finds the trend
+    /// regardless of the number of tenths.
     fn course(tenths: usize, of: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Option<Drift> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut trial = Trial::default();
         let mut before = 0.0;
         let mut rate = |i: usize| {
-            // Neighbouring tenths are alike, as those of a real load.
+            // Neighbouring tenths are correlated, as in a real load.
             before = 0.5 * before + noise * stats::normal(&mut random);
             of(i as f64 / tenths as f64) * (1.0 + before)
         };

@@ -46,8 +46,8 @@ pub struct Facts<'a> {
 }
 
 /// Returns the step with the lowest rate from which on no step held the objective. A break below a rate that held was a
-/// disturbance. A load that kept up, but breaks the limit that the lightest load also breaks, shows no limit of the
-/// server: its rare slow answers are as slow without load.
+/// disturbance. If the lightest load breaks a limit, too, a break of this limit at a higher load that kept up shows no
+/// limit of the server.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -77,7 +77,8 @@ impl<'a> Facts<'a> {
         // Trials with levers count only for the proof.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
-        // Trials before a server or generator died count. The trial of the death counts only if there is no other.
+        // Trials before a server or generator died count. The trial in which the death occurred counts only if there is
+        // no other.
         let stretch = FailedStretch::of(run);
         let is_sound = |t: &Trial| t.broken().is_none() && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t));
         let some_sound = completed().any(is_sound);
@@ -131,8 +132,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the trial that shows which CPU is full: among the sweep steps with at least 97 % of the highest rate,
-    /// the one in which the server used most CPU time. The decisive step is only the first of them, and may reach that
-    /// rate before a CPU is quite full.
+    /// the one in which the server used most CPU time. The decisive step is only the first of these steps, and may
+    /// reach that rate before a CPU is quite full.
     pub fn full(&self) -> Option<&'a Trial> {
         let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
@@ -190,7 +191,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
-    /// where the share is larger. Processes on that machine that any side watches count as its own, in every namespace.
+    /// where the share is larger. Processes that any side on that machine watches count as its own, in every namespace.
     /// A share of 10 % or more weakens every verdict.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
@@ -239,7 +240,7 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 }
 
 /// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from the machine of either side,
-/// the larger of both; 0 if unknown. Each time the machine stands still for milliseconds, which dominates high
+/// the larger of both; 0 if unknown. The machine stands still for milliseconds each time, which dominates high
 /// percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
@@ -247,7 +248,8 @@ pub fn stolen(trial: &Trial) -> f64 {
 
 /// Returns true if the target's address shows that it is on the loopback interface.
 pub(crate) fn loopback(run: &Run) -> bool {
-    // An empty target is the embedded server on loopback, or an experiment, whose sides may be on other hosts.
+    // Without a target, the run used the embedded server on loopback, or it is an experiment, whose sides may be on
+    // other hosts.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
     run.plan.target.loopback().unwrap_or(!apart)
 }
@@ -285,7 +287,8 @@ mod tests {
         assert!(Facts::of(&experiment_of(DELAY, &each)).sweep.is_empty());
     }
 
-    /// A request of 4096 bytes takes the wire as long as seven of 512: the rate of requests says nothing.
+    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes, so the rate of requests says
+    /// nothing.
     #[test]
     fn of_requests_of_several_sizes_the_most_bytes_decide() {
         let mut run = experiment_of(SIZE, &[512.0, 1024.0, 2048.0, 4096.0]);
@@ -329,7 +332,7 @@ mod tests {
         let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
         column.counter = run::CounterId("cpu.steal".into());
         let times = taken.client.recording.t_s.clone();
-        // A twentieth of a CPU's time: the counter is in microseconds.
+        // The counter is in microseconds; the growth is a twentieth of a CPU's time.
         column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
         taken.client.recording.columns.push(column);
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
@@ -365,7 +368,7 @@ mod tests {
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
         let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
-        // If the client has its own machine, the server's work does not explain the client's CPU use.
+        // If the client has its own machine, the server's work is not CPU use of the client.
         let (taken, _) =
             other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");

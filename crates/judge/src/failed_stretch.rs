@@ -171,7 +171,7 @@ mod tests {
         run
     }
 
-    /// A token expires in the step with 8 clients, after 0.7 s of the window; all later loads fail, too.
+    /// A token expires in the step with 8 clients, 0.7 s into the window. All later loads fail, too.
     #[test]
     fn a_token_that_expires_in_a_search_is_no_limit_of_the_load() {
         let run = judged(&PlantedRun::new(1000.0, 4000.0), |run| {
@@ -188,7 +188,7 @@ mod tests {
         assert!(found.trust.warnings[0].contains("the server changed"), "{:#?}", found.trust);
     }
 
-    /// With a single load, the failures begin or end within its window (a database that still loads its data).
+    /// With a single load, the failures begin or end within its window, as with a database that still loads its data.
     #[test]
     fn one_load_tells_a_moment_by_its_tenths() {
         let one = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]);
@@ -229,8 +229,8 @@ mod tests {
         assert!(FailedStretch::of(&run).is_some(), "a request without load failed, too");
     }
 
-    /// In half of the draws, answers fail at random throughout. In the others, a token bucket empties and then passes a
-    /// fixed rate.
+    /// In half of the simulated runs, answers fail at random throughout. In the other runs, a token bucket empties and
+    /// then passes requests at a fixed rate.
     #[test]
     fn failures_beside_good_answers_are_no_stretch() {
         let mut random = fastrand::Rng::with_seed(3);

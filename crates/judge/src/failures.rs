@@ -25,7 +25,7 @@ pub(crate) struct Failures<'a> {
     share: f64,
     /// True if most answers of the decisive trial failed, so that its figures say nothing about work.
     pub(crate) most: bool,
-    /// True if the share does not depend on the load, so that failures say nothing about a limit.
+    /// True if the failed share does not depend on the load, so that failures show no limit.
     pub(crate) at_every_load: bool,
     /// Stretch of time in which every request failed.
     pub(crate) stretch: Option<FailedStretch<'a>>,
@@ -54,7 +54,7 @@ impl<'a> Failures<'a> {
         Some(Self { run, trial, share, most, at_every_load: false, stretch: None })
     }
 
-    /// Returns a sentence: which share failed, how, and from which load on.
+    /// Returns a sentence about the failures: their share, their kinds, and the load at which they began.
     pub(crate) fn sentence(&self) -> String {
         if let Some(stretch) = &self.stretch {
             return stretch.sentence(&self.kinds());
@@ -73,7 +73,7 @@ impl<'a> Failures<'a> {
         format!("{at} {from}{on}, {} of the requests failed{}", percent(self.share), self.kinds())
     }
 
-    /// Returns the next step. A gateway's statuses tell of the server behind it (RFC 9110, 15.6.3 and 15.6.5).
+    /// Returns the next step. Gateway statuses point to the server behind the gateway (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> &'static str {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.is_some() {
@@ -130,7 +130,7 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     // A difference of one request is always within chance.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
-    // A first load without a failure shows that the share may depend on the load.
+    // If the first load has no failure, the share may depend on the load.
     let several = counts.len() > 1 && counts.iter().all(|(failed, _)| *failed > 0.0);
     let most = trials().max_by_key(|trial| trial.measured.tally.completed)?;
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
@@ -150,7 +150,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::Bottleneck;
 
-    /// A proxy of one thread without a free local port: from so many clients on it answers most requests with 502 at once.
+    /// A proxy with one thread and no free local ports answers most requests with 502 at once, from this number of
+    /// clients on.
     fn refuses_from(clients: f64, share: f64, thread_us: f64) -> Bottleneck {
         let change = move |t: &mut run::Trial, p: &Point| {
             if p.n >= clients {
@@ -180,12 +181,13 @@ mod tests {
         assert_eq!(works.id, "server-single-thread", "{works:#?}");
     }
 
-    /// A server of 10,000/s whose every fiftieth answer is 500, and trials in which other programs took its CPU.
+    /// The server completes 10,000/s, and every fiftieth answer is a 500. In some trials other programs took the
+    /// server's CPU.
     #[test]
     fn failures_that_do_not_depend_on_the_load_are_said_so_and_are_no_limit_on_purpose() {
         let fails = |t: &mut run::Trial, p: &Point| {
             if p.offered > 0.0 {
-                // Two windows in which the server got no CPU, as others did.
+                // In two windows other programs took the server's CPU time.
                 let slowed = if p.offered > 5000.0 { 0.0 } else { 0.25 * t.rates.completed_rate };
                 (t.rates.completed_rate, t.measured.tally.completed) = (slowed, (2.0 * slowed) as u64);
             }
@@ -203,7 +205,7 @@ mod tests {
         assert!(run.findings.capacity.as_ref().is_none_or(|c| !c.held));
     }
 
-    /// One answer in a hundred fails at a server whose thread is full: it fails because it is full.
+    /// One answer in a hundred fails because the server's only thread is full.
     #[test]
     fn a_full_server_that_fails_now_and_then_is_full() {
         let b = refuses_from(8.0, 0.02, 49.0);

@@ -1,4 +1,4 @@
-//! Fits as findings of a run: the fitted figures with their names, and words on how good the fit is.
+//! Fits as findings of a run: the fitted figures with their names, and the quality of the fit in words.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::Facts;
 use crate::number::{figure, percent};
 use crate::single::{clients, good};
 
-/// Shares of the variance from which a fit is good or fair.
+/// Minimum shares of the explained variance for a good and a fair fit.
 const GOOD_R2: f64 = 0.98;
 const FAIR_R2: f64 = 0.90;
 
@@ -97,7 +97,7 @@ mod tests {
         assert!(flat.quality.contains("zero"));
     }
 
-    /// `report` draws the law by the formula in `run`, which knows no statistics.
+    /// `report` draws the law with the formula in `run`, because `report` does not depend on `stats`.
     #[test]
     fn the_drawn_law_is_the_fitted_one() {
         for n in [1.0, 7.0, 300.0] {

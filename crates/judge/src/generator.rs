@@ -31,7 +31,7 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
     let mut threads = view.workers();
-    // Threads of idle agents do not count.
+    // Threads of idle agents are left out.
     threads.truncate(wanted.min(threads.iter().filter(|t| t.wants() > AGENT_WORKS).count().max(1)));
     threads
 }
@@ -47,14 +47,14 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns true if the generator was more likely than not at its limit. This includes servers that refuse everything
-/// beyond some rate, because the generator runs as fast as it can.
+/// Returns true if the generator was more likely than not at its limit. This includes a generator at full speed whose
+/// server refuses everything beyond some rate.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server decides the rate of good answers: it kept this rate at several loads, or refused most
-/// requests of the decisive trial because there were too many. A faster generator would only be refused more often.
+/// Returns true if the server decides the rate of good answers. It kept this rate at several loads, or refused most
+/// requests of the decisive trial as too many. A faster generator would only be refused more often.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
@@ -84,8 +84,8 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that makes the threads the limit: time that they ran, else time that they ran or waited, else
-    /// the delay by their waits.
+    /// Returns the signal that limits the threads: the time that they ran, else the time that they ran or waited, else
+    /// the delay from their waits.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -96,7 +96,7 @@ impl Load {
         }
     }
 
-    /// Returns the probability that the threads are full, and that they never rest or wait too long.
+    /// Returns the probability that the threads are full, and the probability that they never rest or wait too long.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
@@ -111,8 +111,8 @@ impl Load {
 }
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
-/// wait `waited` seconds per second. Each wait delays at least one request (Little's law), or as many as there are
-/// unread answers.
+/// wait `waited` seconds per second. By Little's law, each wait delays at least one request. If more answers are
+/// unread, it delays all of these.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     let trial = view.trial;
     let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;

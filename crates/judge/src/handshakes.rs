@@ -12,7 +12,7 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::linear;
 
-/// Minimum handshakes per request at which every request counts as having its own handshake.
+/// Minimum handshakes per request at which each request counts as having one.
 const EACH: f64 = 0.9;
 /// Maximum handshakes per request at which connections count as kept.
 const KEPT: f64 = 0.1;
@@ -34,7 +34,7 @@ pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
 
-/// Returns the cost, if the windows show it; `None` without TLS.
+/// Returns the cost if the windows show it; `None` without TLS.
 pub(crate) fn cost(run: &Run) -> Option<HandshakeCost> {
     run.plan.load.tls.as_ref()?;
     turns(run).or_else(|| whole(run))
@@ -212,7 +212,7 @@ mod tests {
         assert!(cost.how.contains("3 windows") && run.findings.capacity.is_none(), "it is no load of a search");
     }
 
-    /// Of ten handshakes that should be resumed one is a full one, as at the start of a load.
+    /// One of ten handshakes that should be resumed is full, as at the start of a load.
     #[test]
     fn resumed_handshakes_are_separated_from_full_ones() {
         let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);

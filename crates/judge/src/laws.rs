@@ -20,7 +20,7 @@ pub(crate) struct Step {
     pub(crate) x: f64,
     /// Mean response time of this step, microseconds.
     pub(crate) r_us: f64,
-    /// Growth of `x` over the step before, as a share.
+    /// Relative growth of `x` since the step before.
     pub(crate) growth: Option<f64>,
     /// Growth of the response time per client, microseconds.
     pub(crate) dr_us: Option<f64>,
@@ -58,8 +58,9 @@ pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     Some((seen, positive(trial.rates.completed_rate * mean_us / 1e6).filter(|_| known)?))
 }
 
-/// Returns the mean time of all answers, microseconds, if good ones take `good_us` on average. The rate of a trial counts
-/// refusals, too. Returns `None` if the times of refusals are unknown, or begin before the send as in an open loop.
+/// Returns the mean time of all answers, microseconds, if good ones take `good_us` on average. The rate of a trial
+/// counts refusals, too. Returns `None` if the times of refusals are unknown, or include the time before the send, as
+/// in an open loop.
 fn with_refusals(trial: &Trial, good_us: f64) -> Option<f64> {
     let tally = &trial.measured.tally;
     let Some(refused) = ratio(tally.unexpected_status as f64, tally.completed as f64).filter(|share| *share > 0.0)
@@ -85,8 +86,8 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). At this step R1 is not the service time: a
-/// single client pays for wake-ups that several clients share.
+/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). At this step R1 is not the service time: one
+/// client pays alone for wake-ups that several clients would share.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let r1 = crate::single::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {
@@ -102,7 +103,8 @@ mod tests {
 
     #[test]
     fn the_bounds_of_the_source_come_out() {
-        // Source 0: R1 5.1138 ms; a device of 1.945 ms binds from 2.63 clients on.
+        // In the example of source 0, R1 is 5.1138 ms. A device with a demand of 1.945 ms is the limit from 2.63
+        // clients on.
         let with_two = bound(2.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();
         assert!((with_two - 391.1).abs() < 0.1);
         let with_five = bound(5.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();
@@ -134,7 +136,8 @@ mod tests {
         let (seen, law) = little(&trial).unwrap();
         assert!((law / seen - 1.0).abs() < 0.01, "{seen} {law}");
         (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (0, 0);
-        // `python3 -m http.server` under 5,000/s: 111 of 114 requests in flight waited on connections never accepted.
+        // Seen at `python3 -m http.server` under 5,000/s: 111 of 114 requests in flight waited on connections that were
+        // never accepted.
         trial.intensity =
             Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         (trial.rates.concurrency, trial.tally.phantom) = (114.0, 111);

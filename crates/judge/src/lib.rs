@@ -1,12 +1,13 @@
-//! Judgement: derives the meaning of a run. All functions are pure functions of a [`run::Run`]. They use no clock, file
-//! or network, and panic on no run.
+//! Judgement of a run: figures and conclusions that are derived from it. All functions are pure functions of a
+//! [`run::Run`]. They use no clock, file or network, and panic on no run.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
 //! knee, fits, bottleneck, trust, argument). A run that was judged before, also by an older version, can be judged
 //! again.
 //!
-//! The method comes from R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, and the
-//! largest demand is the suspect. Added concurrency confirms or refutes the suspicion. Every step is printed.
+//! The method comes from R. Blake, *Optimizing Windows NT* (1993): ratios of counters give demands, and the device with
+//! the largest demand is the suspect. More concurrent requests then confirm or refute this suspicion. The argument
+//! prints every step.
 
 mod ack_timer;
 #[cfg(test)]
@@ -129,8 +130,8 @@ pub fn derive_last(run: &mut Run) {
     costs::derive_trial(trial, at_rest);
 }
 
-/// Judges a run that is still going on. Leaves out two costly findings until the end: the resources for twice the
-/// capacity, and the use of each device.
+/// Judges a run that is not finished. Leaves two costly findings for the end: the resources for twice the capacity, and
+/// the use of each device.
 pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
     unanswered::derive(run);

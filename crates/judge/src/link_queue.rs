@@ -1,5 +1,5 @@
 //! Signs of a queue on the path between client and server: round trips grow far beyond their minimum, and the sender's
-//! data waits. A server that delays answers on purpose has nothing to send meanwhile, so round trips stay short.
+//! data waits. A server that delays answers on purpose has no data to send meanwhile, so round trips stay short.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -42,8 +42,8 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a wire comes from this load: most bytes, or the queued packets, are its own. If
-/// neither is known, returns true if the load is at a limit.
+/// Returns true if the traffic of a link comes from this load: most of its bytes or queued packets are the load's own.
+/// If neither is known, returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -95,13 +95,13 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(least), text))
 }
 
-/// Returns the share of a request's time in which its sender had bytes that TCP did not send yet.
+/// Returns the share of a request's time in which its sender had bytes that TCP had not sent yet.
 fn unsent_share(view: &View<'_>) -> Option<f64> {
     let (waiting, sampled) = (view.value("connection.waiting")?, positive(view.value("connection.sampled")?)?);
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if a TCP window or a buffer stopped the sender, which can happen without a full link.
+/// Returns true if a TCP window or a buffer stopped the sender. Either can happen without a full link.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")
@@ -112,7 +112,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, Trial, TrialKind};
 
-    /// One client that asks again at once gets 200/s alone; arrivals below that rate are answered within a burst.
+    /// The server completes 200/s with one client that never pauses. Arrivals below that rate are answered within a
+    /// burst.
     fn one_client_fills(rtt_us: f64) -> PlantedRun {
         let quick = |t: &mut Trial, p: &Point| {
             if t.kind == TrialKind::Search && p.offered < 190.0 {
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(judged(&one_client_fills(120.0)).id, "server-rate-limit");
     }
 
-    /// Seen live: a link of 10 Mbit/s with a burst of 256 kB, while other programs used both CPUs.
+    /// Seen live with a link of 10 Mbit/s with a burst of 256 kB, while other programs used both CPUs.
     #[test]
     fn on_busy_cpus_a_shaped_link_is_no_limit_on_purpose_either() {
         let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);
@@ -149,8 +150,8 @@ mod tests {
         assert_ne!(judged(&shaped).id, "server-rate-limit");
     }
 
-    /// Seen live: a link of 10 Mbit/s, whose segments woke the generator one by one on CPUs that other programs filled.
-    /// The generator's threads waited for a CPU 85 % of the time, while the shaper's queue grew with the load.
+    /// Seen live with a link of 10 Mbit/s. Its segments woke the generator one by one, on CPUs that other programs
+    /// filled. The generator's threads waited for a CPU 85 % of the time, while the shaper's queue grew with the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
         let waits = |backlog: f64| {

@@ -1,5 +1,5 @@
-//! Margins: distances of a verdict from other verdicts. There is one margin for each signal that the winning rule
-//! compares with a threshold.
+//! Margins: how far each signal of the verdict is from changing the verdict. Each signal that the winning rule compares
+//! with a threshold has one margin.
 
 use run::Margin;
 
@@ -8,7 +8,7 @@ use crate::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
 /// Returns the margins of the winner, smallest first. If a signal were on the other side of its threshold, the winner's
-/// rule would not bind, and the next choice would be the verdict. A signal that is already on the other side does not
+/// rule would not bind, and the second choice would be the verdict. A signal that is already on the other side does not
 /// support the verdict.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);

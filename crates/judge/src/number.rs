@@ -1,4 +1,4 @@
-//! Re-exports of number tests, and of number formats for sentences.
+//! Re-exports tests of numbers, and number formats for sentences.
 
 pub(crate) use run::number::prose::{counted, cpus, duration, figure, grew, percent, rate};
 

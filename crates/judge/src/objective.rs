@@ -45,8 +45,8 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run: the one in the plan, or one derived from the unloaded median if the plan has no
-/// limit on response times (`docs/explanation/capacity.md` says why).
+/// Returns the objective of a run: the plan's objective, or one derived from the unloaded median if the plan limits no
+/// response time (reasons in `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {
@@ -155,7 +155,7 @@ fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit
     }
 }
 
-/// Counts requests that had no answer at the end of the window, and had been in flight for longer than a limit.
+/// Counts requests without an answer at the end of the window that had been in flight for longer than a limit.
 pub(crate) fn overdue(trial: &Trial, limit_us: f64) -> f64 {
     let within_ns = (limit_us * 1e3).clamp(0.0, u64::MAX as f64) as u64;
     trial.histograms.get("under_way").map_or(0.0, |ages| ages.len() as f64 * (1.0 - ages.share_within_ns(within_ns)))
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(breach(&tail, &limits).map(|b| b.kind), Some(BreachKind::P99), "a packet that is sent again");
     }
 
-    /// A limit of 100/s refused 98 % of the answers to one client within 27 us each; good answers took 10 ms.
+    /// A rate limit of 100/s refused 98 % of one client's requests within 27 us each. Good answers took 10 ms.
     #[test]
     fn the_time_of_refusals_makes_no_limit() {
         let refused = trial(54.0, 1000, 980);
@@ -242,7 +242,8 @@ mod tests {
         assert_eq!(breach(&seen, &limits).map(|b| b.kind), Some(BreachKind::P999));
     }
 
-    /// Four of sixteen connections took all answers, the others waited to the end: few requests, and more than a hundredth.
+    /// Four of sixteen connections got all answers, and the others waited to the end. The waiting requests are few, but
+    /// more than a hundredth.
     #[test]
     fn requests_that_were_never_answered_count_against_p99_and_errors() {
         let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };
@@ -264,7 +265,8 @@ mod tests {
         assert!(!holds(&t, &limits(&Run::default())));
     }
 
-    /// 100 answers of 1 ms, and the window ends while four requests wait for 0.9 s: a stall of a second must not hide.
+    /// After 100 answers of 1 ms, the window ends while four requests have waited for 0.9 s. A stall of a second must
+    /// not stay hidden.
     #[test]
     fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {
         let limits = Limits { p99_us: Some(20_000.0), errors: 0.0, ..Limits::default() };
@@ -285,13 +287,13 @@ mod tests {
         assert_eq!((found.kind, found.at_least), (BreachKind::P99, true));
         assert!(found.value.is_some_and(|us| (us / 900_000.0 - 1.0).abs() < 0.01), "{found:?}");
         assert!(words(&found).starts_with("p99 was at least 9"), "{}", words(&found));
-        // Requests in flight at the end of any window are no stall, and a few in a thousand do not change the 99th
+        // Some requests are in flight at the end of every window. A few in a thousand do not change the 99th
         // percentile.
         assert_eq!(breach(&with(100, Some(hist(4, 1_500_000))), &limits), None);
         assert_eq!(breach(&with(10_000, Some(hist(4, 900_000_000))), &limits), None);
     }
 
-    /// A fifth times out after 50 ms, and the user allows half of the requests to fail.
+    /// A fifth of the requests times out after 50 ms, and the user allows half of the requests to fail.
     #[test]
     fn timeouts_break_a_limit_on_the_tail_and_none_on_the_median() {
         let hist = |ns: u64, n: u64| {

@@ -1,8 +1,7 @@
-//! Share of the connects that met a full accept queue, because they came faster than the server accepted.
+//! Share of connects that met a full accept queue, because connects arrived faster than the server accepted.
 //!
-//! `tcp.listen_overflows` counts every listener of a network namespace. The counter supports a rule only if the
-//! listener or queue of this server, or the generator's connects, also show the overflow. A unix socket has no such
-//! counters.
+//! `tcp.listen_overflows` counts every listener of a network namespace. A rule uses the counter only if this server's
+//! listener, its queue, or the generator's connects also show the overflow. A unix socket has no such counters.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
@@ -24,7 +23,7 @@ pub(crate) struct Overflow<'a> {
     /// Drops that the kernel counted at another listener of the namespace.
     pub(crate) elsewhere: f64,
     /// Dropped share of all connects, 0 to 1, or the share of the clients' time that drops cost, if larger. A dropped
-    /// connect takes a second.
+    /// connect waits a second before it is repeated.
     pub(crate) share: f64,
     /// Dropped share of all connects, 0 to 1.
     pub(crate) of_connects: f64,
@@ -39,18 +38,18 @@ impl<'a> Overflow<'a> {
         trials(facts).into_iter().filter_map(Self::of).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// Returns true if the overflow is more than an accident.
+    /// Returns true if the overflow is too large to be an accident.
     pub(crate) fn counts(&self) -> bool {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
 
-    /// Returns the overflow of a trial; `None` without a counter of it.
+    /// Returns the overflow of a trial; `None` if no counter shows one.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
         let all =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
-        // If packets are lost, the listener's own counter also includes segments of connections that are not
-        // established yet.
+        // If packets are lost, the listener's own counter also includes segments of connections that are not yet
+        // established.
         let own = view.whole_trial("listen.drops");
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
@@ -111,7 +110,7 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials around the limit. Far above the limit, the queue of any server overflows.
+/// Returns the trials around the limit. Far above the limit, the accept queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

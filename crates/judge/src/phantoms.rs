@@ -1,15 +1,15 @@
-//! Connections that were established for the client and never answered. The client cannot tell whether the server knew
-//! them (source 1 on SYN cookies), so the server's own count decides. Connections that wait in the server's accept
-//! queue are not answered either.
+//! Connections that the client saw established, but whose requests were never answered. The client cannot tell whether
+//! the server has such a connection (source 1 on SYN cookies), so the server's own count decides. Connections that wait
+//! in the server's accept queue are not answered either.
 
 use crate::number::figure;
 
-/// Maximum relative difference between the server's and the client's counts of connections that the edges of the window
+/// Maximum relative difference between the server's and the client's counts of connections that the window's edges can
 /// explain.
 const EDGES: f64 = 0.02;
 
-/// Returns a sentence about the `unanswered` connections of a trial, where the client counts `ours` new ones in the
-/// measured window and the server's host `seen`.
+/// Returns a sentence about the `unanswered` connections of a trial. In the measured window, the client counts `ours`
+/// new connections, and the server's host counts `seen`.
 pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {

@@ -1,6 +1,6 @@
-//! The number of requests that a server handles at a time, compared with everything that can be counted: children of a
-//! master, threads of one name, connections to an upstream. A matching count identifies the workers. A count far above
-//! the number shows that the workers wait for an upstream.
+//! The number of requests that a server handles at a time, compared with counts that may explain it: children of a
+//! master, threads of one name, connections to an upstream. A count equal to this number identifies the workers. A
+//! count far above this number shows that the workers wait for an upstream.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,7 +27,7 @@ impl Places {
     /// load filled the server already, or if most of R1 is the network path or a timer of TCP.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
-        // For a saturated step, Little's law only gives back its own number of clients.
+        // For a saturated step, Little's law only returns that step's number of clients.
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
@@ -53,8 +53,8 @@ impl Places {
         self.counted.iter().map(|(_, counted)| counted).filter(equal)
     }
 
-    /// Returns the workers furthest from the client, if there are many more of them than requests at a time: most of
-    /// these workers wait for something else.
+    /// Returns the workers furthest from the client, if they are far more than the requests at a time. Most of these
+    /// workers then wait for something else.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
@@ -102,7 +102,7 @@ pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     )
 }
 
-/// Writes a number of requests, as a whole number if it differs from one by less than the error of two loads.
+/// Writes a number of requests. Rounds it to a whole number if the difference is within the error of two loads.
 pub(crate) fn requests(places: f64) -> String {
     let whole = places.round();
     let shown = if (places - whole).abs() <= WHOLE * whole { whole } else { places };
@@ -141,7 +141,7 @@ fn children(view: &View<'_>) -> Counts {
     }
     let of = |((depth, parent, name), count): ((u32, String, &str), f64)| {
         let (master, _) = all.get(parent.as_str())?;
-        // A program that another one started is no worker of it.
+        // A child that runs another program is no worker.
         (program(master) == name)
             .then(|| (depth, Counted { what: CHILDREN.into(), count, of: name.into(), peer: String::new() }))
     };
@@ -185,8 +185,9 @@ struct Connections {
     is_busy: bool,
 }
 
-/// Keeps one of two counts of one upstream. A database has a child for each connection, so its children follow a pool of as many busy
-/// connections. Otherwise, children of a master accept the connections, and the number of accepted ones follows the children.
+/// Keeps one of two counts that describe the same upstream. A database starts a child for each connection, so its
+/// children follow a pool in which as many connections are busy. Otherwise, children of a master accept the
+/// connections, and the number of connections follows the children.
 fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
     let follows =
@@ -197,7 +198,7 @@ fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts)
     (kept, pools.into_iter().map(|c| c.counted).collect())
 }
 
-/// Counts the connections to each upstream, where all are in use.
+/// Counts the connections to each upstream, if all of them are in use.
 fn connections(view: &View<'_>) -> Vec<Connections> {
     let side = view.side;
     let holder = |from: &str| {
@@ -223,8 +224,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::{Bottleneck, Upstream};
 
-    /// Makes a proxy that reads every request immediately, before a service of that many child processes with a pool of
-    /// database connections.
+    /// Makes a proxy that reads every request immediately. Behind it, a service with this number of child processes
+    /// uses a pool of database connections.
     fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
         let mut planted = PlantedRun::new(20_000.0, x_max).shared();
         let mut workers: Vec<String> = vec!["app:200".into()];
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_pool_with_busy_connections_is_named_instead_of_the_database_s_children() {
-        // A database with a child for each of three connections.
+        // Makes a database with a child for each of three connections.
         let with_children = |busy: Option<f64>| {
             let mut planted = chain(162.0, 12, 3.0).level(Who::Server, "process.parent", "postgres:300", 1.0);
             for pid in 301..=303 {
@@ -331,7 +332,8 @@ mod tests {
         assert!(b.sentence.contains("http-exec of srv has 3 threads"), "{b:#?}");
     }
 
-    /// Forty milliseconds away: a request on its way holds no worker, so the product says nothing about places.
+    /// The server is forty milliseconds away. A request on its way occupies no worker, so the product says nothing
+    /// about workers.
     #[test]
     fn a_long_round_trip_gives_no_number_of_workers() {
         let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(

@@ -1,5 +1,4 @@
-//! Trials with refused answers, and whether the rate of good answers stayed constant in them at different offered
-//! rates.
+//! Trials with refused answers, and whether their rate of good answers stayed constant at different offered rates.
 
 use run::Trial;
 
@@ -91,7 +90,7 @@ impl<'a> Refusals<'a> {
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
         let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
         let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
-        // Only trials with this rate of good answers can show that the rate stays when more requests come.
+        // Only trials with this rate of good answers can show that the rate stays the same when more requests come.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let (overload, is_named) =
@@ -111,8 +110,8 @@ impl<'a> Refusals<'a> {
         }
     }
 
-    /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A limit
-    /// of the generator would not show this. Other failures, such as status 500, are not refusals.
+    /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
+    /// generator at its limit would not show this pattern. Other failures, such as status 500, are not refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false)
     }
@@ -144,7 +143,7 @@ mod tests {
         trial
     }
 
-    /// With a single load: a limiter passes 9 to 11 requests per tenth of a second. A failing server fails half of all
+    /// With a single load, a limiter passes 9 to 11 requests per tenth of a second. A failing server fails half of all
     /// requests regularly, or a fifth at random.
     #[test]
     fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {

@@ -1,7 +1,7 @@
 //! Results of several repeats of one load: each by itself, and all together.
 //!
-//! The windows of one run show the scatter within its half minute. Slower influences (memory layout, placement of
-//! processes, neighbours of a virtual machine) affect all windows of a run alike, so only repeats show them. The
+//! The windows of one run show only the scatter within its half minute. Slower influences (memory layout, CPU
+//! placement, neighbours of a virtual machine) affect all windows of a run alike, so only repeats show them. The
 //! interval over repeats is Student's.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
@@ -42,7 +42,7 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Trials of a repeat, the trial at its capacity, and the capacity. If no trial holds the objective, the trial at the
+/// Trials of a repeat, the trial at its capacity, and its capacity. If no trial holds the objective: the trial at the
 /// limit, and no capacity.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
@@ -91,7 +91,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
-    // Repeats that agree by chance are no more exact than their windows.
+    // Repeats that happen to agree closely are no more exact than their windows.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
     let half = (t95(n - 1.0) * sd).max(within) / n.sqrt();
@@ -121,7 +121,7 @@ mod tests {
     use crate::planted::PlantedRun;
     use crate::thresholds::CONTRADICTED;
 
-    /// Repeats of one planted server, each with one of these factors of speed.
+    /// Makes repeats of one planted server, each with one of these speed factors.
     fn repeated(factors: &[f64]) -> Run {
         let parts =
             factors.iter().map(|factor| PlantedRun::new(20_000.0, 200.0 * factor).rates(&[0.5, 0.93, 1.15]).run());
@@ -149,7 +149,7 @@ mod tests {
         assert!(found.windows(2).all(|w| w[0].capacity < w[1].capacity), "{found:#?}");
         assert!((capacity.rate / 200.0 - 1.0).abs() < 0.01, "{capacity:?}");
         assert!(capacity.variation.is_some_and(|v| (v - 0.05).abs() < 0.005), "{capacity:?}");
-        // Student's t of two degrees of freedom is 4.3, times 5 % over the root of three.
+        // The half-width is Student's t for two degrees of freedom, 4.3, times 5 % over the square root of three.
         let half = (capacity.high.unwrap() / capacity.low.unwrap()).ln() / 2.0;
         assert!((half - 0.124).abs() < 0.01, "{capacity:?}");
     }

@@ -1,4 +1,4 @@
-//! Requests that take turns on the CPU: several threads, none of them full, use about one CPU together, and about one
+//! Requests that take turns on the CPU. Several threads, none of them full, use about one CPU together, and about one
 //! request is handled at a time. A lock around computation causes this, such as the interpreter lock of CPython and
 //! Ruby.
 
@@ -51,7 +51,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::Bottleneck;
 
-    /// A server of eight threads that hold a lock for `locked` of each 4 ms, on four CPUs.
+    /// Makes a server of eight threads on four CPUs that hold a lock for most of each request.
     fn threads(used: f64, x_max: f64) -> Bottleneck {
         let x = x_max;
         let mut planted = PlantedRun::new(4000.0, x_max)
@@ -77,8 +77,8 @@ mod tests {
         assert!(!b.sentence.contains("sleep"), "{b:#?}");
     }
 
-    /// A server of three threads, of which the busiest runs for this share of the time and waits for a CPU for another. A fifth of the time and a
-    /// tenth are the work of the others.
+    /// Makes a server of three threads. The busiest runs for the share `ran` of the time and waits for a CPU for the
+    /// share `waited`. The other two threads run for a fifth and a tenth of the time.
     fn uneven(ran: f64, waited: f64) -> Bottleneck {
         let rate = 246.0;
         let mut planted = PlantedRun::new(4000.0, rate).none(Who::Server, "thread.cpu");
@@ -101,7 +101,8 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// Seen live with a mutex around arithmetic in Go: one thread did two thirds of the work, and waited for the CPU of the one before.
+    /// Seen live with a Go server that computes behind a mutex: one thread did two thirds of the work, and waited for
+    /// the CPU of the preceding one.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {
         let lock = uneven(0.68, 0.25);
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// One request at a time that hardly computes sleeps with the lock: no work of a CPU takes turns.
+    /// The server handles one request at a time and hardly computes: it sleeps while it holds the lock.
     #[test]
     fn one_request_at_a_time_that_sleeps_is_no_work_in_turns() {
         let b = threads(0.1, 246.0);

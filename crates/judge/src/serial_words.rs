@@ -1,10 +1,10 @@
-//! Words of verdicts about requests that take turns on the CPU.
+//! Words for verdicts about requests that take turns on the CPU.
 
-/// Sentence of a verdict.
+/// Sentence of the verdict.
 pub(crate) const SENTENCE: &str =
     "requests take turns on the CPU, one at a time, on changing threads: a lock, or the interpreter's (CPython, Ruby)";
 
-/// Advice of a verdict.
+/// Advice for the verdict.
 pub(crate) const ADVICE: [&str; 2] = [
     "Start more processes of the server: each one works on one request at a time. More CPUs or threads alone do not help.",
     "Find the lock with a profiler: work outside of the lock runs in parallel.",

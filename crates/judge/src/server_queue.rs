@@ -1,5 +1,5 @@
-//! Queue of requests at the server or before its upstream, as a share of all requests that must wait somewhere. A few
-//! unread bytes are not a queue, because a server that delays requests on purpose has read them.
+//! Queue of requests at the server or before its upstream, as a share of all requests that wait anywhere. A few unread
+//! bytes are not a queue, because a server that delays requests on purpose has read them.
 
 use run::{Evidence, FigureUnit};
 
@@ -46,8 +46,7 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     Some((measured(view, ("connection.receive_queue", ""), (bytes, FigureUnit::Bytes), None, text), requests))
 }
 
-/// Returns the number of connections that wait to be accepted, unless the queue is full: then the queue is itself the
-/// limit.
+/// Returns the number of connections that wait to be accepted. A full queue is left out, because it is a limit itself.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
     let limit = view.value("listen.limit");
@@ -63,7 +62,7 @@ fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Requests of 69 bytes to a server with room for six of 128.
+    /// Tries requests of 69 bytes at a server that handles six of 128 requests at a time.
     fn confidence(unread_bytes: f64, unaccepted: f64) -> f64 {
         let mut run = PlantedRun::new(20_000.0, 300.0)
             .shared()

@@ -45,7 +45,7 @@ fn paused(trial: &Trial, silence: Window) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the sentence about a silence from 2.5 s on, with 8 requests in flight and a median of 2 ms.
+    /// Returns the sentence about a silence that begins at 2.5 s, with 8 requests in flight and a median of 2 ms.
     fn silent(length_s: f64, change: impl Fn(&mut Trial)) -> Option<String> {
         let mut trial = Trial::default();
         (trial.latency_us.p50, trial.latency_us.count) = (2000.0, 9000);

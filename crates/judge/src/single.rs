@@ -39,11 +39,11 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// Median response time from which answers may take longer than the drain, microseconds.
+/// Median response time, microseconds, from which answers may take longer than the drain.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
-/// only requests on connections that never got an answer count.
+/// counts only the requests on connections that never got an answer.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered);
     let slow = trial.latency_us.count > 0 && trial.latency_us.p50 >= SLOW_US;

@@ -1,10 +1,11 @@
 //! Test of steady state: whether the completed rate has settled. `lab` uses it while warming up, on completed requests per second in intervals
 //! of a tenth of a second.
 //!
-//! The method fits a line to the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. The rate is steady when the
-//! line's drift over these intervals is at most [`DRIFT`] of their mean. It is also steady when the drift cannot be told from noise (the 95 %
-//! interval of the slope holds zero) and is at most [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation
-//! must be at most [`VARIATION`], which a rate in bursts exceeds. A rate of zero throughout is not steady: nothing is being measured.
+//! The method fits a line to the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. The rate
+//! is steady when the line's drift over these intervals is at most [`DRIFT`] of their mean. The rate is also steady
+//! when the drift may be noise: the slope's 95 % interval contains zero, and the drift is at most [`NOISY_DRIFT`] or
+//! one standard deviation. In both cases the coefficient of variation must be at most [`VARIATION`], which a rate in
+//! bursts exceeds. A rate of zero throughout is not steady, because no request completes.
 
 use run::Steady;
 
@@ -12,7 +13,7 @@ use crate::number::percent;
 use stats::fit::linear;
 use stats::{Sample, average};
 
-/// Fewest intervals of the test.
+/// Minimum number of intervals in the test.
 const LEAST: usize = 6;
 /// Maximum number of intervals in the test; older intervals no longer matter.
 const MOST: usize = 20;

@@ -13,8 +13,7 @@ pub enum Plateau {
     Flat {
         /// Clients of the decisive step, or of the first step whose rate is within 5 % of the best.
         from: f64,
-        /// Greatest number of clients; the requests in flight of an open loop, if they exceed the clients of the last
-        /// step.
+        /// Largest number of clients, or of requests in flight of an open loop if that is larger.
         to: f64,
         /// Growth of the rate between `from` and `to` clients, as a share; negative if the rate fell.
         growth: f64,
@@ -52,7 +51,7 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// Returns the steps of the sweep, by number of clients. In a run of `find` or `prove` these are its closed-loop steps;
+/// Returns the steps of the sweep, ordered by clients. In a run of `find` or `prove` these are its closed-loop steps;
 /// in an experiment, the largest sweep among its trials.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let of =
@@ -77,7 +76,7 @@ pub fn lacked_connections(trial: &Trial) -> bool {
 }
 
 /// Returns the trials whose rate is at least [`REACHED`] of the highest rate, in their order. The first of them is as
-/// good as the others, since smaller differences are chance.
+/// good as the others, since smaller differences are noise.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
@@ -90,9 +89,8 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
 }
 
 /// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. The same threshold ends the
-/// sweep of `loadline find`, so a sweep that ended for lack of growth is flat even if its decisive step is its last. A
-/// sweep that ended for lack of time is flat if an open loop offered more than its highest rate, and no more was
-/// completed.
+/// sweep of `loadline find`. A sweep that ended for lack of growth is therefore flat even if its decisive step is its
+/// last. A sweep that ran out of time is flat if an open loop offered more than its highest rate and completed no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;
@@ -135,8 +133,8 @@ fn in_flight(trial: &Trial) -> Option<f64> {
     Some(asked.min(f64::from(max_connections) * f64::from(pipeline)))
 }
 
-/// Returns the number of doublings between two neighbouring steps, as in `loadline prove`; the first doubling may have
-/// brought all the growth. Returns 1 if there are steps between both loads.
+/// Returns the number of doublings of clients between two neighbouring steps, as in `loadline prove`. The first
+/// doubling may have given all the growth. Returns 1 if there are steps between both loads.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
     // The steps are ordered by clients.
@@ -145,8 +143,8 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if one more client raised the rate by less than 2 % (source A.8, condition (a)), for studies that add
-/// one client at a time.
+/// Returns true if one more client raised the rate by less than 2 % (source A.8, condition (a)). Studies that add one
+/// client at a time need this.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {
@@ -178,7 +176,8 @@ mod tests {
         assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
     }
 
-    /// One client filled an application of one thread to 94 %, and eight the rest: 6.5 % were called growth.
+    /// One client filled a single-threaded application to 94 %, and eight clients filled the rest. An earlier version
+    /// called the 6.5 % growth.
     #[test]
     fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
@@ -189,8 +188,8 @@ mod tests {
         }
     }
 
-    /// One place that takes 18 ms, and a sweep that ended after two steps since hosts were slow to come: 52.2/s, 55.3/s, and
-    /// 54.1 of 83/s. The growth of the second step was the waking up of the first.
+    /// The server handles one request of 18 ms at a time. The sweep ended after two steps, because hosts started
+    /// slowly: 52.2/s, 55.3/s, and 54.1 of 83/s. The second step was faster only because the first included wake-ups.
     #[test]
     fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
         let told = |overload: f64, in_flight: f64| {
@@ -246,7 +245,7 @@ mod tests {
         assert!(matches!(Facts::of(&run).plateau, Plateau::Flat { .. }), "{:?}", Facts::of(&run).plateau);
     }
 
-    /// The rates that a sweep of four sleeping workers gave on a busy machine: its last step was its best.
+    /// These rates come from a sweep of four sleeping workers on a busy machine. The last step was the best.
     #[test]
     fn a_sweep_that_find_would_end_is_flat() {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();

@@ -1,4 +1,5 @@
-//! Reliability of the figures: laws that must hold, counts that must agree, and disturbances. The most important warnings come first.
+//! Trust in the figures: laws that must hold, counts that must agree, and disturbances. The most important warnings
+//! come first.
 
 use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 
@@ -131,7 +132,7 @@ fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
 
 fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut TrustReport) {
     if limited {
-        // If no rate held the objective, the rate that the server can take is unknown.
+        // If no rate held the objective, the run does not show which rate the server can take.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
         report.warn(format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts).filter(|_| !refuses_the_rest(facts)) {
@@ -160,7 +161,7 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests in flight at the edges of the window count on only one side.
+    // Requests in flight at the edges of the window are counted on one side only.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -170,8 +171,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // Between the two limits, the edges of the window may explain the difference, so neither agreement nor disagreement
-    // is shown.
+    // Between the two limits, the edges of the window may explain the difference, so the result is open.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -179,8 +179,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Checks U = X D for the server's CPUs: the demand at lighter loads must predict the use at the limit, and no device can be busier than all
-/// the time.
+/// Checks U = X D for the server's CPUs: the demand at lighter loads must predict the use at the limit, and no device
+/// can be more than 100 % busy.
 fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
@@ -265,7 +265,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
         report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
-    // Both sides are read one after the other, some 10 ms apart, with connections in flight at either edge.
+    // The two sides are read one after the other, some 10 ms apart, with connections in progress at either edge.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
         report.hold(format!(
@@ -301,7 +301,7 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     }
 }
 
-/// Returns a sentence about requests that had waited longer at the end of the window than any answered one.
+/// Returns a sentence about requests that, at the end of the window, had waited longer than any answered request.
 fn stood_at_the_end(trial: &Trial) -> Option<String> {
     let ages = trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?.summary();
     let longest = positive(trial.latency_us.max)?;
@@ -376,7 +376,7 @@ fn probe(decisive: Option<&Trial>, share: Option<f64>, report: &mut TrustReport)
 }
 
 fn whole(run: &Run, report: &mut TrustReport) {
-    // Trials that time a library send no requests: there is no server to read, and no verdict.
+    // Trials that time a library send no requests, so there is no server to read and no verdict.
     if run.sent_requests() && run.trials.iter().all(|t| t.server.is_none()) {
         report.warn("no counter of the server was read: the verdict depends on the client's side alone".into());
     }

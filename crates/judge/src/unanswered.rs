@@ -2,7 +2,7 @@
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 
-/// Recomputes the response times of these runs from their counts of requests without an answer.
+/// Recomputes the response times of older runs from their counts of unanswered requests.
 pub(crate) fn derive(run: &mut Run) {
     run.trials.iter_mut().for_each(derive_trial);
 }
@@ -27,7 +27,7 @@ fn derive_trial(trial: &mut Trial) {
     }
 }
 
-/// Marks the percentiles of a summary that the number of failed requests makes unknown.
+/// Marks the percentiles of a summary that are unknown because of the number of failed requests.
 fn without_histogram(seen: Summary, failed: u64) -> Summary {
     let seen = Summary { unanswered: failed, ..seen };
     let lost = seen.unanswered_share();
@@ -42,7 +42,7 @@ mod tests {
 
     use super::*;
 
-    /// An older run: 100 answers of 2 ms, and so many resets.
+    /// Makes an older run: 100 answers of 2 ms, and this number of resets.
     fn old(resets: u64, kept: bool) -> Trial {
         let mut hist = Hist::new();
         hist.record_many_ns(2_000_000, 100);

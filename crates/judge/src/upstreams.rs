@@ -1,4 +1,5 @@
-//! Upstream services of the server: the load of each at the server's limit, and the upstream that the server waits for.
+//! Upstream services of the server: the load of each one at the server's limit, and the upstream that the server waits
+//! for.
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
@@ -29,7 +30,7 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
-    // CPU time that a hypervisor took was not available.
+    // The CPUs had no use of the time that a hypervisor took, so this time is subtracted.
     let full = NEARLY_FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
@@ -48,7 +49,7 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
 }
 
-/// Returns the CPUs that the quotas at an address allow, and the share of their periods in which one ran out.
+/// Returns the CPUs that the quotas of an upstream allow, and the share of their periods in which one ran out.
 fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     let read = |id| view.side.recording.reading(id, address, view.window).value().and_then(positive);
     let periods = read("behind.cpu_periods");
@@ -147,7 +148,7 @@ fn named(behind: &Upstream) -> String {
     }
 }
 
-/// Greatest number of lines of evidence about upstreams.
+/// Maximum number of lines of evidence about upstreams.
 const MOST_LINES: usize = 4;
 
 /// Returns a line for each upstream that the server is connected to, and for the full one.
@@ -182,7 +183,7 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Connections of other clients may wait there as well.
+        // Connections of the upstream's other clients may wait there as well.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

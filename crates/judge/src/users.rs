@@ -1,5 +1,5 @@
-//! Capacity as a number of users with think times: the greatest number that held the objective, and the smallest number
-//! above it that did not. If a number was tried several times, the majority of its windows decides.
+//! Capacity as a number of users with think times: the largest number that held the objective, and the smallest larger
+//! number that broke it. If a number was tried several times, the majority of its windows decides.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns, for a number of users, by how many windows the majority leads, and the number of windows.
+    /// Returns the lead of the majority of windows for a number of users, and the number of windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }

@@ -1,5 +1,5 @@
-//! The verdict. Every rule gives an answer; [`choose`] picks the winner, and the other rules give reasons against
-//! theirs.
+//! The verdict. Every rule gives an answer; [`choose`] picks the winner, and the other rules give reasons against their
+//! bottlenecks.
 
 use run::{Bottleneck, RuledOut};
 
@@ -12,16 +12,16 @@ use crate::sweep::Plateau;
 use crate::thresholds::{LIKELY, SURE};
 use crate::{Facts, confidence, margins};
 
-/// Rule without a cause, which always binds.
+/// The rule without a cause, which always binds.
 const UNKNOWN: &str = "unknown";
 
-/// Requirements of rules that no counter of a watched server can meet.
+/// Requirements of rules that a watched server, under external load, cannot meet.
 const NOT_WATCHED: [&str; 2] = [
     "requests, response times and errors: only the load generator counts them (run `loadline load` or `loadline find`)",
     "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",
 ];
 
-/// Returns why each other rule is not the verdict, and which counters are missing for the rules that cannot tell.
+/// Returns the reason against each other bottleneck, and the missing counters of rules that cannot tell.
 fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
     for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != UNKNOWN) {
@@ -53,7 +53,7 @@ fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     format!("{why}, though its signs are there: {also}")
 }
 
-/// Merges rules that miss the same counters into one line.
+/// Merges rules that lack the same counters into one line.
 fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
     let line = |at: usize| {
@@ -84,8 +84,8 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
 fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // Without a good answer no rule applies either, because a server that refuses everything shows no limit.
-    // A run in which the server refused every request for a stretch of time shows no limit, either.
+    // Without a good answer no rule applies either, because a server that refuses everything shows no limit. If the
+    // server refused every request for a stretch of time, the run shows no limit, either.
     let mute = broken || none_good(facts.run).is_some() || facts.stretch.is_some();
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
@@ -96,7 +96,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns true if failed answers matter more than the signs of this rule.
+/// Returns true if failed answers matter more than this rule's signs.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     rule.is_of_work && at_some_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
@@ -133,7 +133,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
-/// Returns the next steps if no cause was found. Each names something that is really missing.
+/// Returns the next steps if no cause was found. Each step names something that is really missing.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.client().is_none() {
         return crate::connects::advice(facts.run);
@@ -166,7 +166,7 @@ fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     }
 }
 
-/// Returns true if a rule could not answer, because loadline lacks the permission to read a counter.
+/// Returns true if a rule could not answer because loadline was not permitted to read a counter.
 fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
     let refused = |need: &&str| {
         side.recording.absent.iter().any(|a| a.counter.as_str() == *need && a.reason.starts_with("no permission"))

@@ -14,28 +14,28 @@ pub struct View<'a> {
     pub role: &'static str,
     /// Trial that is viewed.
     pub trial: &'a Trial,
-    /// Side of the trial that is viewed: client or server.
+    /// That side's data.
     pub side: &'a Side,
-    /// Time range that counts.
+    /// Time range that the view covers.
     pub window: Window,
-    /// Seconds between the first and the last sample in it; absent with fewer than two samples.
+    /// Seconds between the first and the last sample in the window; absent with fewer than two samples.
     pub span_s: Option<f64>,
 }
 
 /// CPU use of a process or thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// `nginx:1234` or `nginx:1234/1240`.
+    /// Name of the process or thread: `nginx:1234` or `nginx:1234/1240`.
     pub name: String,
-    /// Counter of its CPU time: that of processes or that of threads.
+    /// Counter of the task's CPU time, per process or per thread.
     pub counter: &'static str,
-    /// Used share of one CPU (1: one CPU all the time; a process may exceed 1).
+    /// Used share of one CPU: 1 is one CPU all the time, and a process may exceed 1.
     pub busy: f64,
-    /// Share of the time that it was ready to run and had no CPU; absent when unknown.
+    /// Share of the time for which the task was ready to run but had no CPU; absent when unknown.
     pub wait: Option<f64>,
-    /// Number of CPUs that it may use; absent when unknown.
+    /// Number of CPUs that the task may use; absent when unknown.
     pub allowed: Option<f64>,
-    /// Bit mask of the CPUs that it may use; absent when unknown.
+    /// Bit mask of the CPUs that the task may use; absent when unknown.
     pub mask: Option<u64>,
 }
 
@@ -67,7 +67,8 @@ pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
-/// Returns the working processes: those with at least 5 % of the CPU time of all. A master that only waits is left out.
+/// Returns the working processes: those with at least 5 % of the CPU time of all processes. A master that only waits is
+/// left out.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
@@ -133,7 +134,7 @@ impl<'a> View<'a> {
         largest.filter(|v| v.is_finite()).reduce(f64::max)
     }
 
-    /// Returns the place of a counter for a line of evidence.
+    /// Returns the place of a counter, for a line of evidence.
     pub fn place(&self, instance: &str) -> String {
         [self.role, self.side.host.as_str(), instance]
             .into_iter()
@@ -152,7 +153,7 @@ impl<'a> View<'a> {
         self.threads_of(&self.side.instance_filter())
     }
 
-    /// Returns the recorded ones among the given processes, busiest first.
+    /// Returns the recorded processes among the given ones, busiest first.
     pub(crate) fn processes_of(&self, of: &InstanceFilter<'_>) -> Vec<Task> {
         self.tasks(of, ["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
     }
@@ -174,9 +175,9 @@ impl<'a> View<'a> {
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
-        // A thread cannot wait for a CPU while it runs. The kernel adds a whole wait when it ends, so a wait that began
-        // before the window may exceed the time left. The limit does not apply to processes, because the waits of their
-        // threads add up.
+        // A thread does not wait for a CPU while it runs. The kernel counts a wait only when it ends, so a wait that
+        // began before the window may exceed the time left. The limit does not apply to processes, because the waits of
+        // their threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -193,8 +194,8 @@ impl<'a> View<'a> {
         tasks
     }
 
-    /// Returns the CPU time of the side's processes, in CPUs, from the exact counter if possible, otherwise from the
-    /// one sampled by ticks.
+    /// Returns the CPU time of the side's processes, in CPUs. Uses the exact counter if possible, or else the one that
+    /// samples by ticks.
     pub fn cpu_used(&self) -> Option<f64> {
         let sampled = || Some(self.share_of_time("process.user")? + self.share_of_time("process.system")?);
         self.share_of_time("process.cpu").or_else(sampled)
@@ -216,8 +217,8 @@ impl<'a> View<'a> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
-    /// Returns the number of CPUs that these processes may use, at most those that are online. If only the number per
-    /// process is known, processes that may use one CPU each are assumed to have different CPUs.
+    /// Returns the number of CPUs that these processes may use, at most the number online. If only the number per
+    /// process is known, processes with one CPU each are assumed to have different CPUs.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -259,8 +260,8 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Returns the largest share of the time for which the hypervisor kept a CPU from this host. Reads the recording
-    /// itself, and so works for trials without derived figures.
+    /// Returns the share of the time for which the hypervisor kept a CPU from this host, for the CPU that lost most.
+    /// Reads the recording itself, so it works for trials without derived figures.
     pub fn stolen(&self) -> Option<f64> {
         let recording = &self.side.recording;
         let us = |instance: &str| recording.reading("cpu.steal", instance, self.window).value().and_then(finite);

@@ -1,5 +1,5 @@
 //! Shares of the messages of a closed loop that wait unread at the server (requests) or at the generator (answers).
-//! Messages queue at the slower side. This shows which of two busy sides is the limit if CPU use does not.
+//! Messages queue at the slower side. The queue shows which of two busy sides is the limit if CPU use does not.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Messages of 4,096 bytes each way over 64 connections, so many bytes of them unread at either side.
+    /// Makes messages of 4,096 bytes each way over 64 connections, with this many bytes unread at either side.
     fn unread(client: f64, server: f64) -> Option<Waiting> {
         let planted_run = PlantedRun::new(1000.0, 4000.0)
             .steps(&[64])
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// Plants a load of 64 connections. Each side has a CPU of its own. Its thread runs and waits for the CPU for these
-    /// shares of the time, and this many bytes wait unread at it.
+    /// Plants a load of 64 connections. Each side has its own CPU. For each side: shares of the time for which its
+    /// thread runs and waits for the CPU, and unread bytes.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -1,11 +1,11 @@
-//! Check of the first answer of a server, before anything counts.
+//! Check of a server's first answer, before any measurement.
 
 use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind};
 
-/// Maximum number of characters of a body in a sentence.
+/// Maximum number of characters of a body that a sentence quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares an answer with what the load states, and otherwise with the answer of the first server. Returns a
+/// Compares an answer with the answer that the load expects, or else with the first server's answer. Returns a
 /// description of the difference, if any.
 pub fn wrong_answer(
     profile: &ArenaProfile,
@@ -85,7 +85,7 @@ mod tests {
         let stated = ArenaProfile { expect_status: Some(404), expect_bytes: Some(1), ..ArenaProfile::default() };
         assert!(of(&stated, &answer(200, "x")).unwrap().contains("instead of 404"));
         assert!(of(&stated, &answer(404, "xy")).unwrap().contains("2 bytes instead of 1"));
-        // Without a known length or text, as of HTTP/2, the status decides.
+        // HTTP/2 answers have neither a known length nor a text here, so only the status is compared.
         let unknown = ArenaAnswer { status: 200, ..ArenaAnswer::default() };
         assert_eq!((of(&plain, &unknown), wrong_answer(&plain, None, &first)), (None, None));
     }

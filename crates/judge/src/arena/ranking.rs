@@ -60,7 +60,7 @@ fn refused(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     spoiled(state, place).or_else(|| too_few(state, place))
 }
 
-/// Returns the reason of the turns that do not count, if they are the majority.
+/// Returns the reason why turns do not count, if most turns of the cell do not count.
 fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let own = || state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
     let mut refusals = own().filter_map(|turn| turn.refused.as_ref());
@@ -105,7 +105,8 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     }
 }
 
-/// Returns the mean of all values of each round, so that a missing turn of a slow round favours nobody.
+/// Returns the mean over all servers for each round. Rounds with a missing turn are adjusted, so that a slow round
+/// favours no server.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let known = |round: usize| values.iter().map(move |(_, v)| v[round]).filter(|v| v.is_finite()).collect::<Vec<_>>();

@@ -23,7 +23,7 @@ fn counts(search: &ArenaSearch) -> bool {
     search.refused.as_ref().is_none_or(|refused| refused.kind.is_lower_bound())
 }
 
-/// Returns the rate that a server certainly carries.
+/// Returns a rate that the server certainly completes.
 fn capacity(search: &ArenaSearch) -> Option<f64> {
     let capacity = search.capacity?;
     let low = if capacity.low.is_finite() { capacity.low } else { capacity.rate };

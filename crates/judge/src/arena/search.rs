@@ -3,16 +3,16 @@
 use run::number::prose::whole_rate;
 use run::{ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, Failure, IncidentKind, Run, TrialKind};
 
-/// Verdicts that name the generator.
+/// Verdicts that name the generator as the bottleneck.
 const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "client-connects"];
-/// Verdicts that name the network.
+/// Verdicts that name the network as the bottleneck.
 const MEDIUM: [&str; 2] = ["network-medium", "network-loss"];
-/// Verdict of a server that refuses on purpose.
+/// Verdict for a server that refuses requests on purpose.
 const REFUSES: &str = "server-rate-limit";
 /// Verdict of a server that was never full.
 const NOT_FULL: &str = "not-saturated";
 
-/// Returns capacity, verdict and the reason against a rank from the run of a search.
+/// Returns a server's capacity, its verdict, and any reason not to rank it, from the run of a search.
 pub fn searched(run: &Run) -> ArenaSearch {
     let found = run.findings.capacity.as_ref().filter(|capacity| capacity.held);
     let refused = refused(run);
@@ -43,7 +43,7 @@ fn ended(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((kind, incident.map_or("the search broke off".into(), |incident| incident.text.clone())))
 }
 
-/// Returns the silence of a server while it was not overloaded on purpose.
+/// Returns a time without answers at a load that the server can complete.
 fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let searched = run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Search));
     let mut incidents = searched.flat_map(|trial| &trial.incidents);
@@ -65,7 +65,7 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns the limit besides the server, which makes the capacity a lower bound.
+/// Returns a limit other than the server, which makes the capacity a lower bound.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let (capacity, verdict) = (run.findings.capacity.as_ref()?, &run.findings.bottleneck);
     let sentence = |otherwise: &str| {

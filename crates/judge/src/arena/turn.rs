@@ -6,10 +6,10 @@ use crate::number::{percent, positive};
 use crate::single::{failed_share, good};
 use crate::thresholds::KEEPS_UP;
 
-/// Cost that ranks the servers.
+/// Name of the cost by which servers are ranked.
 const CPU: &str = "process_cpu_us";
 
-/// Returns the figures of a turn's trial, whose rate and place the caller adds. `errors` is the permitted share of failed
+/// Returns the figures of a turn's trial. The caller adds rate and place. `errors` is the permitted share of failed
 /// requests.
 pub fn measured(trial: &Trial, rate: f64, errors: f64) -> ArenaTurn {
     let server = trial.server.as_ref();

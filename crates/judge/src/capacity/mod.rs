@@ -23,9 +23,9 @@ pub(crate) struct Found<'a> {
     pub(crate) failing: Option<&'a Trial>,
 }
 
-/// Finds the capacity and its trial, by the open-loop search and the sweep; without either, by the loads that were
-/// tried. A step of the sweep counts only below the offered rate at which the search failed: closed-loop clients send
-/// less while the server is slow. `chances` comes from [`chances`] of this run.
+/// Finds the capacity and its trial from the open-loop search and the sweep. Without either, uses the loads that were
+/// tried. A step of the sweep counts only below the offered rate at which the search failed, because closed-loop
+/// clients send less while the server is slow. `chances` comes from [`chances`] of this run.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters collected by other tools have neither response times nor failures, so no objective applies.
     if !facts.run.sent_requests() {
@@ -59,7 +59,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     Some(Found { capacity, trial, failing })
 }
 
-/// Returns the lowest rate at which the load's own number of connections was too small, if the server did not fail.
+/// Returns the lowest rate at which the load had too few connections, unless the server failed.
 fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
@@ -97,9 +97,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound it may
-    /// be too high: a limit of seconds does not show in a short window that requests pile up. Returns `None` if the
-    /// failures contradict the estimate.
+    /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound the
+    /// estimate may be too high: a short window does not show that requests pile up until a limit of seconds is broken.
+    /// Returns `None` if the failures contradict the estimate.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let facts = self.facts;
@@ -111,9 +111,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         })
     }
 
-    /// Returns true if significantly more windows of the search failed below `rate` than held the objective above it:
-    /// two and none, or four and one. A window fails if too many of its requests fail. A real limit fails high rates
-    /// only. A proxy without free ports fails from time to time, at all but low rates.
+    /// Returns true if significantly more windows of the search failed below `rate` than held above it, such as two and
+    /// none, or four and one. A window fails if too many of its requests fail. A real limit fails high rates only. A
+    /// proxy without free ports fails now and then, at all but low rates.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -248,7 +248,7 @@ mod tests {
         assert!((c.rate - 140.0).abs() < 1e-9 && c.failed_at == Some(160.0), "{c:?}");
     }
 
-    /// An experiment that goes past the capacity completes most where it no longer holds the objective.
+    /// An experiment that goes beyond the capacity has its highest throughput where the objective is already broken.
     #[test]
     fn of_chosen_loads_the_best_that_held_counts() {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
@@ -265,8 +265,8 @@ mod tests {
         assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
     }
 
-    /// Ten slots of 10 ms, and a search that ended at 139/s: each load held, and the last window completed more than
-    /// was offered, because requests waited when it began.
+    /// The server has ten slots of 10 ms, and the search ended at 139/s. Each load held. The last window completed more
+    /// than was offered, because requests waited when it began.
     #[test]
     fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
         let backlog = |t: &mut run::Trial, p: &crate::planted::Point| {

@@ -1,4 +1,4 @@
-//! Open loops that had too few connections: all were in use, while the server answered as fast as without load. With
+//! Open loops with too few connections: all were in use, although the server answered as fast as without load. With
 //! more connections the rate would have been higher, so the window says nothing about the server's capacity.
 
 use run::{Intensity, Limits, OwnLimit, Trial, TrialKind};
@@ -38,7 +38,8 @@ mod tests {
 
     use crate::planted::PlantedRun;
 
-    /// Plans a server 40 ms away with eight connections. In the sweep of up to 8 clients, each client adds throughput.
+    /// Makes a run of a server 40 ms away, with eight connections. In the sweep of up to 8 clients, each client adds
+    /// throughput.
     fn far(service_us: f64) -> Run {
         let mut run = PlantedRun::new(40_000.0, 200.0).rates(&[0.6, 0.9, 1.2]).run();
         run.trials.retain(|t| t.kind != TrialKind::Sweep || t.intensity.in_flight().is_some_and(|n| n <= 8.0));

@@ -16,7 +16,7 @@ use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_
 pub struct Pooled {
     /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
-    /// Constraint that the estimate is for. The constraint also gives the capacity at other shares of late answers.
+    /// Constraint that the estimate is for. The constraint also gives the capacity for other shares of late answers.
     pub constraint: Constraint,
     /// Number of windows.
     pub windows: usize,
@@ -34,8 +34,8 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_search(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits)
 }
 
-/// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows with too few connections
-/// of their own.
+/// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows whose load had too few
+/// connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let sound = search.iter().filter(|t| t.broken().is_none() && t.rates.offered_rate > 0.0);
     let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial }).collect();
@@ -51,7 +51,7 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
     all_together(&windows, limits, None)
 }
 
-/// A window and the rate of its requests.
+/// A window and its request rate.
 #[derive(Clone, Copy)]
 struct At<'a> {
     rate: f64,
@@ -117,7 +117,7 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
         }
         Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
-        // A server that refuses requests on purpose is not saturated, even at the rate at which it refuses all of them.
+        // A server that refuses requests on purpose is not saturated, even if it refuses all of them.
         Part::Failed { allowed } => {
             Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
         }
@@ -185,7 +185,7 @@ fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     (completed, completed * trial.latency_us.mean)
 }
 
-/// Sums the requests that ended in the undisturbed tenths of a second, and another count over these tenths.
+/// Counts the requests that ended in the undisturbed tenths of a second, and sums `beside` over these tenths.
 fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64) {
     let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
     let all = trial.measured.tenths.answered.iter().zip(beside).enumerate();
@@ -208,14 +208,14 @@ fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
     pauses.filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
 }
 
-/// Returns the periods in which the machine held up the generator. On shared CPUs a full server holds up the generator,
-/// too, so no period counts.
+/// Returns the periods in which the machine held up the generator. If generator and server share CPUs, a full server
+/// delays the generator, too, so no period counts.
 fn held_up(trial: &Trial) -> &[Window] {
     let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
     if shared { &[] } else { &trial.measured.held_up }
 }
 
-/// Returns the time that is left out for the strictest limit, seconds, and the number of pauses in it.
+/// Returns the time that is left out for the strictest limit, seconds, and the number of pauses in this time.
 fn left_out(windows: &[At<'_>], limits: &Limits) -> (f64, usize) {
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else { return (0.0, 0) };
     let of = |&At { trial: t, .. }: &At<'_>| {

@@ -11,8 +11,8 @@ const PROCESS: &str = "server:1";
 /// Name of the link.
 const LINK: &str = "link";
 
-/// Returns the run. Cases without a rate are left out. The file holds no response times and none are made up; Little's
-/// law gives the mean, N / X.
+/// Returns the run. Cases without a rate are left out. The file holds no response times, and none are invented:
+/// Little's law gives the mean, N / X.
 pub fn as_run(cases: &[Case]) -> Run {
     let mut run = Run { format: run::FORMAT.into(), command: "judge (collected counters)".into(), ..Run::default() };
     run.plan.target.url = "collected".into();

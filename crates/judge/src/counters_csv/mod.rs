@@ -26,7 +26,8 @@ pub const TOLERANCE: f64 = 0.005;
 
 /// Maximum value of a collected figure. No counter of a machine is larger, and products of larger figures are inexact.
 const MOST: f64 = 1e15;
-/// Maximum number of cases in a file. The time is quadratic in it, since each case is compared with all others.
+/// Maximum number of cases in a file. The time of the analysis is quadratic in the number of cases, since each case is
+/// compared with all others.
 pub const MAX_CASES: usize = run::MAX_TRIALS;
 /// Maximum size of a file, bytes: 800 bytes per case.
 pub const MAX_BYTES: u64 = 8 << 20;
@@ -61,14 +62,14 @@ impl Derived {
         self.printed.map(|p| agree(self.value, p))
     }
 
-    /// Returns the explanation of a printed figure that is known to be wrong in the source.
+    /// Returns an explanation if the source is known to print a wrong figure here.
     pub fn source_error(&self) -> Option<&'static str> {
         let known = SOURCE_ERRORS.iter().find(|(id, p, _)| *id == self.quantity.id && self.printed == Some(*p));
         known.map(|(_, _, why)| *why)
     }
 }
 
-/// Printed figures that the source's own inputs contradict, even within the tolerance.
+/// Printed figures that contradict the source's own inputs, even within the tolerance.
 const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
     ("packet_bytes", 1053.46, "the source's inputs give 1055.59"),
     ("interrupt_us_per_read", 260.0, "a product of a net and a gross mean; dividing directly gives 225.0"),
@@ -102,7 +103,7 @@ pub enum CsvError {
     Column {
         /// Name of the column in question.
         name: String,
-        /// The nearest known one, in words.
+        /// The nearest known column, in words.
         near: String,
         /// All known columns.
         known: String,
@@ -127,7 +128,7 @@ pub enum CsvError {
         /// Text of the invalid cell.
         text: String,
     },
-    /// A line has another number of cells than the header.
+    /// A line has more or fewer cells than the header.
     #[error("line {line} has {found} cells, the first line names {wanted}")]
     Cells {
         /// Line, from 1.

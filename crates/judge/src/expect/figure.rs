@@ -9,7 +9,7 @@ pub(super) struct Figure {
     pub(super) low: Option<f64>,
     /// Upper end of the interval. If only `low` is set, the interval has no upper end.
     pub(super) high: Option<f64>,
-    /// Share of the requests that were never answered, if that makes the value a lower bound.
+    /// Share of the requests that were never answered; such requests make the value a lower bound.
     pub(super) lost: Option<f64>,
     /// True if every load that was tried held, so that the value is a lower bound.
     pub(super) none_failed: bool,

@@ -5,7 +5,8 @@ use run::{ExpectationResult, Hist, Run};
 use super::tests::expect;
 use super::windows::Seen;
 
-/// An M/M/1 queue at nine tenths of what it can do, its waits by Lindley's recursion: a window of a thousand services.
+/// Simulates an M/M/1 queue at nine tenths of its capacity, for a window of a thousand services. Lindley's recursion
+/// gives the waits.
 fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
     let mut trial = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[]).run().trials.remove(0);
     let mut ln = || -random.f64().max(1e-12).ln();
@@ -31,7 +32,7 @@ fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
     trial
 }
 
-/// Times in a queue follow each other: of an M/M/1 at 0.9 the median is 6.93 services and the mean 10.
+/// Successive times in a queue are correlated. In an M/M/1 queue at 0.9, the median is 6.93 services and the mean 10.
 #[test]
 fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
     let mut random = fastrand::Rng::with_seed(5);
@@ -51,7 +52,7 @@ fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
     assert!(median >= 52 && mean >= 52, "{median} {mean}");
 }
 
-/// The speed of the machine differs by a tenth (one standard deviation) from window to window.
+/// The machine's speed varies from window to window, with a standard deviation of a tenth.
 #[test]
 fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
     let mut random = fastrand::Rng::with_seed(9);
@@ -72,7 +73,7 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
     };
     for (windows, fewest) in [(2, 80), (3, 85), (5, 90)] {
         let held = [0.5f64, 0.99].map(|quantile| {
-            // The median of the levels is 1 ms; their scatter hardly shifts the percentiles of all answers.
+            // The median over the speeds is 1 ms, and their scatter hardly shifts the percentiles of all answers.
             let truth_us = -(1.0 - quantile).ln() * 1000.0 * if quantile > 0.9 { 1.02 } else { 1.0 };
             let figure = if quantile > 0.9 { "p99" } else { "p50" };
             let holds = |_: &u32| {

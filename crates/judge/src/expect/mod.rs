@@ -17,7 +17,7 @@ use crate::repeats::{at_capacity, finished};
 use figure::{Figure, words};
 use windows::Seen;
 
-/// Returns the result of every expectation of the plan, from the windows that stand for the run. With several repeats,
+/// Returns the result of every expectation of the plan, from the windows that represent the run. With several repeats,
 /// the mean over the repeats counts.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult> {
     let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {

@@ -1,7 +1,7 @@
 //! Response times of windows, with intervals.
 //!
 //! Response times of one window are not independent, since a long queue stays long for a while. The scatter between
-//! stretches of the window tells how many answers count as one independent draw (batch means; A. Law, *Simulation
+//! stretches of a window tells how many answers are worth one independent draw (batch means; A. Law, *Simulation
 //! Modeling and Analysis*).
 
 use run::{CensoredTimes, Hist, SummaryFigure, TimeFigure};
@@ -63,8 +63,8 @@ impl Seen<'_> {
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Returns the number of independent draws that equals all answers in precision, and the half-width of an interval
-    /// in standard errors.
+    /// Returns the number of independent draws that would give the precision of all answers. Also returns the
+    /// half-width of an interval in standard errors.
     pub(super) fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();
@@ -81,8 +81,8 @@ impl Seen<'_> {
     }
 
     /// Returns the half-width of the interval of the share of answers up to `us` microseconds, with windows as
-    /// observations (Student's t). Returns `None` unless the windows scatter more than `error` explains: stretches of one
-    /// window share its level, so they would give too narrow an interval.
+    /// observations (Student's t). Returns `None` unless the windows scatter more than `error` explains. Stretches of
+    /// one window share that window's level, so they would give too narrow an interval.
     fn between_windows(&self, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.histograms.get("response").filter(|hist| !hist.is_empty()));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

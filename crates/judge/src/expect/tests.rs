@@ -46,7 +46,7 @@ fn every_figure_that_can_be_expected_has_an_interval() {
         assert!(low.is_some_and(|low| low <= value) && high.is_some_and(|high| value < high), "{e:?}");
     }
     let mean = &run.findings.expected[2];
-    // A standard deviation of 115 us over the root of 400.
+    // The standard deviation is 115 us, and the mean of 400 answers has a twentieth of it.
     assert!((mean.high.unwrap() - mean.low.unwrap() - 2.0 * 11.3).abs() < 0.5, "{mean:?}");
     let errors = &run.findings.expected[4];
     assert!(errors.value == Some(0.0) && errors.high.unwrap() > 0.0, "{errors:?}");
@@ -66,7 +66,7 @@ fn an_unmet_expectation_is_named_with_its_figure_and_fails_the_run() {
     assert_eq!(run.findings.failure, Some(Failure::Expectation));
 }
 
-/// A lower bound below the limit decides nothing, and one above it decides both ways.
+/// A lower bound below the limit decides nothing; a lower bound above the limit decides.
 #[test]
 fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     let mut run = crate::planted::PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.08, 0.15]).run();
@@ -77,7 +77,7 @@ fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     assert!(run.findings.expected[1].found.starts_with("it is at least 150/s"), "{:?}", run.findings.expected[1]);
 }
 
-/// Makes a window of four answers in 5 ms for every request that timed out after 50 ms.
+/// Turns a trial into a window of four answers of 5 ms for each request that timed out after 50 ms.
 fn fifth_timed_out(trial: &run::Trial) -> run::Trial {
     let hist = |ns: u64, n: u64| {
         let mut hist = Hist::new();

@@ -1,4 +1,4 @@
-//! Windows by which a run is judged, and the stretches that each window is cut into.
+//! Windows by which a run is judged, and the stretches into which they are cut.
 
 use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
 

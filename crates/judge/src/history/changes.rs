@@ -8,7 +8,7 @@ use crate::thresholds::{CHANGE_LEVEL, HISTORY_RESOLUTION};
 use stats::change_points::{ChangePoint, Difference, Series};
 use stats::student::t95;
 
-/// Changes that count for the exit status.
+/// Criteria by which a change counts for the exit status.
 #[derive(Clone, Copy)]
 pub(super) struct Recent {
     /// Number of runs before the recent ones.
@@ -25,11 +25,11 @@ struct Changes {
     runs: Vec<usize>,
     series: Series,
     points: Vec<ChangePoint>,
-    /// Changes that the values before the recent runs show.
+    /// Changes found in the values before the recent runs alone.
     earlier: Vec<ChangePoint>,
 }
 
-/// Returns the changes of a figure in order of time, without the place of their runs.
+/// Returns the changes of a figure in order of time. The caller fills in their runs.
 pub(super) fn changes(figure: &HistorySpec, values: &[Option<HistoryValue>], recent: Recent) -> Vec<HistoryChange> {
     let found = Changes::of(figure.unit == FigureUnit::Share, values, recent.runs);
     (0..found.points.len()).map(|index| found.change(index, figure, recent.threshold)).collect()
@@ -49,8 +49,8 @@ impl Changes {
         Self { share, runs, series, points, earlier }
     }
 
-    /// Returns the first and the last but one index of the part around a change: it begins with the previous change and
-    /// ends with the next one.
+    /// Returns the first and the last but one index of the part around a change. The part begins at the previous change
+    /// and ends at the next one.
     fn bounds(&self, index: usize) -> (usize, usize) {
         let previous = index.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |point| point.at);
         let next = self.points.get(index + 1).map_or(self.runs.len(), |point| point.at);

@@ -1,7 +1,7 @@
 //! Figures of a history, one value per run.
 //!
-//! A run of `find` has its capacity, the server's CPU time per request there, and the response time of one client. A run
-//! of `load` has the figures of its load. Repeats of a load are averaged.
+//! A run of `find` has its capacity, the server's CPU time per request at the capacity, and the response time of one
+//! client. A run of `load` has the figures of its load. Repeats of a load are averaged.
 
 use run::{FigureUnit, HistoryValue, Intensity, RunSummary, SummaryFigure, TrialSummary};
 

@@ -32,7 +32,7 @@ impl Identity {
             key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let keys = run.plan.keys().into_iter().filter(|(key, _)| !APART.iter().any(|apart| within(key, apart)));
-        // Placeholders of two runs have different salts, so equal secrets look different.
+        // Placeholders for secrets have a different salt in each run, so equal secrets look different.
         let plan = keys.map(|(key, value)| (key, bounded(run::unify_placeholders(&value.to_string()))));
         let machine = |host: &run::HostInfo| {
             let machine = format!("{} CPUs, {}", host.cpus, host.cpu_model);
@@ -64,7 +64,8 @@ fn name(run: &RunSummary) -> String {
     format!("{} {target}{load}", run.plan.command).chars().take(MAX_NAME).collect()
 }
 
-/// Returns the names of all series. Series of one name get the keys in which they differ from the first of them.
+/// Returns the names of all series. If series share a name, each gets the keys in which it differs from the first of
+/// them.
 pub(super) fn names<'a>(series: impl Iterator<Item = &'a Identity>) -> Vec<String> {
     let all: Vec<&Identity> = series.collect();
     let first = |name: &str| all.iter().find(|series| series.name == name).copied();

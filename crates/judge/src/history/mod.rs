@@ -70,12 +70,12 @@ impl HistoryRuns {
         }
     }
 
-    /// Adds a file that takes no part.
+    /// Adds a file that is left out, with the reason.
     pub fn skip(&mut self, file: String, reason: String) {
         self.skipped.push(SkippedRun { file, reason });
     }
 
-    /// Returns the number of runs that take part.
+    /// Returns the number of runs in the history.
     pub fn count(&self) -> usize {
         self.series.values().map(Vec::len).sum()
     }
@@ -102,7 +102,7 @@ impl HistoryRuns {
     }
 }
 
-/// Returns the reason why a run takes no part.
+/// Returns the reason to leave a run out.
 fn reason_to_skip(run: &RunSummary, values: &[Option<HistoryValue>]) -> Option<String> {
     let command = run.plan.command.as_str();
     if !["find", "load"].contains(&command) {

@@ -84,8 +84,7 @@ fn an_old_change_a_gain_and_a_change_that_was_taken_back_do_not_fail() {
     }
 }
 
-/// A small change needs many runs to show. Such a change counts as new in the run that first shows it, although it
-/// began earlier.
+/// A small change needs many runs to show. It counts as new in the first run that shows it, although it began earlier.
 #[test]
 fn a_change_that_shows_late_is_new_when_it_shows() {
     let begin = 30;
@@ -187,7 +186,8 @@ fn a_new_version_of_loadline_is_said() {
     assert!(notes.len() == 1 && notes[0].contains("loadline 1.1") && notes[0].contains("before by 1.0"), "{notes:?}");
 }
 
-/// A person who changed nothing sees status 0. The measured rate covers an evaluation after each of 40 further runs.
+/// Users who changed nothing get exit status 0. The rate of false alarms is measured over an evaluation after each of
+/// 40 further runs.
 #[test]
 fn equal_runs_fail_rarely() {
     let mut failed = 0;

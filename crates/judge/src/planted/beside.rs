@@ -1,24 +1,23 @@
-//! Planted runs with two causes: both limits are reached at one load of one server.
+//! Planted runs with two causes: one server reaches both limits at the same load.
 //!
-//! At the capacity of the common run, the counters of each cause have the values that they have at the capacity of the
-//! cause's own run. Counters of a busy device (CPU time, disk time, bytes on a wire) therefore follow the share of the
-//! capacity. All others, such as counts per request, follow the rate, the clients or the response time of the common
-//! run.
+//! At the capacity of the common run, each cause's counters have the values from that cause's own run at its capacity.
+//! Counters of a busy device (CPU time, disk time, bytes on a link) therefore scale with the share of the capacity. All
+//! other counters, such as counts per request, follow the rate, the clients or the response time of the common run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Number of clients with which the common run reaches its capacity. The number is above the 32 clients that some
-/// causes need to show.
+/// Number of clients with which the common run reaches its capacity. The number exceeds 32, because some causes need 32
+/// clients to show.
 const KNEE_CLIENTS: f64 = 64.0;
-/// Minimum response time of one client in a common run, microseconds. With less, 64 clients would need more than the
-/// planted four CPUs.
+/// Minimum response time of one client in a common run, microseconds. With a shorter time, 64 clients would need more
+/// than the four planted CPUs.
 const LEAST_R1_US: f64 = 10_000.0;
-/// Capacity, 1/s, of a run whose rate grows up to the last step.
+/// Capacity, 1/s, above every measured rate, for a run whose rate grows up to the last step.
 const GROWS: f64 = 1e9;
 
 /// Counters of device use, in addition to those in microseconds.
 const DEVICE_USE: &[&str] = &["medium.bytes", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
-/// Counters whose smaller value is the stronger sign.
+/// Counters for which the smaller of two values is the stronger sign.
 const LOW_IS_STRONG: &[&str] = &["cpu.idle"];
 
 impl PlantedRun {

@@ -7,8 +7,8 @@ use super::planted_run::{PlantedRun, Who};
 
 use Who::{Client, Server};
 
-/// Makes a run with answers of many TCP windows over a long distance. The rate grows with every client, since each adds
-/// a window.
+/// Makes a run in which each answer needs many TCP windows, over a long distance. The rate grows with every client,
+/// since each client has its own window.
 pub(crate) fn held_by_a_window() -> PlantedRun {
     PlantedRun::new(400_000.0, 1e9)
         .rates(&[])

@@ -1,5 +1,5 @@
-//! Tests that sentences about one run never contradict each other: in every planted run, and in runs with a measured
-//! rate above a figure that should bound it.
+//! Tests that sentences about one run never contradict each other, in every planted run. Some further runs have a
+//! measured rate above a figure that should bound it.
 
 use run::{Run, Trial, TrialKind};
 
@@ -19,7 +19,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
         t.service_us.mean *= 1.9;
         t.latency_us.p99 = 1.9e6;
     });
-    // An earlier run was like this: its page printed "43,100/s at most" above a row of 56,800/s.
+    // In one real run, the page printed "43,100/s at most" above a row of 56,800/s.
     let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
         if t.kind == TrialKind::Search && p.offered > 4000.0 {
             t.rates.completed_rate = 5200.0;
@@ -60,7 +60,7 @@ fn said(f: &run::Findings) -> impl Iterator<Item = &str> {
     lists.into_iter().flatten().map(String::as_str).chain([f.bottleneck.sentence.as_str()])
 }
 
-/// Returns true for the line of a run that was not saturated.
+/// Returns true for the line that says how much more the server could take.
 fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
@@ -79,7 +79,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // One of the flat steps was faster than all others, so the decisive step is not the fastest.
+    // One of the flat steps is faster than all others, so the decisive step is not the fastest.
     (None, || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if p.n == 32.0 {
@@ -95,7 +95,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // A request costs less CPU under load, so the rate exceeds 1 / D, where one client shows the demand D.
+    // A request costs less CPU under load, so the rate exceeds 1 / D with the demand D of a single client.
     (Some("cost per request changes with the load"), || {
         let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
         let planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -169,7 +169,7 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// Checks N / R1 of the sweep against each of its steps.
+/// Checks that no step of the sweep exceeds N / R1.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);
@@ -185,7 +185,7 @@ fn bounds_nothing_that_was_passed(run: &Run) {
     assert!(!f.bottleneck.sentence.contains("at a time"), "{id}: places are counted by an R1 that holds no longer");
 }
 
-/// The argument does not contradict the verdict.
+/// Checks that the argument does not contradict the verdict.
 fn its_own_reasons(run: &Run) {
     let (f, b) = (&run.findings, &run.findings.bottleneck);
     let says = |words: &str| f.argument.iter().any(|sentence| sentence.contains(words));

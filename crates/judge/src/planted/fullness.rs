@@ -1,4 +1,5 @@
-//! Runs between full and not full: threads of 88 to 95 %, interrupts on a worker's CPU, CPUs that are full only in sum, and a starved generator.
+//! Runs between full and not full: threads that are 88 to 95 % busy, interrupts on a worker's CPU, CPUs that only all
+//! programs together fill, and a starved generator.
 
 use run::{Bottleneck, Upstream};
 
@@ -19,7 +20,7 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// An event loop that hashes passwords, a TLS proxy of one thread, a store with slow commands.
+/// Examples are an event loop that hashes passwords, a TLS proxy with one thread, and a store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {
@@ -116,7 +117,8 @@ fn cpus_that_are_full_only_in_sum_are_the_limit_and_their_parts_are_named_by_siz
     assert!(!["server-cpu", "client-cpu"].contains(&room.id.as_str()), "{room:#?}");
 }
 
-/// Three programs at high priority share the generator's CPU, and the server idles: slow answers are the generator's.
+/// Three programs with high priority share the generator's CPU, and the server is idle. The generator causes the slow
+/// answers.
 #[test]
 fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() {
     let starved = |steps: &[u32], ran: f64, waited: f64| {
@@ -136,8 +138,8 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
     assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
-    // A server with ten slots of 10 ms, and a generator that needs 0.7 % of a CPU: its waits are an eighth of the
-    // response time.
+    // The server has ten slots of 10 ms. The generator needs 0.7 % of a CPU, and its waits for a CPU are an eighth of
+    // the response time.
     for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
         let b = starved(&sweep, ran, waited);
         assert_ne!(b.id, "client-cpu", "{ran} {waited}: {b:#?}");

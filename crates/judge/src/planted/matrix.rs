@@ -41,7 +41,7 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
     },
 ];
 
-/// Change to a pair's run that brings both causes to their limit.
+/// Change to the run of a pair, after which both causes are at their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
 /// A quota and a full CPU can both be the limit only if the quota equals the server's CPU use.

@@ -148,7 +148,7 @@ fn tier(tier: Tier) -> String {
     format!("| {name} | {} |\n", of.join(", "))
 }
 
-/// Returns the line about a pair in which the later rule wins: by relation, by tier or by probability.
+/// Returns the line about a pair in which the later rule wins, with the reason: relation, tier or probability.
 fn decided(ids: &[&str], (row, column, cell): &(usize, usize, &Cell)) -> String {
     let of = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let (Some(upper), Some(lower)) = (of(ids[*row]), of(ids[*column])) else { return String::new() };

@@ -1,6 +1,6 @@
-//! Runs with a planted, and so known, bottleneck. Every rule must win in its own run, stay silent in the others, and
-//! answer "unknown" if its counters are removed. Also sample data for the tests of other crates (feature `planted`).
-//! All values are invented.
+//! Runs with a planted bottleneck, so that the right verdict is known. Every rule must win in its own run, must not
+//! bind in the others, and must not name a cause without its counters. The runs are also sample data for tests of other
+//! crates (feature `planted`). All values are invented.
 
 #[cfg(test)]
 mod beside;
@@ -119,9 +119,9 @@ mod tests {
         }
     }
 
-    /// All planted runs in which a second rule also sees its signs. The test fails if a pair appears or disappears. The
-    /// cause explains them, or its tier is higher. An idle server whose rate is flat looks like a fixed number of
-    /// workers to a rule that does not know the cause.
+    /// All planted runs in which a second rule also finds its signs. The test fails if a pair appears or disappears. In
+    /// each pair, the cause explains these signs, or the cause's tier is higher. An idle server with a flat rate looks
+    /// like a fixed number of workers to a rule that does not know the cause.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),
         ("client-ports", "not-saturated"),
@@ -170,7 +170,7 @@ mod tests {
         assert!(warnings[0].starts_with("other programs used"), "{warnings:?}");
     }
 
-    /// A single-threaded server on its own CPU, and other programs that use the rest of the machine.
+    /// Makes a single-threaded server on its own CPU, beside other programs that use the rest of the machine.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)
@@ -203,8 +203,7 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// One of two CPUs was 94 % busy with the server that is pinned to it, so nothing shows that the queue is
-    /// elsewhere.
+    /// One of two CPUs is 94 % busy with the server that is pinned to it, so nothing shows that the queue is elsewhere.
     #[test]
     fn a_nearly_full_processor_of_a_pinned_server_is_no_room() {
         let mut planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -224,7 +223,7 @@ mod tests {
         let b = disturbed((0.09, 0.5), (0.04, 0.95));
         assert_eq!(b.id, "client-cpu", "{b:#?}");
         assert!(b.confidence <= 0.5, "{b:#?}");
-        // With sixteen requests in flight, a wait of 28 us is no tenth of their 800 us.
+        // Sixteen requests are in flight for 800 us each. A wait of 28 us is less than a tenth of that.
         let b = disturbed((0.09, 0.5), (0.1, 0.55));
         assert_ne!(b.id, "client-cpu", "{b:#?}");
     }

@@ -6,16 +6,16 @@ use crate::{Facts, RULES, Rule, Verdict};
 
 use Who::{Client, Server};
 
-/// A sign that another program may cause.
+/// A sign of a bottleneck that another program may also cause.
 struct Shared {
     rule: &'static str,
     /// Counters of the machine or the network namespace that rise.
     counters: &'static [&'static str],
     /// Description of the event on the host.
     story: &'static str,
-    /// Makes a run in which another program causes the sign, and the server is healthy.
+    /// Makes a run with a healthy server, in which another program causes the sign.
     theirs: fn() -> PlantedRun,
-    /// Adds the symptom of this load.
+    /// Adds the symptom of the bottleneck under this load.
     ours: fn(PlantedRun) -> PlantedRun,
 }
 
@@ -24,7 +24,7 @@ fn healthy() -> PlantedRun {
     PlantedRun::new(1000.0, 1e9).rates(&[])
 }
 
-/// Makes a server limited by four sleeping workers.
+/// Makes a server that four sleeping workers limit.
 fn limited() -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0)
 }
@@ -324,7 +324,7 @@ fn a_shared_counter_gives_no_verdict_without_a_symptom_of_this_load() {
     }
 }
 
-/// Tests that each counter that a rule shares with other programs has a run above.
+/// Tests that each counter that a rule shares with other programs appears in a run above.
 #[test]
 fn every_shared_counter_is_tried() {
     for rule in RULES {
@@ -340,7 +340,8 @@ fn every_shared_counter_is_tried() {
     }
 }
 
-/// Returns true if a counter counts a whole machine or network namespace. Counters of the server's listener do not.
+/// Returns true if a counter counts a whole machine or network namespace. Counters of the server's own listener are not
+/// shared.
 fn is_shared(counter: &str) -> bool {
     run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
 }

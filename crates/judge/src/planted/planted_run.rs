@@ -1,5 +1,5 @@
-//! Builder of planted runs: a closed system with R1 and Xmax, a sweep and an open-loop search, and two hosts with four
-//! CPUs each. Every counter is harmless unless a case changes it.
+//! Builder of planted runs: a closed system with R1 and Xmax. Each run has a sweep, an open-loop search, and two hosts
+//! with four CPUs each. Every counter is harmless unless a case changes it.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(super) struct Row {
     pub(super) id: &'static str,
     pub(super) instance: String,
     pub(super) value: Value,
-    /// True if a case set it, false for the harmless counters of every run.
+    /// True if a case set the counter, false for the harmless counters of every run.
     pub(super) planted: bool,
 }
 
@@ -213,7 +213,7 @@ impl PlantedRun {
         self
     }
 
-    /// Changes every trial at the end.
+    /// Changes every trial after all counters are set.
     pub fn change(mut self, change: impl Fn(&mut Trial, &Point) + 'static) -> Self {
         self.changes.push(Box::new(change));
         self

@@ -8,7 +8,7 @@ use crate::prove::{conclude, predicted, suspects_of};
 
 /// Slots of each planted experiment.
 const SLOTS: usize = 160;
-/// Share that each lever takes.
+/// Share of the resource that each lever takes.
 const DOSE: f64 = 0.25;
 
 /// Makes slots in which throughput follows the speeds of the first lever's resource and of the generator's CPU, with
@@ -44,14 +44,15 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// Makes a lever whose victim wanted the resource for `wanted` of the time, while a CPU thief took `taken` of it.
+/// Sets how a lever worked: its victim wanted the resource for the share `wanted` of the time, while a CPU thief took
+/// the share `taken`.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
     (lever.wanted, lever.taken) = (Some(wanted), Some(taken));
 }
 
-/// Makes slots in which this share of the server's CPUs was taken away, with this ratio of throughput.
+/// Makes slots in which a share `taken` of the server's CPUs was taken away, with this ratio of throughput.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -70,7 +71,7 @@ pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Adds eight threads on four CPUs that take turns: each runs an eighth of the time.
+/// Makes a run of eight threads on four CPUs that take turns: each runs an eighth of the time.
 pub(crate) fn takes_turns() -> Run {
     let mut run = PlantedRun::new(10_000.0, 100.0).per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_800.0);
     for thread in 101..109 {
@@ -79,17 +80,17 @@ pub(crate) fn takes_turns() -> Run {
     run.run()
 }
 
-/// Adds four full threads on four CPUs; this share of their time is spinning.
+/// Makes a run of four full threads on four CPUs; `spins` of their time is spinning.
 pub(crate) fn full() -> Run {
     planted("server-cpu").unwrap_or_default()
 }
 
-/// Adds four sleeping workers, and nearly all other requests, of 64 bytes, wait unread.
+/// Makes a run of four sleeping workers. Nearly all other requests, of 64 bytes each, wait unread.
 pub(crate) fn sleeps() -> Run {
     unread(60.0)
 }
 
-/// Adds four sleeping workers, and this number of unread bytes on each connection.
+/// Makes a run of four sleeping workers, with this number of unread bytes on each connection.
 pub(crate) fn unread(bytes: f64) -> Run {
     PlantedRun::new(20_000.0, 200.0)
         .level(Who::Server, "connection.receive_queue", "", bytes)
@@ -100,7 +101,7 @@ pub(crate) fn unread(bytes: f64) -> Run {
         .run()
 }
 
-/// Makes a lossy line to a server whose listen queue is full.
+/// Makes a run with a lossy link and a full listen queue.
 pub(crate) fn loses_beside_a_full_queue() -> Run {
     PlantedRun::new(3000.0, 2000.0)
         .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
@@ -161,7 +162,7 @@ pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, B
     })
 }
 
-/// Makes slots in which throughput changes permanently while the levers are used.
+/// Makes an experiment in which throughput changes for good at slot `slot`, while the levers are used.
 pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bottleneck) {
     tried(verdict(id, confidence), |proof, lever| {
         let mut trial = slots(lever, 0.95, 0.02);
@@ -180,8 +181,8 @@ pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }
 
-/// Returns the experiment on requests that take turns on the CPU, under a given verdict; with the effect of taking
-/// whole CPUs, if tested.
+/// Returns the experiment on requests that take turns on the CPU, under a given verdict. `counted` is the effect of
+/// taking whole CPUs, if tested.
 pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(takes_turns(), verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.92, 0.01));
@@ -189,8 +190,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Returns the experiment on threads that use half of the CPUs, with other programs filling the rest. Half of the CPUs
-/// were taken and throughput stayed.
+/// Returns the experiment on threads that use half of the CPUs, while other programs fill the rest. Half of the CPUs
+/// were taken, and throughput stayed the same.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)
@@ -213,8 +214,8 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the experiment on a server that waits for something that no lever slows, in a run with these observations,
-/// under twice the load.
+/// Returns the experiment on a server that waits for something that no lever slows. `more_load` is the ratio of
+/// throughput under twice the load.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -222,8 +223,8 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
     })
 }
 
-/// Returns the experiment on a server whose queue no counter shows. Clients use twice as many source addresses in some
-/// turns, and the CPUs of neither side matter.
+/// Returns the experiment on a server whose queue no counter shows. In some turns, clients use twice as many source
+/// addresses. The CPUs of neither side matter.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -231,8 +232,8 @@ pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck)
     })
 }
 
-/// Returns the experiment on a generator in a control group with a quota. The thief got its ordered share of the quota,
-/// but the threads ran as before.
+/// Returns the experiment on a generator in a control group with a quota. The thief got the ordered share of the quota,
+/// but the generator's threads ran as before.
 pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     let held = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Client, "cgroup.cpu_periods", "/gen", |_| 10.0)

@@ -1,9 +1,9 @@
 //! A sentence about a planted run.
 
-/// A sentence with its kind and the id of its subject, which is empty if it has none.
+/// A sentence with its kind and the ID of its subject, which is empty if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sentence {
-    /// `verdict`, `evidence`, `warning` and so on.
+    /// Kind of the sentence: `verdict`, `evidence`, `warning` and so on.
     pub kind: &'static str,
     /// ID of a bottleneck; may be empty.
     pub id: String,

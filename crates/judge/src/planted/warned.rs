@@ -6,7 +6,7 @@ use super::planted_run::{PlantedRun, Point, Who};
 
 use Who::{Client, Server};
 
-/// Makes a run limited by its workers, without any warning.
+/// Makes a run that gets no warning; its workers are the limit.
 fn plain() -> PlantedRun {
     PlantedRun::new(1000.0, 4000.0)
 }

@@ -71,7 +71,8 @@ fn rules() -> Vec<Sentence> {
     RULES.iter().flat_map(of).collect()
 }
 
-/// Returns the sentences about each planted run, complete and without each counter that its rule needs.
+/// Returns the sentences about each planted run: once with all counters, and once without each counter that its rule
+/// needs.
 fn judged() -> Vec<Sentence> {
     let planted = PLANTED.iter().flat_map(|planted| {
         let needs = RULES.iter().find(|rule| rule.id == planted.id).map_or(&[][..], |rule| rule.needs);

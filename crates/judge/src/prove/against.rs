@@ -1,10 +1,10 @@
-//! Level of the throughput before each slot, so that changes of the machine are not attributed to a lever.
+//! Expected throughput of each slot, so that changes of the machine are not attributed to a lever.
 //!
-//! The throughput of a single slot scatters. Shared machines also change their speed by up to a third within tenths of
-//! a second, and keep the new speed for a while: neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95
-//! was seen between slots of 15 to 60 ms). The throughput without levers is therefore modelled as a level that moves
-//! from slot to slot, and a scatter about this level. If the level hardly moves, the mean of all earlier slots predicts
-//! best; if it moves much, the last slot does. The variance of the movement is chosen by maximum likelihood.
+//! The throughput of a single slot is noisy. Shared machines also change their speed by up to a third within tenths of
+//! a second, and keep the new speed for a while. Neighbouring residuals are therefore correlated (autocorrelations of
+//! 0.2 to 0.95 were seen between slots of 15 to 60 ms). The throughput without levers is modelled as a level that moves
+//! from slot to slot, plus noise of each slot. If the level hardly moves, the mean of all earlier slots predicts best;
+//! if it moves much, the last slot predicts best. The variance of the movement is chosen by maximum likelihood.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
 //! Each slot minus its expectation, divided by the standard deviation of this difference, has unit variance and is
@@ -15,8 +15,8 @@ use run::LeverSlots;
 use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
-/// Candidate variances of the level's movement from slot to slot, relative to the variance of a single slot's scatter.
-/// For the last slot, only the preceding slot matters.
+/// Candidate variances of the level's movement per slot, relative to the variance of a single slot's noise. With the
+/// largest candidate, only the preceding slot matters.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Number of slots over which residuals may be correlated for reasons outside the model.
 const LAGS: usize = 3;
@@ -28,7 +28,7 @@ pub(super) struct Against {
 }
 
 impl Against {
-    /// Chooses the movement that makes this figure of each slot most likely.
+    /// Chooses the movement that makes this figure of all slots most likely.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));
@@ -64,16 +64,16 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot: for each lever 1 if it is on, and for each lever its change since the slot before.
+/// Returns the regressors of a slot: 1 for each lever that is on, and each lever's change since the preceding slot.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// Coefficients with which the level follows the slots.
+/// Coefficients by which the level follows the slots.
 struct Level {
-    /// Weights of each slot but the first.
+    /// Weights of all slots except the first.
     steps: Vec<Step>,
 }
 
@@ -81,14 +81,14 @@ struct Level {
 struct Step {
     /// Share of the innovation by which the level moves.
     gain: f64,
-    /// Inverse of the innovation's standard deviation, in units of the standard deviation of a single slot's scatter.
+    /// Inverse of the innovation's standard deviation, relative to the standard deviation of a single slot's noise.
     known: f64,
 }
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the level given the slots so far. After the first slot, the level's variance is the variance of
-        // this slot.
+        // Variance of the level, given the slots so far. After the first slot, the level's variance is that slot's
+        // variance.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -98,8 +98,7 @@ impl Level {
         Self { steps: slots.windows(2).map(step).collect() }
     }
 
-    /// Returns the innovation of each slot but the first, in units of the standard deviation of a single slot's
-    /// scatter.
+    /// Returns the innovation of each slot except the first, in standard deviations of a single slot's noise.
     fn innovations(&self, figure: &[f64]) -> Vec<f64> {
         let mut level = figure.first().copied().unwrap_or_default();
         let new = |(step, value): (&Step, &f64)| {
@@ -123,8 +122,8 @@ mod tests {
     const SLOTS: usize = 118;
     const SEEDS: u64 = 200;
 
-    /// A server that carries 0.8 of the throughput and a generator that carries 0.1, on a machine that changes between two speeds, one
-    /// two thirds of the other, and keeps each for so many slots in the mean (0: it has one).
+    /// The server explains 0.8 of the throughput and the generator 0.1. The machine has two speeds, one two thirds of
+    /// the other, and keeps each for a mean of `keeps` slots (0: it has one speed).
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -149,8 +148,8 @@ mod tests {
         (held, all.iter().map(Estimate::half).sum::<f64>() / SEEDS as f64)
     }
 
-    /// Returns the error of the effect of the server's lever with the chosen movement of the level, over the error with
-    /// the movement `moves`; the mean over seeds.
+    /// Returns the error of the effect of the server's lever with the chosen movement, divided by the error with the
+    /// movement `moves`; the mean over seeds.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();
@@ -197,7 +196,7 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// A missing slot adds as much uncertainty to the level as two moves.
+    /// The level moves once more across a missing slot, which adds to its uncertainty.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

@@ -1,11 +1,12 @@
-//! Test double: an open network in virtual time under levers. Service and arrivals are exponential, so the exact shares are known.
+//! Test double: a simulated open network with levers. Service and arrivals are exponential, so the exact shares are
+//! known.
 
 use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 
 use super::response::{RATE, block};
 
-/// Single-server stations in a row, each with its own lever, and a constant delay. One request arrives per second on
-/// average, so each demand equals a utilization.
+/// A row of stations with one server each, each with its own lever, and a constant delay. One request arrives per
+/// second on average, so each station's demand is its utilization.
 #[derive(Clone, Debug)]
 pub(super) struct OpenNetwork {
     pub(super) demands: Vec<f64>,
@@ -15,13 +16,13 @@ pub(super) struct OpenNetwork {
 
 /// Number of blocks of a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, seconds. Leaves out the first `SETTLE_S` seconds, some hundred service times, until the queues of
-/// the preceding slot are gone.
+/// Length of a slot, seconds. The first `SETTLE_S` seconds, some hundred service times, are left out, because the
+/// queues of the preceding slot last that long.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// Returns each station's share in the growth of the response time when everything is slowed by the dose. The
+    /// Returns each station's share of the growth of the response time when everything is slowed by the dose. The
     /// response time is the mean, or a percentile if there is one station, whose times are exponential.
     pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
@@ -54,7 +55,7 @@ impl OpenNetwork {
     }
 
     /// Returns the response times of each slot. Requests pass the stations in the order of arrival. A millisecond in
-    /// the histograms stands for a second of virtual time.
+    /// the histograms is a second of simulated time.
     fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
         let slots = on.first().map_or(0, Vec::len);
         let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];
@@ -82,7 +83,7 @@ impl OpenNetwork {
     }
 }
 
-/// Returns blocks in which each lever is on alone in one slot.
+/// Returns blocks of slots in which only one lever is on at a time.
 fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::new(); levers];
     for _ in 0..BLOCKS {

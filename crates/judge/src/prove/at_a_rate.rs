@@ -1,5 +1,5 @@
-//! An experiment at a fixed offered rate: the utilization of the server, the predicted share of each lever in the growth of the response
-//! time, and the result.
+//! An experiment at a fixed offered rate: the server's utilization, the predicted share of each lever in the growth of
+//! the response time, and the result.
 //!
 //! The server is not saturated, so the experiment does not test its limit, and the verdict from the counters stays.
 
@@ -39,8 +39,8 @@ pub struct AtRate {
     pub response_s: f64,
 }
 
-/// Returns the figure of the response time that the objective limits; of several, the highest percentile. A default
-/// objective limits the median.
+/// Returns the figure of the response time that the objective limits. If it limits several, returns the highest
+/// percentile. A default objective limits the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
         () if objective.p99_9_us.is_some() => ProofMetric::P999,
@@ -81,7 +81,7 @@ fn network(run: &Run) -> Option<Slowed> {
 }
 
 /// Predicts the largest effect of any lever at `dose`, with the queueing network made from the counters. Arrivals and
-/// services are random in that network, so a percentile changes by the same factor as the mean.
+/// services are random in this network, so a percentile changes by the same factor as the mean.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };
@@ -127,8 +127,8 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
-/// Compares the shares with the prediction. If the predicted share is small, a large remainder is no proof, since no
-/// lever acted on it.
+/// Compares the shares with the prediction. If the predicted share is small, a large remainder proves nothing, because
+/// no lever acted on it.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);
@@ -159,7 +159,7 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Concludes from two stations and a delay, with this predicted share of one lever.
+    /// Concludes from an experiment on two stations and a delay, with this predicted share of one lever.
     fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
         let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
         let mut levers = trial.levers.clone();

@@ -31,8 +31,8 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), why: "the experiment was not run".into(), ..Proof::default() }
 }
 
-/// Predicts from the counters the effect of `lever` when it takes the share `dose` of the second suspect's resource.
-/// The prediction is no effect while the rest of the resource allows the completed rate. Returns `None` if another
+/// Predicts from the counters the effect of `lever` on the second suspect, if the lever takes the share `dose` of its
+/// resource. No effect is predicted while the rest of the resource allows the completed rate. Returns `None` if another
 /// lever tests that suspect, or no lever does.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
@@ -44,7 +44,7 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
 }
 
 /// Concludes from the trials of the proof, and changes the verdict if they refute it. Without a trial, proof and
-/// verdict stay unchanged.
+/// verdict stay the same.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let slots = parts::read(facts, proof);
@@ -213,7 +213,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the reason for the outcome if no lever acted on the resource that the verdict names.
+    /// Returns the reason for the outcome if no lever acted on the verdict's resource.
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),

@@ -1,6 +1,6 @@
-//! Kind of a CPU limit. Throughput that follows the CPU's speed may be limited by all CPUs, by one thread, or by
-//! requests that take turns on the CPU. Speed alone cannot tell these apart; the CPUs in use, the busiest thread and
-//! the number of CPUs can.
+//! Kind of a CPU limit. Throughput that follows the CPU's speed has one of three limits: all CPUs, one thread, or
+//! requests that take turns on the CPU. The CPUs in use, the busiest thread and the number of CPUs show which one;
+//! speed alone does not.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -18,11 +18,11 @@ use crate::view::View;
 pub(super) enum CountEffect {
     /// Not tested, or other programs may have left CPU time to the server.
     Open,
-    /// Throughput fell as the number of CPUs in use predicts.
+    /// Throughput fell as the number of used CPUs predicts.
     Follows,
-    /// Throughput stayed, with at least as many CPUs left as the server used.
+    /// Throughput stayed the same, and at least as many CPUs were left as the server used.
     Enough,
-    /// Throughput stayed, with fewer CPUs left than the server used.
+    /// Throughput stayed the same, although fewer CPUs were left than the server used.
     Unchanged,
 }
 
@@ -33,9 +33,9 @@ pub(super) struct CpuSigns {
     pub(super) used: f64,
     /// Number of CPUs that they may use.
     pub(super) allowed: f64,
-    /// Busy share of these CPUs, by all programs.
+    /// Busy share of these CPUs, for all programs.
     pub(super) busy: f64,
-    /// Busy share of these CPUs, without programs that do not belong to the load.
+    /// Busy share of these CPUs, without programs outside the load.
     pub(super) own_busy: f64,
     /// CPU time of the busiest thread, in CPUs; absent if no thread was read.
     pub(super) thread: Option<f64>,
@@ -95,7 +95,7 @@ impl CpuSigns {
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // On a single CPU all three kinds are the same. A CPU that is not full is not a limit.
+            // On a single CPU the three kinds do not differ. A CPU that is not full is not a limit.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -143,16 +143,16 @@ impl CpuSigns {
 /// Returns the elasticity of the number of CPUs, the dose, and the ratio of throughput; `None` if this was not tested.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The wanted share of the time bounds the effect of the CPUs' speed, but not that of their number.
+    // The wanted share of the time bounds the effect of the CPUs' speed, but not the effect of their number.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the effect of taking CPUs away with the effect expected if the server needs all CPUs that it uses, or all
-/// that there are. Beside other programs, an unchanged throughput shows nothing, because the lever may have taken their
-/// CPU time.
+/// Compares the effect of taking CPUs away with two predictions: the server needs all CPUs that it uses, or all that
+/// there are. Beside other programs, an unchanged throughput shows nothing, because the lever may have taken their CPU
+/// time.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
@@ -174,7 +174,8 @@ pub(super) fn polls(view: &View<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Two CPUs, of which the server uses so many, with this thread and this number of places.
+    /// Makes the signs of a server on two CPUs, with its CPU use, its busiest thread and its number of requests at a
+    /// time.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
         CpuSigns { used, allowed: 2.0, busy, own_busy: busy, thread: Some(thread), places: Some(places), count }
@@ -183,24 +184,24 @@ mod tests {
     #[test]
     fn serial_work_on_the_cpu_is_told_from_full_cpus() {
         for (signs, limit) in [
-            // Threads of an interpreter with one lock, and a mutex around arithmetic.
+            // Seen with threads of an interpreter with one lock, and with a mutex around arithmetic.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
-            // A dispatcher that moves between two threads.
+            // Seen with a dispatcher that moves between two threads.
             (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
-            // An event loop that is 88 % busy, and one beside a pool of threads.
+            // Seen with an event loop that was 88 % busy, and with one beside a thread pool.
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
-            // A pool of some workers that compute and wait.
+            // Seen with a pool of several workers that compute and wait.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
             (signs(1.85, 0.5, 2.0), CpuLimit::AllCpus),
-            // Other programs take the rest: parallel work and a lock look alike.
+            // Other programs use the rest of the CPUs, so parallel work and a lock look alike.
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.3, 1.2) }, CpuLimit::Open),
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.5, 2.1) }, CpuLimit::Open),
         ] {

@@ -12,16 +12,16 @@ pub(super) enum Own {
     NoLever,
     /// A lever exists for the resource, but was not used.
     Unused,
-    /// The lever took much less than ordered.
+    /// The lever took much less of the resource than ordered.
     Slack,
     /// Throughput followed the lever more than anything else, as predicted: the interval contains the prediction and
     /// excludes "no effect".
     Follows,
     /// Throughput followed the lever more than anything else, but not by the predicted amount.
     Astray,
-    /// Throughput certainly hardly followed the lever.
+    /// Throughput certainly followed the lever very little.
     Small,
-    /// Neither of the two is certain.
+    /// Neither a large nor a very small effect is certain.
     Partly,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 pub(super) enum Rival {
     /// No other resource explains the limit.
     None,
-    /// The other resource describes the verdict's bottleneck more closely.
+    /// The other resource describes the verdict's bottleneck in more detail.
     Refines,
     /// The other resource is another bottleneck.
     Other,
@@ -72,7 +72,7 @@ pub(super) enum MoreSources {
 /// Direct observations of the verdict: a queue, a count of workers or connections, or refused requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Observed {
-    /// One agrees with the verdict.
+    /// A direct observation agrees with the verdict.
     Agrees,
     Nothing,
     /// An observation shows another cause that no lever tested.
@@ -95,7 +95,8 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// True if the effect of the verdict's own lever was recorded before the experiment. The lever of `not-saturated` is a larger load.
+    /// True if the effect of the verdict's own lever was predicted before the experiment. The own lever of
+    /// `not-saturated` is a larger load.
     pub(super) is_predicted: bool,
     /// True if something else changed throughput as much as the levers did, or a lever slowed more than its own resource.
     pub(super) is_disturbed: bool,
@@ -144,7 +145,7 @@ pub(super) enum Conclusion {
     AgainstCounters,
     /// The own lever did not act.
     Slack,
-    /// Two causes are observed directly, and no lever acts on either.
+    /// Two causes are observed directly, and no lever acts on either of them.
     TwoCauses,
     /// Some other resource may explain the throughput.
     OthersOpen,
@@ -213,12 +214,12 @@ impl Conclusion {
     }
 
     /// Returns the new confidence of a verdict that stays, given its confidence from the counters. No other function
-    /// lets an experiment change a confidence. `own_most` is the upper end of the part that the verdict's own resource
+    /// lets an experiment change a confidence. `own_most` is the upper end of the share that the verdict's own resource
     /// explains.
     ///
     /// An undecided experiment does not weaken a verdict that the counters made sure. The experiment lowers the
-    /// confidence only if it contradicts: the own part is surely less than half, or throughput surely differs from the
-    /// prediction.
+    /// confidence only if it contradicts the verdict: the own share is surely less than half, or throughput surely
+    /// differs from the prediction.
     pub(super) fn confidence(
         self,
         before: f64,
@@ -230,7 +231,8 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            // Most limits that delay answers are limits per address, but this limit applies to all addresses together.
+            // Most limits that delay answers apply per address. This one applies to all addresses together, so the sign
+            // of a delaying limit remains weak.
             Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),

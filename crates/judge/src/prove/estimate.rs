@@ -1,11 +1,11 @@
 //! Estimates elasticities from slots in which levers were on or off. An elasticity is the relative change of throughput
 //! per relative change of a resource's speed.
 //!
-//! Two regressions use the slots of one trial, both on whether each lever was on: one of the logarithm of the
-//! throughput, one of the logarithm of each resource's measured speed. The elasticity is the coefficient of the first
-//! regression divided by that of the second. The levers are instrumental variables for the speeds, so errors in single
-//! readings average out. A regression on the readings themselves would be biased towards zero. The equations also
-//! separate the effects of a lever that slows two resources on one CPU.
+//! Two regressions use the slots of one trial. Both have as regressors whether each lever was on; one explains the
+//! logarithm of the throughput, the other that of each resource's measured speed. The elasticity is the coefficient of
+//! the first regression divided by that of the second. The levers are instrumental variables for the speeds, so errors
+//! in single readings average out. A regression on the readings themselves would be biased towards zero. The equations
+//! also separate the effects of a lever that slows two resources on one CPU.
 //!
 //! Queues carry over: requests that wait at the end of a slot are served in the next one. A column with the lever's
 //! state in the preceding slot accounts for this.
@@ -16,7 +16,7 @@ use super::against::Against;
 use crate::thresholds::{ALIKE, CURVATURE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
-/// Minimum number of slots for each lever, and for the level.
+/// Minimum number of slots per lever, and for the level.
 const SLOTS_OF_A_LEVER: usize = 8;
 /// Minimum change of a resource's speed by a lever, as a logarithm, for an estimate.
 const LEAST_DOSE: f64 = 0.02;
@@ -50,12 +50,12 @@ enum Known {
     AtMost(f64, ElasticityBasis),
 }
 
-/// Estimates elasticities from the slots of a trial. The error says what is missing.
+/// Estimates elasticities from the slots of a trial. The error message says what is missing.
 ///
 /// An elasticity is at most the utilization, and equals it with one client and no queue. If the slowed threads hardly
 /// wanted a resource, no dose is needed: the elasticity lies between 0 and the wanted share. The bound also applies if
-/// it is tighter than the regression. A lever that took much less than ordered shows nothing. The bound is not valid
-/// either: the cause that kept the lever from the CPU may also keep the slowed threads from wanting it.
+/// it is tighter than the regression. A lever that took much less than ordered shows nothing. The bound does not apply
+/// either, because the cause that kept the lever from the CPU may also keep the slowed threads from wanting it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -71,7 +71,7 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// Returns the source of a lever's elasticity, given the dose that its resource felt.
+/// Returns the source of a lever's elasticity. `felt` is the dose that its resource got.
 fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
@@ -89,8 +89,8 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns the greatest share of the time for which a lever's resource was wanted, if known: as its users report, or
-/// else the share that the lever did not get.
+/// Returns the largest share of the time in which a lever's resource was wanted, if known. The resource's users report
+/// it, or it is the share that the lever did not get.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -129,8 +129,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Replaces the regression by a bound for one of two levers that slow each other's resource nearly as much as their
-    /// own, such as client and server on the same CPUs. The equations of the two levers give only the sum of both
-    /// parts. A bound for the less used resource makes the part of the other resource more exact.
+    /// own. An example is client and server on the same CPUs. The equations of the two levers give only the sum of both
+    /// parts. A bound for the less used resource makes the share of the other one more exact.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -150,17 +150,17 @@ impl<'a> Seen<'a> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
-    /// Returns the dose of lever j on resource k. The speed of a CPU is the time for which the slowed threads ran,
-    /// divided by the time for which they ran or waited. A thread that waits for its quota counts as waiting, so a
-    /// lever on a quota only seems to slow a CPU.
+    /// Returns the dose of lever j on resource k, both by index. The speed of a CPU is the time for which the slowed
+    /// threads ran, divided by the time for which they ran or waited. A thread that waits for its quota counts as
+    /// waiting, so a lever on a quota only seems to slow a CPU.
     fn dose_on(&self, j: usize, k: usize) -> f64 {
         let is_thief = |at: usize| self.levers[at].taken.is_some();
         if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
     }
 
     /// Estimates the levers marked for regression, and gives the others their bounds. The regressed levers may also
-    /// slow the resource of a bounded lever. The bounded resource then explains between nothing and its bound of their
-    /// effect.
+    /// slow the resource of a bounded lever. The bounded resource then explains a part of their effect, between nothing
+    /// and its bound.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -170,7 +170,7 @@ impl<'a> Seen<'a> {
             let Known::AtMost(most, _) = known else { continue };
             let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
-            // No part is below 0, so this part is at most the part that the other lever has in a regression without it.
+            // No share is below 0, so this share is at most its share in a regression without the other lever.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
             let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
             of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
@@ -237,7 +237,7 @@ pub fn fewest_slots(levers: usize) -> usize {
     SLOTS_OF_A_LEVER * (levers + 1) + 1
 }
 
-/// Returns all slots but the first that completed a request. The first slot has no preceding slot.
+/// Returns all slots that completed a request, except the first slot. The first slot has no preceding slot.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
@@ -262,7 +262,7 @@ fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-/// Returns the sentence that a lever took next to nothing.
+/// Returns the sentence that a lever took almost nothing.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
@@ -285,7 +285,7 @@ impl Nonlinearity {
     /// The dose counts only the slowdown by levers. A thread that waits for other threads of its process may have half
     /// a CPU even with all levers off.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
-        // Levers are on half of the time.
+        // Each lever is on half of the time.
         let slowed: Vec<f64> =
             (0..elasticities.len()).map(|k| -doses.iter().map(|of| of[k]).sum::<f64>() / 2.0).collect();
         let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();

@@ -15,8 +15,8 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if a rate limit that delays answers explains the verdict as well. A fixed number of workers that no
-/// counter shows is such a verdict.
+/// Returns true if a rate limit that delays answers would also explain the verdict. An example is a fixed number of
+/// workers that no counter shows.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
@@ -30,7 +30,7 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         (_, "unknown" | "") => return None,
         // If nothing is full, throughput grows with the load. If something is full, throughput stays.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // All source addresses share the workers, locks and pools.
+        // All source addresses share the workers, locks and pools, so more addresses change nothing.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

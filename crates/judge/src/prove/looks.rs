@@ -1,5 +1,6 @@
-//! Interim looks at a running experiment. Each look may err, so early looks need clearer results (the bounds of O'Brien
-//! and Fleming). All looks together err in one of twenty experiments, as often as a single look at the end.
+//! Interim analyses ("looks") of a running experiment. Each look can be wrong, so early looks need clearer results (the
+//! bounds of O'Brien and Fleming). All looks together are wrong in one of twenty experiments, as often as a single look
+//! at the end.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 
@@ -17,7 +18,7 @@ const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of a 95 % interval, in standard deviations.
 const USUAL_BORDER: f64 = 1.960;
 /// Returns true if the slots so far decide whether the first lever's resource explains more than half of the
-/// throughput. The call is look number `look` of `looks`. The last look ends the experiment in any case.
+/// throughput. This is look number `look` of `looks`. The last look ends the experiment in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {
@@ -46,7 +47,7 @@ mod tests {
 
     const SLOTS: usize = 18;
 
-    /// Adds a round to a trial in which the lever takes half of a resource that has this share of the response time.
+    /// Adds a round to a trial in which the lever takes half of a resource with this elasticity.
     fn round(trial: &mut ProofTrial, elasticity: f64, noise: f64, random: &mut fastrand::Rng) {
         for _ in 0..SLOTS {
             let on = random.bool();
@@ -57,7 +58,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of rounds, and whether they decided for more than half or for less.
+    /// Returns the number of rounds, and true if they decided for more than half, false for less.
     fn experiment(elasticity: f64, noise: f64, looks: usize, seed: u64) -> (usize, Option<bool>) {
         let mut random = fastrand::Rng::with_seed(seed);
         let lever = LeverSlots { lever: "server-cpu".into(), ..LeverSlots::default() };

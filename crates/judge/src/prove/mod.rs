@@ -1,5 +1,5 @@
-//! Experiments on verdicts: the shares that slots of a load show for each resource, and their comparison with the prediction.
-//! `docs/explanation/experiment.md` explains it.
+//! Experiments on verdicts: each resource's share of the throughput, estimated from slots of a load, and its comparison
+//! with the prediction. See `docs/explanation/experiment.md`.
 
 mod against;
 #[cfg(test)]

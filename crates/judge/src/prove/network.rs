@@ -1,11 +1,11 @@
-//! Test double: a closed network in virtual time under levers. Service is exponential, so the exact answer is known.
+//! Test double: a simulated closed network with levers. Service times are exponential, so the exact answer is known.
 
 use run::{LeverSlots, ProofTrial};
 
 use super::estimate;
 use stats::queueing::{Station, elasticities};
 
-/// Single-server stations, each with its own lever, and a delay that no lever changes.
+/// A network of stations with one server each, each with its own lever, and a delay that no lever changes.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) stations: Vec<Station>,
@@ -28,8 +28,8 @@ impl Network {
         elasticities(&all, self.clients)[..self.stations.len()].to_vec()
     }
 
-    /// Simulates one trial. Exponential times have no memory, so the network is a Markov chain, and each next event is
-    /// drawn independently of the past.
+    /// Simulates one trial. Exponential times have no memory, so the network is a Markov chain, and the next event does
+    /// not depend on earlier ones.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = self.stations.iter().map(|_| balanced(&mut random)).collect();

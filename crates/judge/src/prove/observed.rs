@@ -36,7 +36,8 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A full listen queue drops connects. The queue is then the limit itself, and not a sign of another limit.
+        // If a listen queue is full, it drops connects. The queue is then the limit itself, and not a sign of another
+        // limit.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };
@@ -59,8 +60,7 @@ fn is_other_cause(verdict: &str, other: &str) -> bool {
     !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
 }
 
-/// Describes a listen queue that was full in a trial at the limit. Packets that this queue dropped were not lost in the
-/// network.
+/// Describes a listen queue that was full in a trial at the limit. Drops by this queue are not losses in the network.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Each planted run whose verdict has counters in the table shows at least one of them.
+    /// If a planted run's verdict has counters in the table, the run shows at least one of them.
     #[test]
     fn the_rules_report_what_they_saw() {
         for (id, _) in OBSERVATIONS {

@@ -14,7 +14,7 @@ use crate::view::Task;
 /// Name of the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
 
-/// Estimates the parts from the slots, and records them and the steadiness of the load in `proof`. Returns the effect
+/// Estimates the parts from the slots, and records them in `proof` with the steadiness of the load. Returns the effect
 /// of each lever; `None` without slots. Returns an error if the slots show nothing.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
     let trial = ProofTrial::of_speeds(&proof.trials)?;
@@ -41,8 +41,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Marks the part of the generator's CPU as open if a quota throttles the generator, because the CPU's speed does not
-/// show the quota.
+/// Marks the generator's CPU share as open if a quota throttles the generator, because the CPU's speed does not show
+/// the quota.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().and_then(|view| throttled(&view)).is_some_and(|held| held.share >= THROTTLED);
     for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == "client-cpu") {

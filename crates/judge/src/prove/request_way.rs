@@ -17,7 +17,7 @@ pub enum RequestWay {
     /// The bytes of an exchange on the link are unknown.
     #[default]
     NotSeen,
-    /// Answers fill the link; requests go the other way.
+    /// Answers fill the link in their direction, and requests go the other way.
     OfAnswers,
     /// Bytes of an exchange in the direction of the requests, framing included.
     Bytes(f64),
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn request_bytes_count_on_their_own_direction_or_on_a_shared_wire() {
-        // Two packets a request, of 24 B of framing each.
+        // Two packets per request, each with 24 B of framing.
         assert_eq!(bytes(way(9000.0, 300.0, None)), 9048.0);
         assert_eq!(way(300.0, 9000.0, None), RequestWay::OfAnswers);
         assert_eq!(way(300.0, 9000.0, Some(false)), RequestWay::OfAnswers);

@@ -1,11 +1,11 @@
-//! Shares of the response time, from slots of an open loop in which one lever at a time was on.
+//! Shares of the response time, from slots of an open loop. One lever at a time is on.
 //!
-//! An open loop completes what it offers, so a lever's effect shows in the response time. If speeds and arrivals were
+//! An open loop completes what it offers, so only the response time shows a lever's effect. If speeds and arrivals were
 //! all slower by one factor, each request would take longer by that factor: `T(k rate, k speeds) = T / k`. Slowing all
 //! resources by a dose d therefore equals more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 -
 //! d)`. A lever on the offered rate thus shows the effect of slowing everything, upstreams included. A lever's share is
-//! its effect divided by the effect of slowing everything. For the mean of an open network (Jackson 1957) the shares of
-//! all stations and delays add up to exactly 1, at doses of any size.
+//! its effect divided by the effect of slowing everything. For the mean of an open network (Jackson 1957), the shares
+//! of all stations and delays add up to exactly 1, for doses of any size.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -27,7 +27,7 @@ const FEWEST_BLOCKS: usize = 8;
 const BEYOND: f64 = 20.0;
 /// Number of draws of the bootstrap over blocks.
 const DRAWS: usize = 200;
-/// Standard deviation of a share that remains however long the measurement takes, because doses differ a little.
+/// Standard deviation of a share that no measurement time removes, because doses differ a little.
 const LEFT_OPEN: f64 = 0.01;
 /// Minimum dose for an estimate.
 const LEAST_DOSE: f64 = 0.01;
@@ -47,7 +47,7 @@ pub fn fewest_requests(of: ProofMetric) -> f64 {
     BEYOND / beyond(of)
 }
 
-/// Returns the share of requests beyond the percentile, 0 to 1; for the mean, that beyond the median.
+/// Returns the share of requests beyond the percentile, 0 to 1. For the mean, returns that of the median.
 fn beyond(of: ProofMetric) -> f64 {
     match of {
         ProofMetric::P99 => 0.01,
@@ -73,7 +73,8 @@ struct Block {
 
 /// Effect of the levers on the response time, over a selection of blocks.
 struct PredictedResponse {
-    /// Response time with each lever, including the one on the rate, divided by the response time without any lever.
+    /// Response time with each lever on, including the lever on the rate, divided by the response time without any
+    /// lever.
     ratios: Vec<f64>,
     doses: Vec<f64>,
     /// Growth of the response time by each lever, relative to the time without levers; without the lever on the rate.
@@ -83,7 +84,8 @@ struct PredictedResponse {
     whole: f64,
 }
 
-/// Estimates the trial's levers. The lever on the rate has a ratio but no share. The error says what is missing.
+/// Estimates the trial's levers. The lever on the rate has a ratio but no share. The error message says what is
+/// missing.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at = rate_at.ok_or("the offered rate was not changed, so the sum of all parts is unknown")?;
@@ -238,7 +240,7 @@ fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResp
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
-/// A figure of a response.
+/// A figure of a response prediction.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
 /// Returns a part divided by the whole, with its interval; `None` if the whole may be zero.
@@ -269,9 +271,9 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns, for each share and last for the remainder, the number of seeds whose interval holds the truth, the mean
-    /// error, and the mean half-width. A seed without an estimate counts as holding the truth; that happens for a few
-    /// of a hundred.
+    /// Returns one entry per share, and last for the remainder: the number of seeds whose interval holds the truth, the
+    /// mean error, and the mean half-width. A seed without an estimate counts as holding the truth, which happens for a
+    /// few of a hundred seeds.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
@@ -305,7 +307,7 @@ mod tests {
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
-            // The divisor scatters, too, but little compared with the interval.
+            // The divisor is also noisy, but little compared with the interval.
             assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
         }
     }

@@ -1,5 +1,4 @@
-//! Steadiness of a load while levers were switched, and whether throughput returned to its level once all levers were
-//! off.
+//! Steadiness of a load while levers were switched, and the return of throughput to its level once all levers were off.
 //!
 //! The effects of the levers are removed from each slot's throughput. The rest is averaged over stretches of eight
 //! slots. The scatter of these means includes the noise of single slots and all slower changes, by other programs or by
@@ -14,13 +13,13 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Number of slots in a stretch, and number of slots after the last one with a lever.
+/// Number of slots in a stretch, and number of slots after the last slot with a lever.
 const STRETCH: usize = 8;
 /// Minimum number of stretches for an estimate of their scatter, and of slots after the levers.
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval relative to a 95 % interval, by Student's t for the dozen stretches of a trial.
 const SURE: f64 = 2.0;
-/// Maximum distance from the earlier level, as a logarithm, that casts no doubt on the levers' effects.
+/// Maximum distance from the earlier level, as a logarithm, at which the levers' effects stay credible.
 const NOT_BACK: f64 = 0.05;
 /// Assumed dose of a lever that did not measure its dose.
 const DEFAULT_DOSE: f64 = 0.25;
@@ -35,7 +34,7 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     if means.len() < FEWEST {
         return None;
     }
-    // The first slot without any lever still serves the queue of the slot before.
+    // The first slot without a lever still serves the queue of the preceding slot.
     let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
@@ -74,7 +73,7 @@ fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     Some(robust::residuals(&y, &rows, &found.coefficients))
 }
 
-/// Returns the scatter of single slots about the means of their stretches.
+/// Returns the noise of single slots about the means of their stretches.
 fn noise(stretches: &[&[f64]]) -> f64 {
     let variances: Vec<f64> = stretches.iter().filter_map(|s| Some(Sample::of(s)?.sd.powi(2))).collect();
     average(&variances).sqrt()
@@ -109,8 +108,7 @@ mod tests {
     const AFTER: usize = 8;
     const SEEDS: u64 = 200;
 
-    /// Makes a trial of a server whose CPU is the only limit, with noise of this size and the machine's speed in each
-    /// slot.
+    /// Makes a trial of a server whose CPU is the only limit, with this noise and this machine speed in each slot.
     fn trial(seed: u64, noise: f64, speed: impl Fn(usize) -> f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|t| t < SLOTS - AFTER && random.bool()).collect::<Vec<bool>>();
@@ -162,7 +160,8 @@ mod tests {
         assert!(said.contains("drifted during the experiment"), "{said}");
     }
 
-    /// A program that begins in mid-trial and takes a fifth of the machine: the levers' figures hold, and are less exact.
+    /// Another program begins in mid-trial and takes a fifth of the machine. The levers' figures stay right, but less
+    /// exact.
     #[test]
     fn a_foreign_load_that_begins_meanwhile_widens_intervals_that_still_hold_the_truth() {
         let begins = |t: usize| if t > 65 { 0.8 } else { 1.0 };

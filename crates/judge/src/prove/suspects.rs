@@ -12,13 +12,13 @@ pub struct Suspect {
     pub bottleneck: &'static str,
     /// Lever that tests it, a row of `LEVERS`.
     pub lever: &'static str,
-    /// Limit of the upstream that the server waits for according to the verdict; none if the verdict is about the
+    /// Limit of the upstream that the server waits for, according to the verdict; `None` if the verdict is about the
     /// server, the client or the link.
     pub behind: Option<UpstreamLimit>,
     /// True if requests take turns on the CPU.
     pub serial: bool,
-    /// True if an unchanged throughput refutes the bottleneck. False for a rate limit, since it need not be a limit per
-    /// address.
+    /// True if the bottleneck is refuted when throughput stays the same. False for a rate limit, since it may apply to
+    /// all addresses together.
     pub refutes: bool,
     /// Predicts the throughput with a lever of the given dose, divided by the throughput without it.
     pub ratio: fn(&Run, f64) -> f64,
@@ -57,9 +57,9 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
-/// Returns the rows that test a verdict. The first lever that can be pulled is used.
+/// Returns the rows that test a verdict. The first lever that can be used is used.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs do not record which limit an upstream met, because only its CPUs were read.
+    // Older runs do not record which limit of the upstream was reached, because only its CPUs were read.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
     SUSPECTS.iter().filter(move |suspect| {
@@ -73,7 +73,7 @@ pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
-/// Returns the bottleneck that throughput shows when it follows a lever.
+/// Returns the bottleneck that is found if throughput follows a lever.
 pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
@@ -134,10 +134,10 @@ mod tests {
         assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);
     }
 
-    /// A server that accepts four connections every 50 ms. Five connections waited for acceptance, 80 arrived per
-    /// second, and an answer took 62.5 ms, none of which was the server's work. An earlier version predicted that
-    /// keeping connections open changes nothing. Another version used the mean response time, which was 140 ms too
-    /// long: it included eleven clients that still waited for a connection.
+    /// The server accepts four connections every 50 ms. Five connections waited for acceptance, 80 arrived per second,
+    /// and an answer took 62.5 ms, none of which was the server's work. An earlier version predicted that kept
+    /// connections change nothing. Another version used the mean response time, which was 140 ms too long: it included
+    /// eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

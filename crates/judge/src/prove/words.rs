@@ -52,8 +52,8 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the headline: the measured dose, and the change of throughput or response time. A resource that was hardly
-/// wanted has an upper bound instead.
+/// Returns the headline: the measured dose, and the change of throughput or response time. For a resource that was
+/// hardly wanted, returns an upper bound instead.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
@@ -93,7 +93,7 @@ fn moved(figure: &str, ratio: f64) -> String {
     }
 }
 
-/// Returns a sentence on the effect of turns with and without a lever.
+/// Returns a sentence on the effect of a lever in turns.
 pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
     let at_least = |ratio: f64| if ratio >= MAX_PREDICTED_FACTOR { "at least " } else { "" };
     let predicted =
@@ -127,7 +127,7 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 
-/// Returns the direct observation that agrees with the verdict.
+/// Returns the direct observation that agrees with the verdict, in words.
 pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
     let seen = observation(verdict).map(|evidence| evidence.text.clone()).or_else(counted);
@@ -155,7 +155,7 @@ pub(super) fn dependent_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns all parts with their intervals, the largest first.
+/// Returns a sentence with all parts and their intervals, the largest first.
 pub(super) fn shares_sentence(proof: &Proof) -> String {
     let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
         let basis = part_of(proof, lever).map_or(ElasticityBasis::Measured, |part| part.basis);
@@ -205,7 +205,7 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
     Some(Evidence { text, counter, value, ..Evidence::default() })
 }
 
-/// Adds the data that an undecided experiment lacks, and names the other part as the next bottleneck.
+/// Adds what would decide an undecided experiment, and names the other part as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict

@@ -88,7 +88,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     if slow.is_some() {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
-    // Only slow connects of this generator prove that connects waited.
+    // Only slow connects of this generator prove that its connects waited in the queue.
     let effect = match slow {
         Some(_) => format!("{} of the connects wait a second longer", percent(worst.of_connects)),
         None => format!("{} connects were dropped", figure(worst.drops)),
@@ -105,7 +105,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence, sentence, evidence }
 }
 
-/// Decides without the server's counters, if SYNs were sent again and no other segments were.
+/// Decides without the server's counters, if SYNs were sent again but no other segments were.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.value("tcp.syn_retrans")?;
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Plants a shared host with full CPUs under `times` its capacity, with the generator's running and waiting time
-    /// and `drops` dropped connects.
+    /// Plants a shared host with full CPUs under `times` its capacity. The other values are the generator's running and
+    /// waiting time, and the number of dropped connects.
     fn full_host(capacity: f64, times: f64, (ran_us, waited_us): (f64, f64), drops: f64) -> PlantedRun {
         PlantedRun::new(1000.0, capacity)
             .steps(&[])
@@ -160,8 +160,8 @@ mod tests {
         assert!(!["accept-queue", "client-cpu"].contains(&b.id.as_str()), "{b:#?}");
     }
 
-    /// A server with a short accept queue on a host whose CPUs other programs fill. The server used more CPU time than
-    /// the generator, and was idle at times.
+    /// The server has a short accept queue, on a host whose CPUs other programs fill. It used more CPU time than the
+    /// generator, and was idle at times.
     #[test]
     fn processors_that_others_fill_do_not_hide_a_full_queue() {
         let beside = |drops| {
@@ -173,12 +173,13 @@ mod tests {
         };
         let b = beside(0.15);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
-        // Others do more than half of the work: nothing says that the server lacks CPU time.
+        // Others do more than half of the work, so nothing shows that the server lacks CPU time.
         let b = beside(0.0);
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// Another listener of the host overflowed: our two connects succeeded at once, and the server's listener dropped nothing.
+    /// Another listener of the host overflowed: our two connects succeeded at once, and our server's listener dropped
+    /// nothing.
     #[test]
     fn an_overflow_of_another_listener_is_not_ours() {
         let beside = |own: Option<f64>| {
@@ -222,7 +223,8 @@ mod tests {
         assert_eq!(verdict_of(&dropped(40.0)).id, "accept-queue");
     }
 
-    /// Accepted in batches: a client whose SYN was dropped is away for a second, so few of the connects are dropped, and many clients wait.
+    /// A server accepts in batches. A client whose SYN was dropped waits a second, so few connects are dropped although
+    /// many clients wait.
     #[test]
     fn few_drops_count_if_clients_wait_long_for_them() {
         let batches = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -242,7 +244,7 @@ mod tests {
         assert!(told.starts_with("0.") && told.contains("of the clients' time"), "few connects: {told}");
     }
 
-    /// The counters of TCP know nothing of a unix socket.
+    /// TCP counters do not cover unix sockets.
     #[test]
     fn a_unix_socket_has_no_drops() {
         let mut run = crate::planted::planted("accept-queue").unwrap();

@@ -1,4 +1,5 @@
-//! The generator caused a connect storm: while answers were late, the pool of an open loop grew past its need.
+//! The generator caused a connect storm: answers were late, so the connection pool of an open loop grew beyond its
+//! need.
 
 use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 

@@ -1,4 +1,5 @@
-//! The generator has no CPU time left: its threads are full or starved, or its rate is close to what it reaches without a network.
+//! The generator has no CPU time left: its threads are full or starved, or its rate is close to its maximum without a
+//! network.
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
@@ -47,7 +48,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     client_limit(facts).map_or(Vec::new(), |limit| limit.signals)
 }
 
-/// Returns words about a server that is full, too, if the messages do not wait for the generator.
+/// Returns words about a server that is full, too, unless the messages wait for the generator.
 fn beside_server(facts: &Facts<'_>) -> String {
     let full =
         ServerCpu::of(facts).filter(|cpu| cpu.own() >= LIKELY && !Waiting::of(facts).is_some_and(|w| w.at_client()));

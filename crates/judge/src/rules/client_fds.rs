@@ -32,7 +32,7 @@ mod tests {
 
     use crate::planted::PlantedRun;
 
-    /// The sweep ended with steps that had fewer connections than clients, so it seemed flat.
+    /// The last steps of the sweep had fewer connections than clients, so the sweep seemed flat.
     #[test]
     fn a_sweep_that_ran_out_of_descriptors_shows_no_plateau() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();
@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(run.findings.bottleneck.id, "client-fds", "{:#?}", run.findings.bottleneck);
     }
 
-    /// Out of descriptors from its first connects on, a trial completes nothing and stands in no sweep.
+    /// Without descriptors from its first connects on, a trial completes nothing and is not part of any sweep.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();

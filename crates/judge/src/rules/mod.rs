@@ -1,9 +1,11 @@
 //! The rules of the verdict, one file each, and the table that holds them.
 //!
-//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It answers [`Verdict::Binds`] with its evidence, or why the
-//! bottleneck is ruled out, or which counters are missing. Each rule has a [`Tier`] and names the bottlenecks whose signs it explains (a full
-//! CPU makes the accept queue overflow, not the other way round). The verdict follows from these and from the probabilities of the answers:
-//! see `choose.rs` and `docs/reference/rule-matrix.md`. No rule calls another. A missed cause is better than a wrong one: a rule that does not know says so.
+//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). The rule's answer is [`Verdict::Binds`]
+//! with its evidence, a reason why the bottleneck is ruled out, or the missing counters. Each rule has a [`Tier`] and
+//! names the bottlenecks whose signs it explains: a full CPU makes the accept queue overflow, not the other way round.
+//! The verdict follows from tiers, explanations and the probabilities of the answers: see `choose.rs` and
+//! `docs/reference/rule-matrix.md`. No rule calls another. A missed cause is better than a wrong one, so a rule that
+//! cannot tell says so.
 //!
 //! To add a rule, write a file here, add a line to [`RULES`], and plant a run in `planted/` that it must win.
 
@@ -36,7 +38,7 @@ pub use rule::{Rule, Tier, Verdict};
 pub use server_rate_limit::may_delay;
 pub(crate) use unknown::none_good;
 
-/// All rules. Their order breaks exact ties.
+/// All rules. The order of the rows breaks exact ties.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

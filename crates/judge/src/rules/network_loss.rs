@@ -51,7 +51,7 @@ pub(super) const RULE: Rule = Rule {
 /// Counters of packets that were dropped on the way.
 const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
 
-/// Returns why segments that were sent again were not lost in the network.
+/// Returns the reason why segments that were sent again were not lost in the network.
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
     let full = Overflow::of(trial).map_or(0.0, |overflow| overflow.drops);
     if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
@@ -111,15 +111,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns why the losses that a host counts are not those of this load.
+/// Returns the reason why the losses that a host counts do not belong to this load.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
-    // Counts of ended connections are lost.
+    // The counters of a connection end with the connection.
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
     let again = view.whole_trial("connection.retrans").filter(|_| lasting);
     let Some(again) = again.map(|each| each * clients(trial)) else {
         let times = trial.latency_us;
-        // If most answers take as long as the timer, the longest answer shows nothing.
+        // If most answers take as long as the retransmission timer, the longest answer shows nothing.
         let by_timer = times.p50 < RETRANSMISSION_US && times.max >= RETRANSMISSION_US;
         let waited = by_timer || slow_share(trial) >= LOST;
         return (!waited).then(|| {
@@ -145,7 +145,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
-        // Other programs on the generator's host connect, too.
+        // The counter includes connects of other programs on the generator's host.
         Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))
@@ -196,13 +196,13 @@ mod tests {
     fn verdict(completed_share: f64) -> Verdict {
         let planted_run = PlantedRun::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
         let mut run = losing(planted_run).run();
-        // Fills the derived figures in.
+        // Fills in the derived figures.
         crate::judge(&mut run);
         run.trials.iter_mut().for_each(|t| t.rates.completed_rate = t.rates.offered_rate * completed_share);
         judge(&Facts::of(&run))
     }
 
-    /// Plants losses of seven in a hundred requests, which the connections of the load show as well.
+    /// Plants a loss in seven of a hundred requests, which the load's own connections also show.
     fn losing(planted_run: PlantedRun) -> PlantedRun {
         planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
             Who::Server,
@@ -218,8 +218,8 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// Figures of `python3 -m http.server`: the client believes that connections exist that the full queue dropped, and
-    /// sends their requests again.
+    /// Figures of `python3 -m http.server`: the client counts connections as established that the full queue dropped,
+    /// and sends their requests again.
     #[test]
     fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
         let full = || {
@@ -258,13 +258,13 @@ mod tests {
                 .per_s(Who::Server, "tcp.listen_overflows", "", move |_| overflows)
                 .change(|t, _| t.connect_us.max = 1.1e6)
         };
-        // A tenth of all segments, but no data: it is connects that are lost.
+        // A tenth of all segments was sent again, but none with data: only connects are lost.
         let lost = judged(&limited(0.0));
         assert!(lost.id == "network-loss" && lost.sentence.contains("drops SYNs"), "{lost:#?}");
         assert_ne!(judged(&limited(400.0)).id, "network-loss");
     }
 
-    /// Answers of 3 ms at no load, beside a backup on the same host that loses packets, where no connection was sampled.
+    /// Answers take 3 ms without load. A backup on the same host loses packets, and no connection was sampled.
     #[test]
     fn answers_faster_than_the_retransmission_timer_lost_no_segment() {
         let longest = |us: f64| {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(judged(&longest(230_000.0)).id, "network-loss");
     }
 
-    /// Connects that our own listener dropped before the window began: their requests were sent again inside it.
+    /// The server's listener dropped connects before the window began, and their requests were sent again inside it.
     #[test]
     fn drops_of_the_own_listener_before_the_window_are_no_loss() {
         let planted = PlantedRun::new(3000.0, 2000.0)
@@ -287,7 +287,7 @@ mod tests {
             .level(Who::Server, "listen.queue", "0.0.0.0:8080", 5.0)
             .level(Who::Server, "listen.limit", "0.0.0.0:8080", 4.0)
             .change(|t, _| {
-                // The counter of the listener stood still inside the window.
+                // The listener's counter did not grow inside the window.
                 t.measured.window.begin_s = 1.5;
                 for column in t.server.iter_mut().flat_map(|side| &mut side.recording.columns) {
                     if ["tcp.listen_overflows", "listen.drops"].contains(&column.counter.as_str()) {

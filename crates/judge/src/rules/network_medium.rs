@@ -1,9 +1,9 @@
-//! The link is full: the wire carries its rate, or all signs point to a queue between the hosts.
+//! The link is full: it carries its maximum rate, or all signs point to a queue between the hosts.
 //!
-//! The conditions are those of source 0 and 3: (a) one more client brings less than 2 % more (a doubling less than 5
-//! %), (b) each further client lengthens the response time by 1 / Xmax within 10 %, (c) no host is above 80 %, (d) the
-//! wire carries at least 90 % of its rate, framing included, or at least 66.7 % while retransmissions or deferrals
-//! rise. If (a) to (c) hold without (d), the queue is outside every measured device.
+//! The conditions come from sources 0 and 3. (a) One more client raises the rate by less than 2 % (twice as many by
+//! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host is above 80
+//! %. (d) The link carries at least 90 % of its rate, framing included, or at least 66.7 % while retransmissions or
+//! deferrals rise. If (a) to (c) hold without (d), the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -54,7 +54,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Bits of a byte.
+/// Number of bits in a byte.
 const BITS: f64 = u8::BITS as f64;
 
 /// Use of a medium in a trial.
@@ -63,7 +63,7 @@ pub(crate) struct MediumUse {
     pub(crate) share: f64,
     /// Bytes per second on the medium, framing included.
     per_s: f64,
-    /// Line of evidence.
+    /// Line of evidence about this use.
     pub(crate) evidence: Evidence,
 }
 
@@ -76,8 +76,8 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
     sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
 }
 
-/// Returns the fullest medium. A single client fills its own switch port and the server's port alike. Of several
-/// equally full ports, the shared one is still full under the greatest load.
+/// Returns the fullest medium. A single client fills its own switch port and the server's port alike. If several ports
+/// are equally full, the shared port is the one that is also full under the greatest load.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -168,7 +168,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
-    // An overflowing queue shows a full wire, whatever the mean use over the window is.
+    // An overflowing queue shows a full link, whatever the mean use over the window is.
     let overflow = overflow(trial);
     let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
     let full = ours && (share >= WIRE_FULL || overflow.is_some());
@@ -240,7 +240,7 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
         .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns a counter that rises on a wire that is too busy.
+/// Returns a counter that rises on a link that is too busy.
 fn rising(trial: &Trial) -> Option<Evidence> {
     let ids = [
         ("interface.collisions", 1.0),
@@ -266,7 +266,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
         let sentence = format!("the link is full: packets wait in the queue of {}", queue.place);
         return Some((ONE_SIGN, sentence, vec![queue]));
     }
-    // With Nagle's algorithm, data waits in the server for an acknowledgement, and not on the way.
+    // With Nagle's algorithm, data waits in the server for an acknowledgement, and not on the path.
     if ack_timer::fills_light_load(facts) {
         return None;
     }
@@ -295,7 +295,8 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// One closed loop through a hub that is used to 80 %, with a fifth of the segments sent again; `drops` for its queue.
+    /// Makes one closed loop through a hub that is 80 % used, with a fifth of the segments sent again. The hub's queue
+    /// drops `drops` frames.
     fn verdict(drops: f64) -> String {
         let mut run = PlantedRun::new(3000.0, 2000.0)
             .steps(&[64])
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(verdict(0.01), "network-loss");
     }
 
-    /// One client fills the server's port and its own; of five, each fills a fifth of its own.
+    /// A single client fills its own port and the server's port. Of five clients, each fills a fifth of its own port.
     #[test]
     fn of_two_full_wires_the_one_that_all_clients_share_is_named() {
         let bytes = 12.4e6;

@@ -122,7 +122,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
     use run::{Arrival, Intensity, Trial, TrialKind};
 
-    /// One answer in a hundred takes 500 ms under any load, and nothing is full: p99 is beyond its default limit everywhere.
+    /// One answer in a hundred takes 500 ms under any load, and nothing is full. The p99 therefore exceeds its default
+    /// limit everywhere.
     #[test]
     fn answers_that_are_as_slow_without_load_saturate_nothing() {
         let rare = |slow_from: f64| {
@@ -141,7 +142,7 @@ mod tests {
         assert_ne!(rare(50.0).id, "not-saturated", "answers that only a load makes slow");
     }
 
-    /// Eight connections 40 ms away: the open loop used all of them before an idle server.
+    /// Eight connections go to a server 40 ms away. The open loop used all of them while the server was idle.
     #[test]
     fn a_load_that_its_own_connections_held_up_is_told() {
         let pool = |t: &mut Trial, p: &Point| {

@@ -9,9 +9,9 @@ use crate::view::View;
 /// Answer of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The signs are there.
+    /// The rule found its signs.
     Binds {
-        /// Confidence, from 0 (a guess) to 1 (the right side's counters show every condition).
+        /// Confidence, from 0 (a guess) to 1 (counters of the right side show every condition).
         confidence: f64,
         /// Answer in one sentence with its main figure.
         sentence: String,
@@ -24,10 +24,10 @@ pub enum Verdict {
     CannotSay(Vec<String>),
 }
 
-/// Rank of causes: a binding answer of a higher tier wins over answers of lower tiers.
+/// Rank of causes: a binding answer of a higher tier beats answers of lower tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// A side ran out of something countable, such as ports, and requests failed: the load was not the planned one.
+    /// A side ran out of something countable, such as ports, and requests failed, so the load was not the planned one.
     Broken,
     /// A specific cause with signs of its own.
     Cause,
@@ -49,7 +49,7 @@ pub struct Rule {
     pub waits: bool,
     /// True if the rule needs successful answers. Failed answers do not show work.
     pub is_of_work: bool,
-    /// True if the signs are counts, which other programs on the CPUs do not change.
+    /// True if the signs are counts, which other programs on the CPUs do not distort.
     pub is_counted: bool,
     /// True if the verdict describes the inside of the server.
     pub looks_inside: bool,
@@ -67,7 +67,7 @@ pub struct Rule {
     pub explain: &'static str,
 }
 
-/// Default values of a rule for a cause; each rule overrides some of them.
+/// Default values of a rule; each rule overrides some of them.
 pub(super) const PLAIN: Rule = Rule {
     id: "",
     needs: &[],

@@ -52,7 +52,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the signals of resources that would be the limit if they were full.
+/// Returns the signals of resources that would be the limit instead if they were full.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
     let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
@@ -101,7 +101,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         Plateau::Flat { from, to, growth } => {
             Ok(Some(format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth))))
         }
-        // The kernel counts throttled periods, so one load is enough.
+        // A throttled upstream needs no sweep, because the kernel counts its throttled periods under any load.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => {
@@ -136,7 +136,7 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if let Some(chain) = Chain::of(view.trial, view).filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
-    // Another rule covers a full thread. Without readings of threads, a process with several threads may hide a full
+    // Another rule covers a full thread. Without counters per thread, a process with several threads may hide a full
     // one.
     let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
     if share > BUSY || hidden {
@@ -152,8 +152,8 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
 
 /// Checks that Xmax × R1 can be a number of workers.
 fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
-    // A fixed number of workers serves 2 clients at most twice as fast as 1. A larger gain means that the first client's time was a wake-up, not
-    // service.
+    // A fixed number of workers serves two clients at most twice as fast as one client. A larger gain means that one
+    // client's time included a wake-up, which is not service.
     if let Some(beyond) = crate::laws::beyond_bound(facts) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
@@ -178,7 +178,7 @@ fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
 
-/// Returns evidence that the threads wait for a disk that is not full: more of them would use it better.
+/// Returns evidence that the threads wait for a disk that is not full: more threads would use it better.
 fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
@@ -188,7 +188,7 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         figure(own),
         percent(stalled)
     );
-    // The pressure is that of the whole host, and a thread that sleeps in io_uring counts as waiting for I/O.
+    // The pressure covers the whole host, and a thread that sleeps in io_uring counts as waiting for I/O.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
@@ -200,7 +200,7 @@ fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(ru
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
-        // A small number may match by chance.
+        // A small number may match by accident.
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
@@ -232,7 +232,7 @@ fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verd
 fn waits_longer(facts: &Facts<'_>) -> Option<run::Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // If an open loop showed the plateau, it begins at the last step.
+    // If an open loop showed the plateau, the plateau begins at the last step.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
@@ -246,7 +246,7 @@ fn waits_longer(facts: &Facts<'_>) -> Option<run::Evidence> {
         .then(|| measured(&client, ("latency_us.mean", ""), (grew, FigureUnit::Micros), Some(each_us), text))
 }
 
-/// Returns Xmax R1 as a line.
+/// Returns Xmax × R1 as a line of evidence.
 fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<run::Evidence> {
     let (r1, x) = (facts.unloaded.and_then(r1_us)?, facts.x_max()?);
     let places = held_places(facts)?;
@@ -291,7 +291,8 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// Behind a limit of SYNs: answers take 5 ms, connects seconds, and "0.05 requests at a time" was said.
+    /// Behind a limit of SYNs, answers take 5 ms and connects take seconds. An earlier version then said "0.05 requests
+    /// at a time".
     #[test]
     fn less_than_one_worker_is_no_number_of_workers() {
         let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -304,7 +305,7 @@ mod tests {
         assert!(one.id == "server-concurrency" && one.sentence.contains("about 1 request"), "{one:#?}");
     }
 
-    /// A fixed response time under any load is no queue, whatever stops the rate.
+    /// If the response time is constant under any load, no queue exists, whatever stops the rate.
     #[test]
     fn a_response_time_that_does_not_grow_shows_no_queue() {
         let waits = |fixed: bool| {
@@ -325,14 +326,15 @@ mod tests {
         assert!(fixed.confidence <= 0.5, "{fixed:#?}");
     }
 
-    /// Flat and idle, with no queue at the server: something else may hold the rate.
+    /// The rate is flat and the CPUs idle, but no queue is seen at the server, so something else may limit the rate.
     #[test]
     fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
         let b = judged(PlantedRun::new(20_000.0, 300.0).shared());
         assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
     }
 
-    /// The server of the test above. Its sampled threads show the queue: most of them wait for one lock.
+    /// This is the server of the test above, with samples of its threads. The samples show the queue: most threads wait
+    /// for one lock.
     #[test]
     fn threads_that_wait_for_a_lock_are_the_queue() {
         let b = judged(PlantedRun::new(20_000.0, 300.0).shared().change(|trial, _| {
@@ -345,7 +347,8 @@ mod tests {
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// Sixteen requests a connection for a server that takes eight: the other eight wait, and the evidence says how many.
+    /// Each connection sends sixteen requests to a server that takes eight. The other eight wait, and the evidence says
+    /// how many.
     #[test]
     fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
         let limited = |limit| {
@@ -367,7 +370,8 @@ mod tests {
         }
     }
 
-    /// Where each connection has places of its own, more connections carry more, and nothing of the server's is full.
+    /// Each connection has its own limit, so more connections would complete more, and no resource of the server is
+    /// full.
     #[test]
     fn a_limit_of_streams_is_told_where_more_connections_would_still_bring_more() {
         let eight = |t: &mut run::Trial, p: &crate::planted::Point| {
@@ -380,7 +384,7 @@ mod tests {
         assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams per connection")), "{b:#?}");
     }
 
-    /// The server in a namespace behind a veth, on this very machine: there is a network in which requests can wait.
+    /// The server is in a network namespace of this machine, behind a veth link in which requests can wait.
     #[test]
     fn one_host_with_a_link_in_it_is_no_loopback() {
         let on = |url: &str| {

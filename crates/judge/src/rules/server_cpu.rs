@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Most probable sign of full CPUs.
+/// The sign that makes full CPUs most probable.
 enum Sign {
     Own,
     Starved,
@@ -121,7 +121,7 @@ fn evidence(facts: &Facts<'_>, cpu: &ServerCpu<'_>, (used, allowed): (f64, f64))
     evidence
 }
 
-/// Returns the user and kernel time of a request.
+/// Returns the user time and the kernel time of a request.
 fn split(view: &View<'_>) -> Option<Evidence> {
     let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
     let text =
@@ -129,7 +129,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
-/// Decides without readings of the server's processes: a full host counts if it runs only the server.
+/// Decides without counters of the server's processes: a full host counts if it runs only the server.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
     let Some(host) = view.host() else { return missing() };
@@ -139,7 +139,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
     let signal = full("busy share of the server's host", view, host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
-    // Other programs may fill the host of a server that is not at a limit.
+    // Other programs may have filled the host of a server that is not at its limit.
     if probability < HINT || !facts.limited() {
         return Verdict::RuledOut(text);
     }

@@ -1,4 +1,4 @@
-//! The server's control group is throttled: it may use CPUs for only a part of each period.
+//! The server's control group is throttled: its quota allows CPU time for only a part of each period.
 
 use run::FigureUnit;
 
@@ -71,7 +71,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Describes a quota that other programs of the control group use up.
+/// Describes a quota that other programs of the control group used up.
 fn others(view: &View<'_>) -> Option<String> {
     let (own, group) = (view.cpu_used()?, view.share_of_time("cgroup.cpu_time")?);
     ratio(own, group).filter(|share| *share < MOST).map(|share| {
@@ -86,7 +86,7 @@ fn others(view: &View<'_>) -> Option<String> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Half a CPU of quota, which ran out in so many of ten periods a second.
+    /// Makes a server with a quota of half a CPU, which ran out in `out` of ten periods per second.
     fn throttled(out: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(1000.0, 5000.0)
             .level(Who::Server, "cgroup.cpu_quota", "/srv", 0.5)

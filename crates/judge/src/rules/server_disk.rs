@@ -39,7 +39,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Returns the verdict with the disk, or the reason against it.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
-    // With one client, server and disk work alternately, so the disk may be full only with several clients.
+    // With one client, server and disk work in turn, so the disk may be full only with several clients.
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
     let Some(load) = fullest(&view, view.span_s.unwrap_or(0.0) * 1e6) else {
         return Err(Verdict::CannotSay(vec!["disk.busy of the server's host".into()]));
@@ -73,8 +73,8 @@ fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
 }
 
-/// Returns the bytes that a request reads and writes on the server's disk, one line each. A disk that other programs
-/// keep busy is not the server's limit.
+/// Returns the bytes that a request reads and writes on the server's disk, one line per direction. A disk that other
+/// programs keep busy is not the server's limit.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
     let own = [("process.read_bytes", "reads"), ("process.write_bytes", "writes")]
         .map(|(id, does)| (id, does, view.per_request(id)));
@@ -104,7 +104,8 @@ fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evide
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// One thread that writes a block and flushes it, a request: flushing is counted apart from requests that are out.
+    /// One thread writes and flushes a block per request. The kernel counts flushing apart from reads and writes in
+    /// progress.
     fn flushed(out_us: f64, flush_us: f64) -> run::Bottleneck {
         let planted_run = PlantedRun::new(2000.0, 500.0)
             .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * out_us)
@@ -122,14 +123,15 @@ mod tests {
         assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushes"), "{b:#?}");
     }
 
-    /// Threads that write to one file, each behind the lock of the one before: the disk has pauses, the threads have none.
+    /// Threads write to one file, each behind the lock of the preceding one: the disk pauses at times, but some thread
+    /// always waits for it.
     #[test]
     fn a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit() {
         let b = flushed(1300.0, 240.0);
         assert_eq!(b.id, "server-disk", "{b:#?}");
     }
 
-    /// A client on io_uring sleeps in it, which the kernel counts as waiting for I/O: 66 % with no disk at work.
+    /// A client on io_uring sleeps in the ring, which the kernel counts as waiting for I/O: 66 % without disk activity.
     #[test]
     fn pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk() {
         let mut run = PlantedRun::new(20_000.0, 200.0)

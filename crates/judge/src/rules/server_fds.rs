@@ -35,7 +35,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some((view, (name, held, limit))) = fullest else {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
-    // accept() needs a descriptor, and many servers reserve one or two.
+    // accept() needs a descriptor, and many servers keep one or two in reserve.
     if held + SPARE_FDS < limit {
         return Verdict::RuledOut(format!("{name} held {} of {} file descriptors", figure(held), figure(limit)));
     }
@@ -72,8 +72,7 @@ fn fullest(view: &View<'_>) -> Option<(String, f64, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Figures of nginx with `worker_rlimit_nofile 40`: a request for which it cannot open a file gets status 500 at
-    /// once.
+    /// Figures of nginx with `worker_rlimit_nofile 40`: a request whose file cannot be opened gets status 500 at once.
     #[test]
     fn answers_of_a_server_without_descriptors_are_no_limit_on_purpose() {
         let refuse = |t: &mut run::Trial, _: &crate::planted::Point| {

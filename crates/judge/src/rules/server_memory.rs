@@ -69,8 +69,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns true if this load itself suffers from the lack of memory. A host, and the TCP stack of a namespace, may be
-/// short of memory because of other programs.
+/// Returns true if the lack of memory affects this load. A host, and the TCP stack of a namespace, may be short of
+/// memory because of other programs.
 fn is_ours(view: &View<'_>, counter: &str) -> bool {
     match counter {
         "pressure.memory_some" | "memory.swap_out" => {
@@ -81,14 +81,15 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
     }
 }
 
-/// Returns true if connections of the load failed, or windows stopped them: TCP without memory keeps windows small.
+/// Returns true if connections of the load failed, or TCP windows stopped them. Without memory, TCP keeps windows
+/// small.
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
     let failed = view.trial.tally.error_count() > 0 || unanswered(view.trial) > 0.0;
     failed || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
 }
 
-/// Describes a lack of memory that the server does not feel.
+/// Describes a lack of memory that does not affect the server.
 fn others(view: &View<'_>) -> String {
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
     let faults = view.value("process.major_faults").map_or("an unknown number of".into(), figure);
@@ -100,7 +101,7 @@ fn others(view: &View<'_>) -> String {
 /// Sign of a lack of memory.
 struct Sign {
     confidence: f64,
-    /// Words for the sign in the verdict's sentence.
+    /// Sign in words, for the verdict's sentence.
     words: String,
     evidence: Evidence,
 }

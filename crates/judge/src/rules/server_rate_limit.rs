@@ -1,5 +1,5 @@
-//! The server refuses requests on purpose: answers of class 4xx or 5xx come back quickly, while the rate of good
-//! answers stays constant.
+//! The server refuses requests on purpose: it answers quickly with status 4xx or 5xx, while the rate of good answers
+//! stays constant.
 
 use run::{FigureUnit, Trial};
 
@@ -90,15 +90,16 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, *middle, limited.len())
 }
 
-/// Decides for a rate limit that delays answers. A client without pauses waits for the limit's interval and reaches the
-/// highest rate alone, while arrivals below that rate are answered sooner. With a single worker, both would wait for
-/// the service time. A shaped link with a burst looks alike, but its packets wait on the path.
+/// Decides whether the server delays answers to limit the rate. A client without pauses then waits for the limit's
+/// interval and reaches the highest rate alone. Arrivals below that rate are answered sooner. A single worker would
+/// make both wait for the service time. A shaped link with a burst has the same signs, but its packets wait on the
+/// path.
 fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
     let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // If a response is mostly CPU time, its length varies between windows with the speed of the machine.
+    // If CPU time makes up most of a response, its length follows the machine's speed, which differs between windows.
     if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
         return None;
     }
@@ -126,8 +127,8 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence: if idle { TWO_SIGNS } else { LIKELY }, sentence, evidence })
 }
 
-/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. A limit
-/// that delays answers and a single worker both look like this; response times at a lower rate distinguish them.
+/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. Either a
+/// limit that delays answers or a single worker causes this; response times at a lower rate tell which.
 pub fn may_delay(run: &run::Run) -> bool {
     let facts = Facts::of(run);
     let one = facts.unloaded.filter(|one| clients(one) <= 1.0).zip(facts.x_max());
@@ -192,7 +193,7 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
 mod tests {
     use crate::planted::{PlantedRun, Who, refuses_beyond_500};
 
-    /// Seen live: a busy machine starved the generator, which was then named at confidence 0.3.
+    /// Seen live: a busy machine starved the generator, and an earlier version named it at confidence 0.3.
     #[test]
     fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
         let mut run = refuses_beyond_500()
@@ -246,7 +247,8 @@ mod tests {
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
     }
 
-    /// Seen live with a mutex around arithmetic in Go, beside other programs: one client had 1,218/s, and half of that rate was answered sooner.
+    /// Seen live with a Go server that computes behind a mutex, beside other programs: one client reached 1,218/s, and
+    /// answers at half that rate were faster.
     #[test]
     fn work_that_is_faster_in_another_window_is_no_limit() {
         let answered = |cpu_us: f64| {
@@ -284,7 +286,7 @@ mod tests {
         assert!(!of(5000.0, 800.0, 50.0), "four clients reach more than one");
     }
 
-    /// A quota makes one client wait for the next period, and answers arrivals below its rate at once.
+    /// With a quota, one client waits for the next period, and arrivals below its rate are answered at once.
     #[test]
     fn a_quota_of_either_side_is_no_limit_on_purpose() {
         let held = |who: Who, group: &str| {
@@ -307,7 +309,8 @@ mod tests {
         assert_eq!(client.id, "client-cpu", "{client:#?}");
     }
 
-    /// A gap of 3.3 ms before answers of 2.5 ms: no place answers faster than it is held.
+    /// The limit holds each request for 3.3 ms, and answers take 2.5 ms. A worker cannot answer faster than its holding
+    /// time.
     #[test]
     fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
         let answered_in = |us: f64, count: u64| {

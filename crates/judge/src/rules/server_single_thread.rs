@@ -1,4 +1,4 @@
-//! One thread of the server is full while it leaves other CPUs free.
+//! One thread of the server is full while other CPUs are free.
 
 use run::FigureUnit;
 
@@ -78,7 +78,7 @@ fn no_threads() -> Verdict {
     Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()])
 }
 
-/// Checks that the full task is a single thread.
+/// Checks that the full task is one thread.
 fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
     if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {
@@ -88,7 +88,7 @@ fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// Checks that the server may use more CPUs than its thread.
+/// Checks that the server may use more CPUs than its full thread does.
 fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
     let Some((_, allowed)) = cpu.used else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
@@ -103,7 +103,8 @@ fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// A server of one thread that gets so much of a CPU while other programs fill all; it waits as good as always beside.
+    /// Makes a single-threaded server that gets `us` of CPU time while other programs fill all CPUs. It wants a CPU
+    /// nearly all the time.
     fn beside_others(us: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(60.0, 20_000.0)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * us)

@@ -1,4 +1,4 @@
-//! Shared parts of the rules about the generator's own host.
+//! Common parts of the rules about the generator's own host.
 
 use run::{ErrorKind, FigureUnit, Trial};
 
@@ -20,7 +20,8 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.0.get(&kind).copied().unwrap_or(0);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // Steps that lacked connections are not part of the sweep. They matter unless its other steps show a plateau.
+    // Steps that lacked connections are left out of the sweep. These steps matter unless the remaining sweep shows a
+    // plateau.
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
     let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));

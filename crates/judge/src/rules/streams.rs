@@ -1,4 +1,4 @@
-//! The server's limit of HTTP/2 streams per connection, for which requests waited in the generator.
+//! The server's limit of HTTP/2 streams per connection, which made requests wait in the generator.
 
 use run::{Evidence, FigureUnit, Intensity};
 

@@ -1,5 +1,5 @@
-//! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes as long as the other end's
-//! timer, 40 ms on Linux, while both sides idle.
+//! Nagle's algorithm waits for a delayed acknowledgement. A response in two writes takes as long as the other end's
+//! timer, 40 ms on Linux, while both sides are idle.
 
 use run::{FigureUnit, Trial};
 
@@ -91,8 +91,8 @@ enum Proof {
     None,
 }
 
-/// Returns the evidence that unacknowledged bytes waited at the server, or that it sent more than one data segment per
-/// response.
+/// Returns the evidence that unacknowledged bytes waited at the server, or that the server sent more than one data
+/// segment per response.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {
@@ -109,7 +109,7 @@ fn proof(one: &Trial) -> Proof {
         Some(n) if n < least => {
             Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
         }
-        // Other programs send data segments as well.
+        // The segments may belong to other programs.
         _ => Proof::None,
     }
 }
@@ -153,8 +153,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, Trial};
 
-    /// Figures of the HTTP server of the JDK: 40 ms at light load, none under load, and a lock of 2 ms that is the
-    /// limit.
+    /// Figures of the JDK's HTTP server: 40 ms at light load, none of it under heavy load, and a lock held for 2 ms
+    /// that is the limit.
     fn lock(wait_goes_away: bool) -> Bottleneck {
         let change = move |t: &mut Trial, p: &Point| {
             if wait_goes_away && p.n > 2.0 {
@@ -182,7 +182,8 @@ mod tests {
         }
     }
 
-    /// Seen live on loopback: a round trip of 19 ms, the least 6 µs, and data of Nagle's algorithm in the send queues.
+    /// Seen live on loopback: a round trip of 19 ms, a minimum of 6 µs, and data that Nagle's algorithm held in the
+    /// send queues.
     #[test]
     fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
         let mut run = PlantedRun::new(41_000.0, 500.0)

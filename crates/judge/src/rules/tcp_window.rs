@@ -1,9 +1,10 @@
-//! A TCP window is too small for the distance: a sender waits because of the peer's window or its own buffer.
+//! A TCP window is too small for the distance: the peer's window or the sender's own buffer makes the sender wait.
 //!
-//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds. A congestion control with pacing (BBR)
-//! spreads a window over the round trip, and the kernel charges the gaps between packets to neither share. A transfer
-//! that only the window limits then shows 24 to 50 %. These shares therefore only point to a sender. Two other figures
-//! decide: the bytes per round trip divided by the window, and the share of a request's time in which bytes waited.
+//! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time that a sender waits. A
+//! congestion control with pacing (BBR) spreads a window over the round trip, and the kernel counts the gaps between
+//! packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to 50 %. These
+//! figures therefore only tell which sender to look at. Two other figures decide: the bytes per round trip divided by
+//! the window, and the share of a request's time in which bytes waited.
 
 use run::{FigureUnit, Trial};
 
@@ -42,9 +43,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// A limit of a sender.
 struct Limit {
-    /// Counter with the kernel's share of the time for which the limit blocked sending.
+    /// Counter of the time for which, according to the kernel, the limit blocked sending.
     share: &'static str,
-    /// Counter of the sampled connections that the limit blocks.
+    /// Counter of the sampled connections that the limit blocks at that moment.
     standing: &'static str,
     /// Counter of the bytes that may be in flight.
     room: &'static str,
@@ -150,7 +151,7 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
 }
 
 /// Returns the share of a request's time for which the limit blocked its connection. Connections without a request in
-/// flight do not count. If only some connections were sampled, the share is a lower bound.
+/// flight are left out. If only some connections were sampled, the share is a lower bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
@@ -166,7 +167,8 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
 }
 
 /// Returns the share of the response time that a transfer waits for the window, if each round trip carries one window.
-/// In a short trial, connections are read too seldom to see this wait. Source: RFC 9293, section 3.8.6.
+/// This works in short trials, in which connections are read too seldom to see the wait. Source: RFC 9293, section
+/// 3.8.6.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();
     let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;
@@ -190,7 +192,7 @@ mod tests {
         assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
     }
 
-    /// The connections were read only twice, each time between two requests.
+    /// The connections were read only twice, both times between two requests.
     #[test]
     fn a_transfer_of_several_windows_needs_no_reading_of_its_wait() {
         let windows = |n: u64| {
@@ -216,7 +218,7 @@ mod tests {
         assert!(b.id == "tcp-window" && b.sentence.contains("sender's buffer"), "{b:#?}");
     }
 
-    /// Runs that look like a window limit but are none, each with one change.
+    /// Runs that look like a window limit but have another cause, each with one change.
     #[test]
     fn runs_that_only_look_like_a_window_limit_are_not_named() {
         type Change = fn(PlantedRun) -> PlantedRun;

@@ -20,17 +20,17 @@ pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
     full_of(name, given(view), share)
 }
 
-/// Returns the share of the time that a hypervisor gave to the CPUs. Nobody could have used the rest.
+/// Returns the share of the time that the hypervisor gave to the CPUs. No program could have used the rest.
 fn given(view: &View<'_>) -> f64 {
     1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
 }
 
-/// Makes a signal of a busy share of the time, of which the CPUs had the share `given`.
+/// Makes a signal of a busy share, relative to the share `given` of the time that the CPUs had.
 fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
-/// Returns the evidence of the load levels that some device is full, as log odds.
+/// Returns the evidence from the load levels that some device is full, as log odds.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,
@@ -39,14 +39,14 @@ pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     }
 }
 
-/// Returns the evidence of the messages in flight that the server is the limit, as log odds. Messages wait unread at
+/// Returns the evidence from the unread messages that the server is the limit, as log odds. Messages queue unread at
 /// the slower side. On shared CPUs, these waits are no evidence.
 pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     let waiting = Waiting::of(facts).filter(|_| !facts.shared());
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
-/// Time in which a thread could not run, because soft interrupts used the only CPU that it may use.
+/// Time in which soft interrupts kept a thread from the only CPU that it may use.
 struct Interrupts<'a> {
     softirq: Instances<'a>,
     view: View<'a>,
@@ -74,7 +74,7 @@ pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
     Interrupts::of(view).ran(task)
 }
 
-/// A thread; a process if threads were not read.
+/// A thread, or a process if threads were not read.
 pub(crate) struct Thread {
     pub(crate) task: Task,
     /// Share of the time during which the thread ran.
@@ -85,7 +85,7 @@ pub(crate) struct Thread {
     pub(crate) chance: f64,
 }
 
-/// CPU use of the server in the trial that shows which CPU is full.
+/// CPU use of the server in the trial that shows best which CPU is full.
 pub(crate) struct ServerCpu<'a> {
     pub(crate) view: View<'a>,
     /// CPUs that the server's processes used, and CPUs that they may use; absent when unknown.
@@ -145,8 +145,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that both sides together fill the shared CPUs, weighted by the share of the busier side
-    /// beside other programs. Returns 0 for the less busy side, which the verdict's sentence names as well. The
-    /// probability is low if other programs do more than half of the work.
+    /// beside other programs. Returns 0 for the side that uses less CPU time, which the verdict's sentence names as
+    /// well. The probability is low if other programs do more than half of the work.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());
@@ -160,7 +160,7 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another one runs, so its wait does not show that it is full.
+    /// changing threads, the busiest thread waits while another one runs. Its wait then does not show that it is full.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {
@@ -170,7 +170,7 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the thread that is most likely to have no time left. If other CPUs are free, a thread waits only because
-    /// it may not use them. Its wait therefore counts to the degree that other CPUs are free.
+    /// it may not use them. Its wait therefore counts in proportion to the free CPUs.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, given) = (1.0 - self.filled(), given(&self.view));

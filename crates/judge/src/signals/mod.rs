@@ -19,7 +19,7 @@ mod simulated;
 /// Number of parts of a window, each with its own value of a signal.
 const PARTS: usize = 8;
 
-/// A measured value and the threshold that it is compared with.
+/// A measured value and its threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
     /// Name of the signal in words.
@@ -34,7 +34,7 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which one side is e (2.72) times as likely as the other.
     pub width: f64,
-    /// Verdict on the other side of the threshold; empty if it is the next best verdict.
+    /// Verdict if the value were on the other side of the threshold; empty for the next best verdict.
     pub beyond: &'static str,
     /// True if a value below the threshold supports the verdict, false if a value above it does.
     pub carries_below: bool,
@@ -46,8 +46,8 @@ impl Signal {
         Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
     }
 
-    /// Returns a signal that supports its verdict below the threshold, with the ID of the verdict above it; empty for
-    /// the next best verdict.
+    /// Returns a signal that supports its verdict below the threshold. `id` is the verdict above it; empty for the next
+    /// best verdict.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
@@ -133,7 +133,7 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// Seen with processes that were read less often than the CPUs: parts without two samples counted as idle.
+    /// Seen with processes that were read less often than the CPUs: parts without two samples had counted as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

@@ -1,12 +1,12 @@
-//! Simulations that calibrate the signal of a full thread: closed networks with a known limit, swept as `loadline find`
-//! does.
+//! Simulations that calibrate the signal of a full thread: closed networks with a known limit, swept as by `loadline
+//! find`.
 
 use stats::queueing::{Station, closed};
 
 use crate::thresholds::{FLAT, FULL_MIDDLE, FULL_WIDTH};
 
-/// Mean share of the time of a full thread that no counter shows as running: wake-ups, interrupts, the scheduler.
-/// Express, HAProxy and redis at their limit ran 88 to 99 % of the time.
+/// Mean share of the time for which a full thread does not run according to its counters: wake-ups, interrupts, the
+/// scheduler. Express, HAProxy and redis at their limit ran 88 to 99 % of the time.
 const UNSEEN: f64 = 0.04;
 /// Maximum number of clients of a sweep.
 const MOST_CLIENTS: u32 = 128;
@@ -55,7 +55,7 @@ fn network(seed: u64) -> (f64, bool) {
     (x * (1.0 - draw.exponential(UNSEEN)).max(0.0), elasticity > 0.5)
 }
 
-/// Among threads with a given running time, the share that is the limit equals the signal's probability.
+/// Among threads with equal running time, the share that is the limit equals the signal's probability.
 #[test]
 fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
     let draws: Vec<(f64, bool)> = (1..=DRAWS).map(|seed| network(seed.wrapping_mul(0x51_7cc1))).collect();
@@ -65,7 +65,7 @@ fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
         let n = band.len() as f64;
         let seen = band.iter().filter(|(_, limits)| *limits).count() as f64 / n;
         let says = band.iter().map(|(ran, _)| super::chance((ran - FULL_MIDDLE) / FULL_WIDTH)).sum::<f64>() / n;
-        // Three standard errors, and the error allowed for a curve with two parameters.
+        // The bound is three standard errors, plus the error of a curve with only two parameters.
         let allowed = 3.0 * (seen * (1.0 - seen) / n).sqrt() + 0.12;
         assert!((seen - says).abs() <= allowed, "{low} to {high}: {seen} of {n}, and the signal says {says}");
         tried += band.len();

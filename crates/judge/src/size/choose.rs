@@ -2,17 +2,17 @@
 
 use run::{Expectation, SizeGoal, SizeStep};
 
-/// Figure of an expectation of a capacity.
+/// Name of the figure of an expected capacity.
 const CAPACITY: &str = "capacity";
 
-/// Returns what makes a setting the cheapest: the fewest CPUs if a capacity is expected.
+/// Returns the goal of the choice: the fewest CPUs if a capacity is expected.
 pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     let expects = expected.iter().any(|one| one.figure == CAPACITY);
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
 }
 
-/// Returns the index of the cheapest setting that meets all expectations. Of equal ones, the one with the larger capacity
-/// counts.
+/// Returns the index of the cheapest setting that meets all expectations. Among equally cheap settings, the one with
+/// the largest capacity counts.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> Option<usize> {
     let price = |step: &SizeStep| {
         let (cpus, capacity) = (step.cost_cpus?, step.capacity?.rate);

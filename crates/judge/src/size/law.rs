@@ -4,14 +4,15 @@ use run::{Fit, SizeSetting, SizeStep};
 
 use crate::fit::usl_fit;
 
-/// Amounts of each resource of a setting.
+/// Amounts of a setting's resources.
 type Amounts = [Option<f64>; 4];
 
 fn amounts(setting: &SizeSetting) -> Amounts {
     [setting.quota, setting.cpus.map(f64::from), setting.workers.map(f64::from), setting.replicas.map(f64::from)]
 }
 
-/// Fits the law by multiples of the smallest setting. Returns `None` if more than one resource differs.
+/// Fits the law to the capacities, with sizes as multiples of the smallest setting. Returns `None` if more than one
+/// resource differs.
 pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
     let differs = |resource: &usize| all.iter().any(|of| of[*resource] != all[0][*resource]);

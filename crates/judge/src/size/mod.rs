@@ -1,4 +1,4 @@
-//! One server with different resources: what each setting brings, and the cheapest one that is enough.
+//! One server with different resources: the capacity of each setting, and the cheapest setting that suffices.
 
 mod choose;
 mod law;
@@ -9,7 +9,7 @@ pub use step::{predicted, step};
 
 use run::{Expectation, SizeResult};
 
-/// Fills in what follows from all settings together, given the expectations of the plan.
+/// Fills in the results that need all settings, given the plan's expectations.
 pub fn finish(result: &mut SizeResult, expected: &[Expectation]) {
     result.goal = choose::goal(expected);
     result.cheapest = choose::cheapest(&result.steps, result.goal);

@@ -3,7 +3,7 @@
 
 use run::{PodAmounts, PodResources, SizeStep};
 
-/// Thousandths of a CPU.
+/// Number of thousandths in a CPU.
 const MILLI: u32 = 1000;
 
 /// Returns the resources of a container with a step's setting. Requests equal limits: the measured capacity needs the
@@ -15,8 +15,8 @@ pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
     Some(PodResources { requests: amounts.clone(), limits: amounts })
 }
 
-/// Returns the memory limit: a quarter more than the largest measured memory (chosen). A load test of minutes does not
-/// show slow growth, and a container above its limit is killed.
+/// Returns the memory limit: a quarter more than the largest measured memory. The quarter is an assumption. A load test
+/// of minutes does not show slow growth, and the kernel kills a container above its limit.
 fn limit_bytes(measured: u64) -> u64 {
     measured.saturating_add(measured / 4)
 }

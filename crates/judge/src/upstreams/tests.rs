@@ -2,7 +2,7 @@ use run::{Run, Upstream, UpstreamLimit};
 
 use crate::planted::{PlantedRun, Who};
 
-/// A proxy that sleeps, with an application behind it that uses so many CPUs of four, and its database behind that.
+/// Makes a proxy that sleeps, an application that uses this many of four CPUs, and a database behind the application.
 fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),
@@ -45,7 +45,7 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// An application that its quota stops in so many of ten periods a second, or that writes to a disk that is full.
+/// Makes an application whose quota stops it in `out` of ten periods per second, or that writes to a full disk.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }

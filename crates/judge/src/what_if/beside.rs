@@ -9,7 +9,7 @@ use crate::single::{clients, good};
 use stats::fit::usl_of_shares;
 
 /// Fits the contention in the sweep of a run; `None` if it cannot be told from zero. Also `None` for clients with think
-/// times, because the number of their requests in flight is itself unknown.
+/// times, because their number of requests in flight is unknown.
 pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
     if now.think_s > 0.0 {
         return None;
@@ -37,7 +37,7 @@ mod tests {
     use stats::fit::Usl;
     use stats::normal;
 
-    /// 400 us on one thread and 2 ms elsewhere: full from 6 clients on.
+    /// A request needs 400 us on one thread and 2 ms elsewhere, so six clients fill the thread.
     fn model(users: u32) -> Model {
         let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
         Model { server_cpu: Some(cpu), elsewhere_s: 2e-3, users, ..Model::default() }
@@ -45,7 +45,7 @@ mod tests {
 
     const STEPS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-    /// The sweep of a system: service without variance instead of the network's, kappa, noise of 2 %.
+    /// Makes the sweep of a system with contention `kappa`, noise of 2 %, and constant service times if `constant`.
     fn sweep(kappa: f64, constant: bool, seed: u64) -> Vec<(f64, f64)> {
         let mut random = Rng::with_seed(seed);
         let point = |n: u32| {
@@ -76,7 +76,7 @@ mod tests {
         let mut covered = 0;
         for seed in 0..200 {
             let found = beside(&model(16), &sweep(KAPPA, false, seed)).expect("kappa is told from zero");
-            // The network of the trial with 16 clients has its loss in its demands.
+            // The network comes from the trial with 16 clients, so its demands already include the loss at 16 clients.
             let level = truth(16.0) / plain(&model(16)).0;
             let rate = |c| level * solve(&Model { users: 256, ..now(Some(c)) }).0;
             // Predicts twice as many clients as were tried, from points with an error of 2 % each.
@@ -111,8 +111,7 @@ mod tests {
         assert!(solve(&busy).0 < 0.1 * without.max(solve(&Model { contention: None, ..busy.clone() }).0));
     }
 
-    /// With four times the CPUs more clients are in flight, and the loss by coherency among them also lowers the
-    /// capacity.
+    /// With four times the CPUs, more clients are in flight. The loss by coherency among them also lowers the capacity.
     #[test]
     fn contention_is_in_the_capacity() {
         let found = beside(&model(16), &sweep(1e-4, false, 1)).unwrap();

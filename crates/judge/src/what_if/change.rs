@@ -10,7 +10,7 @@ use crate::number::figure;
 /// Verdicts that name a deliberate limit, which no added resource lifts.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
-/// Checks that the run has measured what the change is about. The error says what is missing.
+/// Checks that the run measured what the change affects. The error message says what is missing.
 pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
     let id = run.findings.bottleneck.id.as_str();
     if ON_PURPOSE.contains(&id) {
@@ -106,7 +106,7 @@ fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [
         cpus.map(|(a, b)| ("CPUs", a.cpus, b.cpus)),
-        // Without a quota a run had all of its CPUs.
+        // A run without a quota could use all its CPUs.
         cpus.filter(|(_, b)| b.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota.min(a.cpus), b.quota)),
         cpus.filter(|(a, _)| a.threads.is_finite()).map(|(a, b)| ("threads", a.threads, b.threads)),
         now.places.zip(then.places).map(|(a, b)| ("workers", a, b)),

@@ -1,10 +1,11 @@
 //! Contention: clients slow each other beyond waiting for the same resources, through locks, caches and coherence
 //! traffic.
 //!
-//! The queueing network explains queues. Further loss of throughput, as clients are added, is contention. Its form is
-//! the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to the measured rate divided
-//! by the network's. Fitted to the measured rate alone, any full resource would look like contention. Contention counts
-//! if an interval excludes zero, and up to [`FAR`] times the clients that were tried.
+//! The queueing network explains queues. If throughput grows less than queues explain as clients are added, the rest is
+//! contention. Its form is the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to
+//! the measured rate divided by the network's. A fit to the measured rate alone would make any full resource look like
+//! contention. Contention counts if its interval excludes zero, and only up to [`FAR`] times the clients that were
+//! tried.
 
 use fastrand::Rng;
 use stats::Interval;
@@ -13,7 +14,7 @@ use crate::number::{figure, percent};
 use stats::fit::Usl;
 use stats::{NORMAL_95, normal};
 
-/// Factor beyond the measurement from which an extrapolation is mentioned.
+/// Factor beyond the measurement from which the answer mentions an extrapolation.
 pub(super) const FAR: f64 = 4.0;
 
 /// Loss of throughput as clients are added.
@@ -24,7 +25,7 @@ pub(super) struct Contention {
     kappa: (f64, f64),
     /// Clients of the trial that the network describes. The network already includes the loss at this number.
     known_at: f64,
-    /// Greatest number of clients that was tried.
+    /// Largest number of clients that was tried.
     tried: f64,
 }
 
@@ -32,7 +33,7 @@ impl Contention {
     /// Takes the contention from the fitted law; `None` if neither coefficient can be told from zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
-        // The lower end of the interval is cut at 0, so the upper end shows its width.
+        // The interval's lower end is cut at 0, so only its upper end shows the width.
         let told = |value: f64, interval: Interval| {
             let half = interval.high - value;
             if value > half { (value, half) } else { (0.0, 0.0) }
@@ -48,8 +49,8 @@ impl Contention {
     }
 
     /// Applies contention to throughput and response time of the network. Requests in flight slow each other; users who
-    /// think do not. More requests in flight slow each other, and slower requests mean more in flight. The iteration
-    /// starts from below and converges, since the number of users is bounded.
+    /// think do not. Slower requests in turn mean more requests in flight. The iteration starts from below and
+    /// converges, since the number of users is bounded.
     pub(super) fn applied(&self, (throughput, response_s): (f64, f64), users: u32) -> (f64, f64) {
         let users = f64::from(users);
         let think_s = users / throughput - response_s;

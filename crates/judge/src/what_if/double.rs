@@ -11,7 +11,7 @@ use crate::Facts;
 
 /// Verdicts that more resources would not change.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
-/// Maximum growth of a resource that is reported; larger growth is not useful advice.
+/// Maximum growth factor of a resource that is reported; larger factors are no useful advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
 /// Returns the resources that would be full before twice the capacity, in the order in which they would stop the
@@ -43,7 +43,8 @@ fn short(model: &Model, target: f64) -> Vec<Part> {
 }
 
 /// Returns the factor by which the resources must raise the throughput limit for twice the capacity: 2, or more if
-/// clients slow each other. If no factor suffices, returns 2, and the answer names the capacity that 2 gives.
+/// clients slow each other. If no factor suffices, returns 2. The answer then names the capacity that a factor of 2
+/// gives.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

@@ -2,9 +2,8 @@
 //!
 //! The demands of the run's decisive trial give a queueing network, which is solved exactly (mean value analysis)
 //! before and after the change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one
-//! demand per device. Here stations have several servers, quotas and delays, and clients slow each other where the
-//! sweep shows it. The interval comes from a bootstrap over the run's trials, widened by the model's error if it is
-//! known.
+//! demand per device. Here stations have several servers, quotas and delays, and clients slow each other if the sweep
+//! shows it. The intervals come from a bootstrap over the run's trials. The model's error widens them if it is known.
 
 mod beside;
 mod change;
@@ -37,12 +36,12 @@ pub(crate) use double::to_double;
 pub(crate) use next::next;
 pub(crate) use slowed::{Slowed, slowed};
 
-/// Number of draws of the bootstrap; fewer are made for many users.
+/// Number of draws of the bootstrap; with many users, fewer draws are made.
 const DRAWS: usize = 200;
 const FEW_DRAWS: usize = 40;
 const MANY_USERS: u32 = 5_000;
 
-/// Predicts the effect of a change. The error says what the run lacks, or why no resource will help.
+/// Predicts the effect of a change. The error message says what the run lacks, or why no resource will help.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
@@ -83,13 +82,13 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// Returns the factor by which the capacity changes: the factor of the rate at which the first resource is full, with
-/// contention.
+/// Returns the factor by which the capacity changes: the rate at which the first resource is full, after the change
+/// over before, with contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }
 
-/// Makes the answer, apart from the comparison with the present network, which draws do not need.
+/// Makes the answer without the comparison with the present network, which bootstrap draws do not need.
 fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf {
     let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
     let limited = |p: &Part| Resource {

@@ -22,12 +22,12 @@ use stats::queueing::{Servers, Station};
 const CONCURRENCY: &str = "server-concurrency";
 /// Verdict that the link is full.
 const MEDIUM: &str = "network-medium";
-/// Verdicts of the server's CPU.
+/// Verdicts about the server's CPU.
 const CPUS: &str = "server-cpu";
 const THREADS: &str = "server-single-thread";
 const QUOTA: &str = "server-cpu-quota";
 
-/// CPU of the server: the demand of a request, and three limits, of which the lowest counts.
+/// CPU of the server: the demand of a request, and three limits, the lowest of which counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
     /// CPU time per request, seconds.
@@ -99,9 +99,9 @@ pub(super) struct Model {
     pub(super) contention: Option<Contention>,
     /// Good answers per second of the trial.
     pub(super) rate: f64,
-    /// Good answers of the trial: its weight beside other trials.
+    /// Weight of the trial beside other trials: its number of good answers.
     pub(super) requests: f64,
-    /// Usable share of resources, by ID, if the run showed it: the bottleneck was full at the highest rate.
+    /// Usable share of a resource by ID, if the run showed it because the bottleneck was full at the highest rate.
     pub(super) usable: BTreeMap<&'static str, f64>,
 }
 
@@ -142,9 +142,9 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which requests spend the time elsewhere on workers, as many as were in use, so that more
-    /// clients wait for a worker. A single load level cannot distinguish this from a delay of each request. `None` if
-    /// the run has several load levels.
+    /// Returns the network in which the time elsewhere is spent on workers. There are as many workers as were in use,
+    /// so more clients wait for one. A run with a single load level cannot distinguish such workers from a delay of
+    /// each request. `None` if the run has several load levels.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
@@ -176,7 +176,7 @@ impl Model {
     }
 
     /// Returns everything that can be full. CPUs and threads are separate resources: a CPU without a thread does not
-    /// help, nor a thread without a CPU.
+    /// help, and neither does a thread without a CPU.
     pub(super) fn resources(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::resources);
         cpu.chain(self.others()).map(|part| self.used_part(part)).filter(|p| p.units.is_finite()).collect()

@@ -8,8 +8,8 @@ use crate::Facts;
 use crate::number::{duration, percent, positive, rate};
 use crate::thresholds::HALF_USED;
 
-/// Returns the resource that is full next once the bottleneck `id` is gone. A resource with a use below one half gets
-/// no rate: under a light load much of its cost is wake-ups, which become fewer.
+/// Returns the resource that is full next, once the bottleneck `id` is gone. A resource that is less than half used
+/// gets no rate: under a light load much of its cost is wake-ups, which become fewer with more load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
     let other = |part: &Part| part.id != id && !same_resource(id, part.id);
@@ -36,7 +36,7 @@ fn same_resource(id: &str, other: &str) -> bool {
     matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
 }
 
-/// Describes a run in which the use of every resource was below one half: each limit is a lower bound.
+/// Describes a run in which every resource was less than half used: each limit is a lower bound.
 pub(super) fn light(facts: &Facts<'_>, now: &Model) -> Option<String> {
     let most = highest(facts);
     let used = now.resources().iter().map(|part| most / part.limit()).fold(0.0, f64::max);

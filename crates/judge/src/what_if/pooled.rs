@@ -1,5 +1,5 @@
-//! Demands over all trials near the highest rate. A single window contains only a few quota periods and disk bursts,
-//! and the counters are read slightly before or after the edges between which answers are counted.
+//! Demands over all trials near the highest rate. A single window contains only a few quota periods and disk bursts.
+//! Its counters are also read slightly before or after the edges between which answers are counted.
 
 use run::{Trial, TrialKind};
 
@@ -17,8 +17,8 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
-/// Returns the network of a trial of a run with this verdict, before any change: with the demands of all loaded trials,
-/// and limits that agree with the highest measured rate.
+/// Returns the network of a trial of a run with this verdict, before any change. The demands come from all loaded
+/// trials, and the limits agree with the highest measured rate.
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
@@ -35,12 +35,12 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
     facts.loaded().map(good).fold(0.0, f64::max)
 }
 
-/// Returns true if a verdict names a resource. On shared CPUs, the generator's CPUs are the server's.
+/// Returns true if a verdict names a resource. If both sides share the CPUs, the generator's CPUs are the server's.
 fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns true if a run shows no capacity: it has one load level, and no resource was the limit there.
+/// Returns true if a run shows no capacity, because it has one load level at which no resource was the limit.
 pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
     let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
     fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)

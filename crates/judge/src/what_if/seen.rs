@@ -21,7 +21,7 @@ impl Seen {
         off.is_nan() || off.max(1.0 / off) > MODEL_MISSES
     }
 
-    /// Returns the reason to predict nothing.
+    /// Returns the reason for predicting nothing.
     pub(super) fn refusal(&self) -> String {
         format!(
             "the counters of this run do not explain its rate: with the {} clients of the run the model gives {}, and {} were \

@@ -26,7 +26,7 @@ impl Slowed {
         self.model.rate / most(&self.model)
     }
 
-    /// Returns the mean response time with the given parts slowed by a dose, divided by the time without.
+    /// Returns the mean response time with the given parts slowed by a dose, divided by the mean without slowing.
     pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
         let slower = |part: &Part| {
             let station = part.station();
@@ -35,7 +35,7 @@ impl Slowed {
         self.response_s(slower) / self.response_s(Part::station)
     }
 
-    /// Returns the mean response time with every part slowed by a dose, divided by the time without.
+    /// Returns the mean response time with every part slowed by a dose, divided by the mean without slowing.
     pub(crate) fn all(&self, dose: f64) -> f64 {
         self.response_s(|part| part.station().faster(1.0 - dose)) / self.response_s(Part::station)
     }

@@ -5,7 +5,7 @@ use super::solve::solve;
 use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
-/// Makes a run of 200/s by one thread with enough CPUs: 5 ms per request.
+/// Makes a run of 200/s with one thread and enough CPUs: 5 ms per request.
 fn planted() -> Run {
     let mut run = PlantedRun::new(20_000.0, 200.0).run();
     crate::judge(&mut run);
@@ -83,8 +83,8 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
 }
 
-/// A request waits for the requests that arrived before it (M/M/1). Above the rate of the first full resource, the wait
-/// is infinite.
+/// In an M/M/1 queue, a request waits for the requests that arrived before it. Above the rate of the first full
+/// resource, the wait is infinite.
 #[test]
 fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     let model = |rate| Model { arrivals: Some(rate), ..capped(f64::INFINITY, 1, 0.0) };
@@ -96,7 +96,7 @@ fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
 }
 
 /// One CPU can serve 400/s. At 100/s all requests are surely answered, and at 600/s two thirds. The result describes
-/// the load only once.
+/// the load only once in its text.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -114,7 +114,7 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
     assert!(what_if(&planted, &both).unwrap_err().contains("not both"));
 }
 
-/// A link that a shaper limits to 8 % of the interface's rate, with a full queue. The measured rate is the link's
+/// A shaper limits the link to 8 % of the interface's rate, and its queue is full. The measured rate is the link's
 /// limit.
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
@@ -134,7 +134,8 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }
 
-/// Every figure of the answer lies in its interval, and the answer warns that 25 times the CPUs are far from the run.
+/// Every figure of the answer lies in its interval, and the answer warns that 25 times the CPUs are far from the
+/// measurement.
 #[test]
 fn each_figure_has_an_interval_and_what_is_far_is_said() {
     let planted = full();
@@ -152,7 +153,7 @@ fn each_figure_has_an_interval_and_what_is_far_is_said() {
     }
 }
 
-/// With four times the CPUs and requests that cost twice as much, the capacity doubles.
+/// With four times the CPUs and twice the cost per request, the capacity doubles.
 #[test]
 fn changes_are_made_together() {
     let planted = full();
@@ -171,7 +172,7 @@ fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     assert!(needed.windows(2).all(|w| w[0].factor >= w[1].factor && w[0].reaches <= w[1].reaches), "{needed:#?}");
 }
 
-/// One CPU of two, full at 400/s.
+/// Makes a run of a server with one of two CPUs, full at 400/s.
 fn full() -> Run {
     let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
     let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
@@ -180,8 +181,8 @@ fn full() -> Run {
     run
 }
 
-/// The resources that "To double this" lists double the capacity when what-if is asked about them, and each step
-/// reaches the predicted rate.
+/// If what-if is asked about the resources that "To double this" lists, the capacity doubles, and each step reaches the
+/// predicted rate.
 #[test]
 fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     let threads = |busy: u32| {
@@ -242,7 +243,7 @@ fn users_of_the_run_go_on_thinking() {
     assert!((longer.rate.value / 40.0 - 1.0).abs() < 0.1, "the time is set, not added: {longer:#?}");
 }
 
-/// Every answer takes 20 ms more than before: none is within 5 ms, and 180 ms of a 200 ms limit are left.
+/// Every answer takes 20 ms longer. None is then within 5 ms, and 180 ms of a 200 ms limit are left.
 #[test]
 fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     let with = |p99_us: Option<f64>, delay_s: f64| {
@@ -257,7 +258,7 @@ fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     assert!(none.assumptions.iter().any(|a| a.contains("no rate holds")), "{:?}", none.assumptions);
     let (before, some) = with(Some(200_000.0), 0.02);
     assert!(some.capacity.value > 0.5 * before && some.capacity.value <= before, "{before}: {some:#?}");
-    // No limit was set, so the default of ten times the unloaded median grows with the median.
+    // No limit was set, so the default limit of ten times the unloaded median grows with the median.
     let (before, own) = with(None, 0.02);
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
@@ -278,11 +279,11 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
-/// Both answers come from one network: the limits are equal, and none is below the measured rate.
+/// Both answers come from one network: their limits are equal, and no measured rate exceeds them.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
-    // As planted, and with a generator that uses more than half of its thread.
+    // The first run is as planted. In the second, the generator uses more than half of its thread.
     let busy = |p: &crate::planted::Point| p.x / p.capacity * 0.6e6;
     let both = |planted: &crate::planted::Planted| {
         let alone = (planted.plant)();
@@ -316,7 +317,7 @@ fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes
     assert!(compared >= 10, "{compared} planted runs have a next bottleneck with a rate");
 }
 
-/// Two clients with a server that could serve far more: wake-ups are most of the cost.
+/// Two clients use a server that could serve far more, so most of the cost is wake-ups.
 #[test]
 fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();

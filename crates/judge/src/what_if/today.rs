@@ -1,5 +1,5 @@
-//! Capacity before a change of resources: that of the run under its objective. A change, such as a longer distance, may
-//! use up a part of the objective's time.
+//! Capacity before a change of resources: the run's capacity under its objective. A change, such as a longer distance,
+//! may use up a part of the objective's time.
 
 use run::{Change, Limits, Run};
 
@@ -16,17 +16,17 @@ const NOTHING: f64 = 0.01;
 
 /// Capacity before any resource is changed.
 pub(super) struct Today {
-    /// Requests per second; 0 if no rate holds the objective.
+    /// Requests per second; 0 if no rate held the objective.
     pub(super) rate: f64,
-    /// Standard deviation of its logarithm, where known.
+    /// Standard deviation of the rate's logarithm, if known.
     pub(super) ln_sd: Option<f64>,
     /// Sentence about the part of the objective that the change uses up.
     pub(super) said: Option<String>,
 }
 
 impl Today {
-    /// Returns the capacity of a run for a change of its network. Default limits of the objective grow with the time of
-    /// one request.
+    /// Returns the capacity of a run for a change of its network. Default limits of the objective grow with the
+    /// response time of one client.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;
         let found = run.findings.capacity.as_ref().filter(|c| c.held);
@@ -42,7 +42,7 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("the change makes every answer {} longer", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // The capacity is estimated alike with and without the change, independent of the run's own estimate.
+        // Both capacities are estimated here in one way, not taken from the run's own estimate.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {

@@ -9,7 +9,7 @@ use super::trials::record;
 use super::window::measure;
 use super::world::{CLIENT, Host, Program, SERVER, Step, Threads, World};
 
-/// A server of two CPUs with a thread for each connection, a sleep, and a generator of one thread.
+/// Makes a server on two CPUs with a thread per connection and a sleep, and a generator with one thread.
 fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
     let program = |host, threads| Program { host, threads, quota: None, processes: false };
     World {
@@ -37,7 +37,8 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
 }
 
 /// Processor sharing on two CPUs, with at most one CPU per thread, equals a station with two servers, so the network
-/// has a product form. Service times are less variable than exponential ones, so queues are a little shorter.
+/// has a product form. The simulation's service times vary less than exponential ones, so its queues are a little
+/// shorter.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     let world = plain(0.004, 0.01, 0.001);
@@ -61,8 +62,8 @@ fn a_quota_is_used_up_and_not_exceeded() {
     assert!((99.0..=101.0).contains(&periods) && hit >= 0.95 * periods, "{periods} {hit}");
 }
 
-/// No world completes more than its tightest part allows, except by the machine's speed in its fastest trial. A sweep
-/// that ends flat has reached this rate.
+/// No world completes more than its lowest limit allows. The machine's speed in its fastest trial is taken into
+/// account. If a sweep ends flat, it has reached the lowest limit.
 #[test]
 fn simulated_worlds_reach_and_do_not_exceed_their_lowest_limit() {
     for seed in 0..60 {

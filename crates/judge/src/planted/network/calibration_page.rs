@@ -1,4 +1,4 @@
-//! The page `docs/reference/calibration.md`, and the test that keeps its promises.
+//! The page `docs/reference/calibration.md`, and the test of the bounds that it states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,20 +9,21 @@ use super::tally::{Band, Tally, bands, planted};
 /// Number of simulated networks, and of those beside another program.
 const WORLDS: u64 = 500;
 const DISTURBED_WORLDS: u64 = 100;
-/// Number of CPUs, of two, that the other program wants.
+/// CPU time that the other program wants, in CPUs, on a machine with two CPUs.
 const OTHER: f64 = 0.5;
 
-/// Greatest number of wrong verdicts with a confidence of 0.9 or more, of [`WORLDS`]: one in a hundred.
+/// Maximum number of wrong verdicts with a confidence of 0.9 or more, of [`WORLDS`]: one in a hundred.
 const MAX_SURELY_WRONG: usize = 5;
-/// Greatest number of wrong verdicts with a confidence of 0.9 or more, of [`DISTURBED_WORLDS`].
+/// Maximum number of wrong verdicts with a confidence of 0.9 or more, of [`DISTURBED_WORLDS`].
 const MAX_DISTURBED_SURELY_WRONG: usize = 0;
-/// Greatest number of wrong verdicts that the experiment calls proven.
+/// Maximum number of wrong verdicts that the experiment calls proven.
 const MAX_WRONG_AND_PROVEN: usize = 5;
-/// Greatest number of verdicts "unknown": one in ten.
+/// Maximum number of verdicts "unknown": one in ten.
 const MAX_UNKNOWN: usize = 50;
-/// Least share of right verdicts with a confidence of 0.9 or more.
+/// Minimum share of right verdicts with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
-/// Least share of right verdicts with a confidence of 0.5 to 0.7. The goal is at most 0.8 as well, which few verdicts more or less decide.
+/// Minimum share of right verdicts with a confidence of 0.5 to 0.7. The upper end of the goal, 0.8, is not tested,
+/// because a few verdicts more or less would decide.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\
@@ -104,7 +105,7 @@ fn percent(band: &Band) -> f64 {
     100.0 * band.right as f64 / band.verdicts.max(1) as f64
 }
 
-/// Counts of one cause and one verdict.
+/// Number of worlds with one cause and one verdict.
 #[derive(Default)]
 struct Cell {
     right: usize,

@@ -1,6 +1,6 @@
 //! Processor sharing: every ready thread of a host gets an equal share of its CPUs, up to one CPU.
 //!
-//! Each group (one program) has a virtual clock that counts the work that each of its threads has done. A thread that
+//! Each group (one program) has a virtual clock that counts the work done by each of its ready threads. A thread that
 //! starts with some work is done when that clock has advanced by the work. The cost of an event therefore grows only
 //! with the logarithm of the number of threads.
 
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 /// Length of a quota's period, seconds (the kernel's default).
 const PERIOD_S: f64 = 0.1;
-/// Rounding error of virtual time, seconds.
+/// Tolerance for rounding errors of virtual time, seconds.
 const EPSILON_S: f64 = 1e-12;
 
 /// CPUs of one host.
@@ -17,7 +17,7 @@ const EPSILON_S: f64 = 1e-12;
 pub(super) struct Cpu {
     /// Number of CPUs.
     pub(super) cpus: f64,
-    /// Share of each CPU that a lever leaves.
+    /// Share of each CPU that levers leave to the programs.
     pub(super) left: f64,
     /// Speed of the machine: work done per second of CPU time.
     pub(super) speed: f64,
@@ -97,7 +97,7 @@ impl Cpu {
         self.groups.iter_mut().for_each(|group| group.advance(dt_s, share, speed));
     }
 
-    /// Returns a thread whose work is done, after the quotas were brought up to date.
+    /// Returns a thread whose work is done. Updates the quotas first.
     pub(super) fn done(&mut self, now_s: f64) -> Option<usize> {
         self.groups.iter_mut().find_map(|group| group.done(now_s))
     }

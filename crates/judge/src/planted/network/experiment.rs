@@ -9,42 +9,42 @@ use super::world::{CLIENT, SERVER, Step, World};
 use crate::prove::{may_be_rate_limit, predicted, runner_up, suspects_of};
 use crate::single::{clients, closed, good};
 
-/// Levers that every experiment pulls in slots, and the program that each slows.
+/// Levers that every experiment switches in slots, and the program that each lever slows.
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes.
 const DOSE: f64 = 0.25;
-/// Time of the slots, seconds.
+/// Total time of the slots, seconds.
 const TIME_S: f64 = 7.1;
 /// Load before the first slot, seconds.
 const FIRST_S: f64 = 0.4;
 /// Shortest and longest slot, seconds.
 const SHORTEST_SLOT_S: f64 = 0.015;
 const LONGEST_SLOT_S: f64 = 0.5;
-/// Slots in which whole CPUs are taken: the shortest slot and the time of all, seconds, and the minimum and maximum
-/// number.
+/// Slots in which whole CPUs are taken: shortest slot and total time, seconds; minimum and maximum number.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
 const COUNT_SLOTS: (usize, usize) = (20, 24);
 /// Share of the taken CPUs that the busy processes get.
 const HOGS_GET: f64 = 0.92;
-/// Verdicts that are tried with more load, and verdicts that are tried with fewer CPUs.
+/// Verdicts that are tested with more load, and verdicts that are tested with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
-/// Minimum elasticity of the server's CPU for a trial with fewer CPUs, whatever the verdict.
+/// Minimum elasticity of the server's CPU at which fewer CPUs are tried for any verdict.
 const FOLLOWS: f64 = 0.5;
 /// Factor by which the windows of turns are shorter than the windows of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
-/// Minimum number of requests in a slot.
+/// Minimum number of requests per slot.
 const REQUESTS: f64 = 100.0;
 /// Minimum length of a slot, in response times.
 const RESPONSES: f64 = 10.0;
 /// Minimum and maximum number of slots. A real experiment has up to 800 slots, with an equal total number of requests.
 const SLOTS: (usize, usize) = (40, 120);
-/// Slots in which a lever is on half of the time, and slots without a lever at the end.
+/// Number of slots in a block, in half of which a lever is on, and number of slots without a lever at the end.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment, and the share of the rate that more connections must reach.
+/// Minimum number of connections of an experiment, and minimum share of the highest rate that these connections must
+/// reach.
 const CONNECTIONS: f64 = 8.0;
 const AS_GOOD: f64 = 0.85;
-/// Most connections of an experiment.
+/// Maximum number of connections of an experiment.
 const MAX_CONNECTIONS: f64 = 1024.0;
 /// Number of pairs of turns.
 const PAIRS: usize = 5;
@@ -81,7 +81,7 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     proof
 }
 
-/// Returns the world with a lever that is tried in turns; `None` for other levers.
+/// Returns the world as a lever that is tried in turns changes it; `None` for other levers.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {
@@ -98,7 +98,8 @@ fn in_turns(world: &World, lever: &str) -> Option<World> {
     Some(changed)
 }
 
-/// Returns the fewest connections that reach the highest rate, but at least eight if eight reach about that rate.
+/// Returns the fewest connections that reach the highest rate, but at least eight if eight connections reach about this
+/// rate.
 fn connections(run: &Run) -> u32 {
     let Some(decisive) = run.picked(|picks| picks.decisive) else { return CONNECTIONS as u32 };
     let as_good = |t: &&run::Trial| closed(t) && good(t) >= AS_GOOD * good(decisive);

@@ -3,17 +3,17 @@
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
 
-/// Constant share of a service time; the rest is exponential.
+/// Constant part of a service time, 0 to 1; the rest is exponentially distributed.
 const CONSTANT: f64 = 0.6;
 /// Share of the requests with a long sleep.
 const RARE: f64 = 0.01;
-/// Time after which a client repeats a SYN, seconds; it doubles.
+/// Time after which a client first repeats a SYN, seconds. The time doubles with each repetition.
 const SYN_AGAIN_S: f64 = 1.0;
 /// Number of requests that a rate limiter lets pass at once.
 const TOKENS: f64 = 10.0;
 
 impl Sim<'_> {
-    /// Takes the steps of a request until it has to wait.
+    /// Runs the steps of a request until the request has to wait.
     pub(super) fn go_on(&mut self, request: usize) {
         if self.requests[request].step == 0 {
             self.begin(request);
@@ -146,7 +146,7 @@ impl Sim<'_> {
         self.sleep(request, at_s - self.now_s)
     }
 
-    /// A SYN arrives at the listener.
+    /// Handles a SYN that arrives at the listener.
     fn connect(&mut self, request: usize) -> bool {
         let Some(listener) = self.world.listener else { return true };
         // The kernel queues one connection more than the backlog (`backlog` + 1).
@@ -172,7 +172,7 @@ impl Sim<'_> {
         }
     }
 
-    /// An answer was read by its client.
+    /// Handles an answer that its client has read.
     fn answered(&mut self, request: usize) {
         let one = &mut self.requests[request];
         let (took_s, connect_s) = (self.now_s - one.start_s, one.connect_s);
@@ -190,7 +190,7 @@ impl Sim<'_> {
         }
     }
 
-    /// The next request of the open loop is due.
+    /// Handles the arrival of the open loop's next request.
     pub(super) fn arrives(&mut self) {
         let Load::Open(rate, _) = self.load else { return };
         self.sums.due += 1.0;

@@ -1,9 +1,10 @@
 //! Simulated networks ("worlds"): servers with clients, link and upstream, and a known limit, recorded as `find`
 //! records a run.
 //!
-//! Each world is solved by simulation of its threads, locks, queues and CPUs, because a worker that waits for a lock on a shared CPU has
-//! no closed form. Where there is one, the simulation agrees with mean value analysis (`agrees.rs`). The same simulation plays the
-//! experiment. `docs/reference/calibration.md` compares the verdicts with the truth.
+//! The threads, locks, queues and CPUs of each world are simulated, because no formula covers a worker that waits for a
+//! lock on a shared CPU. For worlds that have an exact solution, the simulation agrees with mean value analysis
+//! (`agrees.rs`). The same simulation plays the experiment. `docs/reference/calibration.md` compares the verdicts with
+//! the truth.
 
 mod agrees;
 mod calibration;

@@ -16,7 +16,7 @@ const SOFTIRQ: f64 = 0.03;
 const USER: f64 = 0.6;
 /// Delay of an acknowledgement without data, seconds.
 const DELAYED_ACK_S: f64 = 0.04;
-/// Greatest number of connections that the probe samples.
+/// Maximum number of connections that the probe samples.
 const SAMPLED: f64 = 64.0;
 /// Address of the server's upstream.
 const BACKEND_ADDRESS: &str = "10.0.0.3:5432";
@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
     }
 
-    /// Adds a counter of the connects that were dropped, which begins before the window.
+    /// Adds a counter of dropped connects, which begins before the window.
     fn drops(&mut self, id: &'static str, instance: &str, counted: bool) {
         self.put(id, instance, if counted { self.seen.per_s.dropped } else { 0.0 });
         if let Some(first) = self.columns.last_mut().and_then(|column| column.values.get_mut(..2)).filter(|_| counted) {

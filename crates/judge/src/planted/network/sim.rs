@@ -121,15 +121,15 @@ pub(super) struct Sim<'w> {
     pub(super) workers: Vec<Workers>,
     pub(super) semaphores: Vec<Semaphore>,
     pub(super) requests: Vec<Request>,
-    /// Connections of the open loop without a request, and arrivals without a connection.
+    /// Idle connections of the open loop, and arrivals that wait for a connection.
     pub(super) idle: Vec<usize>,
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
-    /// Tokens of the limiter, or the time at which it lets the next one pass.
+    /// Tokens of the limiter, or the time at which the limiter lets the next request pass.
     pub(super) limiter: (f64, f64),
     pub(super) counts: Counts,
     pub(super) sums: Sums,
-    /// Response times, and times of the connects, of answers since the last look, seconds.
+    /// Response times and connect times of the answers since the last snapshot, seconds.
     pub(super) answers: Vec<(f64, f64)>,
 }
 
@@ -225,7 +225,7 @@ impl<'w> Sim<'w> {
         self.events.push(Due { at_s: self.now_s + in_s, event });
     }
 
-    /// Lets time pass until a moment.
+    /// Lets time pass until `end_s`.
     pub(super) fn until(&mut self, end_s: f64) {
         loop {
             let due_s = self.events.peek().map_or(f64::INFINITY, |due| due.at_s);

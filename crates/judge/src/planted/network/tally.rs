@@ -1,4 +1,4 @@
-//! Counts of verdicts: wrong ones, unknown ones, and how often verdicts of each confidence are right.
+//! Counts of verdicts: wrong ones, unknown ones, and the share of right ones for each confidence.
 
 use run::ProofOutcome;
 
@@ -9,13 +9,13 @@ use crate::planted::PLANTED;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) worlds: usize,
-    /// Wrong with a confidence of 0.9 or more.
+    /// Number of wrong verdicts with a confidence of 0.9 or more.
     pub(super) surely_wrong: usize,
     /// Number of wrong verdicts that the experiment proved.
     pub(super) wrong_and_proven: usize,
     pub(super) wrong: usize,
     pub(super) unknown: usize,
-    /// Number of wrong but sure verdicts before the experiment.
+    /// Number of wrong verdicts that were sure before the experiment.
     pub(super) surely_wrong_by_counters: usize,
     pub(super) wrong_by_counters: usize,
     pub(super) unknown_by_counters: usize,
@@ -50,7 +50,7 @@ pub(super) struct Band {
 /// Borders of the bands of confidence.
 const BORDERS: [f64; 5] = [0.0, 0.5, 0.7, 0.9, 1.01];
 
-/// Returns the reliability of each confidence; `unknown` has none.
+/// Returns the share of right verdicts for each band of confidence, without `unknown`.
 pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     let known = || answers.iter().filter(|answer| !answer.unknown());
     let band = |borders: &[f64]| {
@@ -61,7 +61,7 @@ pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     BORDERS.windows(2).rev().map(band).collect()
 }
 
-/// Returns the verdicts on the planted runs: each run has one cause.
+/// Returns the verdicts on the planted runs. Each run has one cause.
 pub(super) fn planted() -> Vec<Answer> {
     let judged = |planted: &crate::planted::Planted| {
         let mut run = planted.run();

@@ -9,8 +9,8 @@ use super::sim::Load;
 use super::window::{Seen, measure, summary};
 use super::world::World;
 
-/// Number of requests that a window should complete. The windows of a real run contain more, but have about as much
-/// noise.
+/// Number of requests that a window should complete. The windows of a real run contain more requests, but have about as
+/// much noise.
 const REQUESTS: f64 = 1200.0;
 /// Shortest and longest window, seconds.
 const WINDOW_S: (f64, f64) = (0.6, 4.0);
@@ -18,7 +18,7 @@ const WINDOW_S: (f64, f64) = (0.6, 4.0);
 const FLAT: f64 = 0.05;
 /// Offered rates of the open loop, as shares of the highest rate of the sweep.
 const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
-/// Connections of an open loop, relative to the number needed at the longest response time that holds the objective.
+/// Connections of an open loop, relative to the number that the longest permitted response time needs.
 const POOL: f64 = 2.0;
 const MAX_POOL: f64 = 400.0;
 
@@ -79,7 +79,7 @@ pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
     if refused > 0 {
         status.insert("5xx".into(), refused);
     }
-    // Connects during the warm-up do not count here.
+    // Connects during the warm-up are not counted.
     let connects = if world.listener.is_some() { count(seen.per_s.accepted) } else { 0 };
     let tally = Tally {
         attempted: connects,

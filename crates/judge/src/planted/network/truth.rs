@@ -3,13 +3,14 @@
 use super::limit::Cause;
 use super::world::{SERVER, Threads, World};
 
-/// Relative difference of two parts' limits below which both are the limit.
+/// Maximum ratio of two parts' limits at which both are the limit.
 const TIE: f64 = 1.1;
-/// Ratio of two limits below which either verdict is right, if one limit is a small number of workers or connections.
+/// Maximum ratio of two limits at which either verdict is right, if one limit is a small number of workers or
+/// connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of its limit below which a part does not count as full, because the load did not reach it.
+/// Share of its limit below which a part is not full, because the load did not reach its limit.
 const NOT_REACHED: f64 = 0.85;
-/// Share of its limit from which the part ended the growth, and not the load.
+/// Share of its limit from which a part, and not the load, ended the growth.
 const REACHED: f64 = 0.97;
 
 impl Cause {
@@ -52,7 +53,7 @@ impl Cause {
             }
             Self::Serial if world.server_cpus() == 1 => vec!["server-cpu", "server-single-thread", "server-lock"],
             Self::Serial => vec!["server-single-thread", "server-concurrency", "server-lock"],
-            // A single worker that hardly waits counts as a single thread.
+            // A single worker that hardly ever waits counts as a single thread.
             Self::Workers if world.programs[SERVER].threads == Threads::Pool(1) => {
                 vec!["server-concurrency", "server-pool", "server-single-thread"]
             }
@@ -82,7 +83,7 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns true if a full host implies a full server thread: one CPU, or an event loop per CPU.
+    /// Returns true if a full host means that a server thread is full: with one CPU, or with an event loop per CPU.
     fn a_thread_for_each_cpu(&self) -> bool {
         let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
         self.server_cpus() == 1 || loops

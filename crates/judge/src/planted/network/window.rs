@@ -13,9 +13,9 @@ pub(super) struct Look {
     sums: Sums,
     /// CPU time and wait of each thread, seconds.
     threads: Vec<(f64, f64)>,
-    /// CPU time, and time ready, of each group of each host.
+    /// CPU time of each group of each host, and time in which its threads were ready.
     groups: Vec<Vec<(f64, f64)>>,
-    /// Periods of each group's quota, and those in which it ran out.
+    /// Number of periods of each group's quota, and of periods in which it ran out.
     quotas: Vec<(f64, f64)>,
 }
 
@@ -24,10 +24,10 @@ pub(super) struct Look {
 pub(super) struct Seen {
     pub(super) load: Load,
     pub(super) length_s: f64,
-    /// Time before the window, seconds, and the connects that were dropped in it.
+    /// Time before the window, seconds, and number of connects that were dropped in this time.
     pub(super) warmup_s: f64,
     pub(super) dropped_before: f64,
-    /// Connections that waited to be accepted, at each sample of the window.
+    /// Number of connections that wait to be accepted, at each sample of the window.
     pub(super) backlog: Vec<usize>,
     /// Sums over the window, per second.
     pub(super) per_s: Sums,
@@ -37,7 +37,7 @@ pub(super) struct Seen {
     pub(super) program: Vec<usize>,
     /// CPUs that each group of each host used, and mean number of its ready threads.
     pub(super) groups: Vec<Vec<(f64, f64)>>,
-    /// Periods of each program's quota, and those in which it ran out.
+    /// Number of periods of each program's quota, and of periods in which it ran out.
     pub(super) quotas: Vec<(f64, f64)>,
     /// Response times and connect times, seconds, the shortest first.
     pub(super) answers: Vec<(f64, f64)>,
@@ -48,7 +48,7 @@ impl Look {
         let threads = sim.threads.iter().map(|thread| {
             let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
             let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
-            // Of unfinished work, the finished part counts.
+            // Of unfinished work, the part that is done counts.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
                 part_s.min(work_s / speed)
@@ -86,7 +86,7 @@ pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64
     Seen { backlog, ..seen(&mut sim, &before) }
 }
 
-/// Returns the figures since a snapshot.
+/// Returns the figures of the time since a snapshot.
 pub(super) fn seen(sim: &mut Sim<'_>, before: &Look) -> Seen {
     let after = Look::at(sim);
     let length_s = after.at_s - before.at_s;

@@ -12,7 +12,7 @@ pub(super) const BACKEND: usize = 2;
 pub(super) struct World {
     /// Description of the world.
     pub(super) story: String,
-    /// Hosts; the server's host comes first.
+    /// Hosts, the server's host first.
     pub(super) hosts: Vec<Host>,
     /// Programs: generator, server and upstream.
     pub(super) programs: Vec<Program>,
@@ -22,7 +22,7 @@ pub(super) struct World {
     pub(super) reply: usize,
     /// Units of each semaphore: locks, and pools of connections to the upstream.
     pub(super) semaphores: Vec<usize>,
-    /// One-way delay between the sides, seconds.
+    /// Delay in one direction between client and server, seconds.
     pub(super) way_s: f64,
     /// Mean pause of a client between an answer and the next request, seconds.
     pub(super) think_s: f64,
@@ -30,9 +30,9 @@ pub(super) struct World {
     pub(super) limiter: Option<Limiter>,
     /// Listener of a server, if each request opens its own connection.
     pub(super) listener: Option<Listener>,
-    /// Greatest number of connections of the sweep.
+    /// Maximum number of connections of the sweep.
     pub(super) max_connections: u32,
-    /// Standard deviation of the machine's speed from trial to trial, and of a counter.
+    /// Standard deviation of the machine's speed between trials, and of a counter.
     pub(super) noise: f64,
     /// Highest rate that each part allows.
     pub(super) limits: Vec<Limit>,
@@ -46,7 +46,7 @@ pub(super) struct World {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
     pub(super) cpus: u32,
-    /// CPU use that a program of neither side wants, in CPUs.
+    /// CPU time that other programs want, in CPUs.
     pub(super) other: f64,
 }
 
@@ -64,11 +64,11 @@ pub(super) struct Program {
 /// Ways to assign requests to threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threads {
-    /// Event loops. Each connection belongs to one loop, which can serve others while a request waits.
+    /// Event loops: each connection belongs to one loop. A loop serves other requests while a request waits.
     Loops(usize),
-    /// Workers. Each is held by one request until its answer is sent.
+    /// Workers: a request holds one worker until its answer is sent.
     Pool(usize),
-    /// A thread for each connection.
+    /// One thread per connection.
     PerConnection,
 }
 
@@ -89,7 +89,7 @@ pub(super) enum Step {
     Sleep(f64),
     /// One request in a hundred sleeps for this time, seconds.
     Rare(f64),
-    /// Passes the rate limiter, waits for it, or is refused.
+    /// Passes the rate limiter: at once, after a wait, or not at all (refused).
     Limit,
     /// Waits in the queue of the listener.
     Accept,

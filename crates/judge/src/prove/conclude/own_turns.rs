@@ -24,12 +24,12 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns the row of the lever that tests the verdict: the one with the prediction.
+/// Returns the row of the lever that tests the verdict, which is the lever with the prediction.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load. Uses the thresholds for a flat sweep and for an excluded resource.
+/// Returns the effect of a larger load. Uses the thresholds of a flat sweep and of an excluded resource.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
@@ -41,7 +41,7 @@ pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns the effect of more source addresses, if the verdict's own lever is another one.
+/// Returns the effect of more source addresses, unless this is the verdict's own lever.
 pub(super) fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
     let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
     let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };

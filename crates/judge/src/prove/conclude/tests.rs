@@ -18,7 +18,7 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version concluded wrongly for threads of an interpreter with one lock, and for a mutex around
+/// An earlier version drew a wrong conclusion about threads of an interpreter with one lock, and about a mutex around
 /// computation.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
@@ -41,8 +41,8 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");
 }
 
-/// Seen with other programs that took 0.9 of 2 CPUs: the CPUs were full, and it was unclear whether the server's work
-/// was parallel.
+/// Seen while other programs took 0.9 of 2 CPUs: the CPUs were full, and it was unclear if the server's work was
+/// parallel.
 #[test]
 fn cpus_that_others_fill_leave_open_whether_more_of_them_help() {
     for id in ["unknown", "server-cpu"] {
@@ -61,7 +61,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// An earlier version concluded wrongly if no slowed resource mattered.
+/// An earlier version drew a wrong conclusion if no slowed resource mattered.
 #[test]
 fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -127,8 +127,8 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
 
-/// A limit that delays answers looks like a fixed number of workers. Each address has its own limit, or all addresses
-/// share one.
+/// A rate limit that delays answers looks like a fixed number of workers. The test covers one limit per address, and
+/// one limit for all addresses.
 #[test]
 fn a_limit_that_delays_the_answers_of_each_address_is_found_with_more_addresses() {
     let found = more_addresses(0.5, 2.0);
@@ -150,7 +150,7 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// An earlier version concluded wrongly if the listener's own queue was full, since no lever acts on losses.
+/// An earlier version drew a wrong conclusion if the listener's own queue was full, since no lever acts on losses.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());
@@ -160,7 +160,7 @@ fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     assert!(found.0.why.contains("listen queue") && found.1.confidence == argued.confidence, "{found:?}");
 }
 
-/// An earlier version printed a bound as the dose.
+/// An earlier version printed an upper bound as the dose.
 #[test]
 fn the_printed_dose_is_the_one_that_was_measured() {
     let (proof, _) = bounded();
@@ -169,7 +169,7 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// An earlier version concluded wrongly if the thief got 0.028 of a CPU instead of 0.25.
+/// An earlier version drew a wrong conclusion when the thief got 0.028 of a CPU instead of 0.25.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");
@@ -180,8 +180,7 @@ fn a_lever_that_did_not_act_refutes_nothing() {
     assert!(rest.0.why.contains("the generator's CPU"), "{}", rest.0.why);
 }
 
-/// An earlier version concluded wrongly if a quota of its control group limited the generator, whatever its CPU's
-/// speed.
+/// An earlier version drew a wrong conclusion when a CPU quota limited the generator, regardless of its CPU's speed.
 #[test]
 fn a_generator_at_its_quota_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)
@@ -204,7 +203,7 @@ fn an_upstream_that_the_server_waits_for_is_proven_by_its_own_lever() {
     assert!(verdict.confidence <= CLOSE, "the remainder raises nothing: {verdict:?}");
 }
 
-/// Of two levers, the one with a prediction was used, which is not always the first.
+/// Of two levers, the one with a prediction was used. It is not always the first.
 #[test]
 fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
     let argued = verdict("network-medium", 0.8);
@@ -234,7 +233,7 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     assert!(verdict.sentence.contains("CPU is full") && verdict.confidence >= SHOWN, "{verdict:?}");
 }
 
-/// A generator that is full at 1.1 times the rate completes 0.825 of the rate with three quarters of its CPU.
+/// The generator would be full at 1.1 times the rate. With three quarters of its CPU, it completes 0.825 of the rate.
 #[test]
 fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });
@@ -256,7 +255,7 @@ fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
 }
 
 /// An earlier version drew a wrong conclusion from this experiment. A disturbed experiment must not weaken the verdict
-/// of a quota that ran out in every period.
+/// about a quota that ran out in every period.
 #[test]
 fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -287,7 +286,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
     assert!(proof.why.contains("source addresses") && proof.why.contains("something untested"), "{}", proof.why);
 }
 
-/// The lever should have taken half of the window, but could not. An earlier text then named the prediction for a CPU
+/// The lever should have taken half of the window, but was not used. An earlier text then used the prediction for a CPU
 /// thief.
 #[test]
 fn a_prediction_of_an_unused_lever_is_not_applied_to_another_lever() {
@@ -307,8 +306,8 @@ fn a_bottleneck_that_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The next verdict from the counters keeps the confidence of its own signs. The confidence does not rise because the
-/// experiment excluded other resources.
+/// The second verdict from the counters keeps the confidence that its own signs give. The confidence does not rise
+/// because the experiment excluded other resources.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
     let (proof, verdict) = waits(sleeps(), verdict("server-cpu", 0.95), None);
@@ -333,7 +332,7 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
-    // The lever for the verdict itself always comes first.
+    // The lever that tests the verdict itself always comes first.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {
@@ -353,8 +352,8 @@ fn parts_that_together_exceed_one_are_no_proof() {
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
-/// An earlier version did not accept an elasticity of 1.11 (1.01 to 1.21) for a quota of 0.2 CPU as a proof, since all
-/// parts together exceeded 1.
+/// The test covers an elasticity of 1.11 (1.01 to 1.21) for a quota of 0.2 CPU. An earlier version did not accept it as
+/// proof, because all parts together exceeded 1.
 #[test]
 fn a_single_part_slightly_above_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);
@@ -411,8 +410,8 @@ fn a_bottleneck_is_never_excluded() {
     assert!(least >= 0.5, "{least}, and a resource below {EXCLUDED} is excluded");
 }
 
-/// Seen with a quota of 0.945 CPU on an event loop: at three quarters of the speed, the loop is the limit instead of
-/// the quota.
+/// Seen with a quota of 0.945 CPU on an event loop: at three quarters of the speed, the loop instead of the quota is
+/// the limit.
 #[test]
 fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

@@ -1,4 +1,4 @@
-//! What the effects of an experiment say about the verdict, and about its rivals.
+//! Conclusions from the effects of an experiment about the verdict and about its rivals.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 
@@ -15,7 +15,7 @@ use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
 
 /// Returns true if the effect of the verdict's own lever was predicted. An effect in turns must not be far beyond its
-/// prediction, and that of a larger load must match it.
+/// prediction. The effect of a larger load must match its prediction.
 pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck, turns: Option<&OwnTurns>) -> bool {
     if subject(verdict) != Subject::Load {
         let exceeded = turns.is_some_and(|turns| turns.check == PredictionCheck::Exceeded);
@@ -26,7 +26,7 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
     both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
-/// Returns the subject of a verdict.
+/// Returns the resource that a verdict is about.
 pub(super) fn subject(verdict: &Bottleneck) -> Subject {
     match verdict.id.as_str() {
         "unknown" => Subject::Unknown,
@@ -35,7 +35,7 @@ pub(super) fn subject(verdict: &Bottleneck) -> Subject {
     }
 }
 
-/// Returns true if the rule of a verdict finds a cause by signs of its own.
+/// Returns true if the rule of the verdict finds a cause by its own signs.
 pub(super) fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
@@ -61,7 +61,8 @@ pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns
     }
 }
 
-/// Returns true if the measured throughput contains the prediction, within the model's own error, and excludes no effect.
+/// Returns true if the interval of the measured throughput contains the prediction, within the model's error, and
+/// excludes "no effect".
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
@@ -69,7 +70,7 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
 }
 
-/// Compares the verdict with the kind of the CPU limit, if its own lever slows the server's CPU.
+/// Compares the verdict with the measured kind of CPU limit, if the verdict's own lever slows the server's CPU.
 pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
     if lever != Some("server-cpu") {
         return Kind::Agrees;
@@ -81,8 +82,8 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
     }
 }
 
-/// Compares the verdict with another resource that explains most of the throughput. A server limited by its number of
-/// computing workers follows the CPU's speed, too.
+/// Compares the verdict with another resource that explains most of the throughput. Throughput follows the CPU's speed,
+/// too, if the number of computing workers limits the server.
 pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
@@ -114,7 +115,7 @@ pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static 
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
-/// Returns why the slots prove nothing.
+/// Returns the reason why the slots prove nothing, if there is one.
 pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
         return Some(words::dependent_sentence(proof));
@@ -126,8 +127,8 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that also slowed an upstream on the machine. The lever surely changed throughput by more than the
-/// utilization of its resource, although an elasticity is at most the utilization.
+/// Returns a lever that also slowed an upstream on the machine, if there is one. Such a lever surely changed throughput
+/// by more than its resource's utilization, which bounds the elasticity of this resource.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

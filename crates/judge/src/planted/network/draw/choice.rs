@@ -2,7 +2,7 @@
 
 use crate::planted::network::limit::Cause;
 
-/// Range of the limits of all other parts, as a factor of the lowest limit.
+/// Range of the limits of all other parts, relative to the lowest limit.
 pub(super) const ROOM: (f64, f64) = (1.25, 6.0);
 /// Share of the worlds in which two parts have equal lowest limits.
 const TIES: f64 = 0.08;
@@ -49,7 +49,7 @@ impl Draw {
         all[self.random.usize(..all.len())]
     }
 
-    /// Returns the rate that a part allows.
+    /// Draws the rate that a part allows.
     pub(super) fn limit(&mut self, cause: Cause, room: (f64, f64)) -> f64 {
         if cause == self.target {
             return self.rate;
@@ -66,7 +66,7 @@ pub(super) fn kind_for(random: &mut fastrand::Rng, target: Cause) -> Kind {
         Cause::Serial => &[Kind::OneAtATime, Kind::OneAtATime, Kind::Mutex],
         Cause::Workers => &[Kind::Workers],
         Cause::ServerQuota => &[Kind::Parallel, Kind::Loops, Kind::OneAtATime],
-        // Threads that serve a single connection end before they are counted.
+        // A thread that serves a single connection ends before its counters are read.
         Cause::AcceptQueue => &[Kind::Loops],
         _ => &[Kind::Parallel, Kind::Loops, Kind::Mutex, Kind::Workers],
     };

@@ -16,14 +16,14 @@ use story::story;
 
 /// Range of the rates at which worlds saturate, per second.
 const RATES: (f64, f64) = (120.0, 3000.0);
-/// Greatest number of connections of `find` in a simulation.
+/// Maximum number of connections of `find` in a simulation.
 const MAX_CONNECTIONS: u32 = 256;
-/// Share of a server's work that is done before it refuses.
+/// Share of a server's work that it does before it refuses a request.
 const PARSES: f64 = 0.2;
 /// Range of the pauses of a server between two batches of accepts, seconds.
 const SLEEPS_S: f64 = 0.01;
 
-/// Returns the world of a seed; `disturbed`: on two CPUs, of which another program wants this many.
+/// Returns the world of a seed. With `disturbed`, another program wants this many of the host's two CPUs.
 pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     let mut random = fastrand::Rng::with_seed(seed);
     let target = target(&mut random);
@@ -136,8 +136,8 @@ fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     }
     let needed = least * (world.alone_s + world.think_s);
     if draw.target == Cause::Load {
-        // The load is the limit: the user's connection limit, or a distance that this number of connections cannot
-        // fill.
+        // The load is the limit: the user limits the connections, or the distance is too long for this number of
+        // connections.
         let share = draw.between((0.05, 0.7));
         world.max_connections = draw.one_of(&[4, 8, 8, 16, 32, 64]);
         let away_s = (f64::from(world.max_connections) / share / least - world.alone_s).max(0.0);

@@ -4,9 +4,9 @@ use super::choice::{Draw, HOST, Kind, ROOM};
 use crate::planted::network::limit::Cause;
 use crate::planted::network::world::{Limiter, Listener, Threads};
 
-/// Range of the generator's limit, as a factor of the lowest limit; it is seldom the limit itself.
+/// Range of the generator's limit, relative to the lowest limit. The generator is seldom the limit.
 pub(super) const GENERATOR_ROOM: (f64, f64) = (3.0, 40.0);
-/// Number of units of a pool that limits nothing.
+/// Number of units of a pool that is never the limit.
 pub(crate) const UNLIMITED: usize = 100_000;
 
 /// Upstream service of the drawn server.
@@ -47,7 +47,7 @@ pub(super) fn backend(draw: &mut Draw) -> Option<Backend> {
     let here = draw.chance(0.6);
     let limit = draw.limit(Cause::Backend, ROOM);
     let (threads, cpu_s, sleep_s) = match draw.random.usize(..3) {
-        // An upstream that computes, on one CPU or on all CPUs of its own host.
+        // The upstream computes on one CPU, or on all CPUs of its own host.
         0 => (Threads::Loops(1), 1.0 / limit, 0.0),
         1 if !here => (Threads::PerConnection, 4.0 / limit, 0.0),
         // Child processes that wait for a disk or another service.
@@ -85,8 +85,7 @@ pub(super) fn threads(draw: &mut Draw, loops: usize, busy_s: f64) -> (Threads, f
         Kind::Loops => (Threads::Loops(loops), if draw.chance(0.3) { draw.between((0.5, 4.0)) * busy_s } else { 0.0 }),
         Kind::Workers => {
             let hold = draw.limit(Cause::Workers, ROOM);
-            // The number of workers is chosen so that each holds a request at least as long as the request's work
-            // takes.
+            // The number of workers is chosen so that a worker is held at least for the time of the request's work.
             let least = (hold * busy_s * 1.05).ceil().max(1.0) as usize;
             let workers = least.max(draw.random.usize(1..=16));
             (Threads::Pool(workers), workers as f64 / hold - busy_s)
