@@ -2,14 +2,16 @@
 
 use sys::diag::Traffic;
 
-/// Longest delay of an acknowledgement (RFC 1122, 4.2.3.2). A later one answers a keep-alive probe.
+/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement after a longer delay
+/// answers a keep-alive probe.
 const MAX_DELAYED_ACK_MS: u32 = 500;
 
 /// Returns true if the last data of a client's connection was a request; `None` if this is undecided.
 ///
 /// The kernel keeps times in ticks of up to 10 ms. A busy pool sends the next request in the tick of the last reply, so
-/// both times are often equal. Acknowledgements then decide, since a reply acknowledges its request: a request that is
-/// not acknowledged, or was acknowledged after the last reply, has no reply yet. A young connection acknowledges at once.
+/// both times are often equal. Acknowledgements then decide, since a reply acknowledges its request. A request has no
+/// reply yet if it is not acknowledged, or was acknowledged after the last reply. A young connection acknowledges data
+/// at once, so the delay shows nothing there.
 pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => Some(false),
@@ -19,7 +21,7 @@ pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     }
 }
 
-/// Returns true if the peer acknowledged data after its last own data, within the time that it may wait with that.
+/// Returns true if the peer acknowledged data after its own last data, within the maximum delay of an acknowledgement.
 fn has_late_acknowledgement(traffic: &Traffic) -> bool {
     let later_ms = traffic.received_ms_ago.saturating_sub(traffic.acknowledged_ms_ago);
     later_ms > 0 && later_ms <= MAX_DELAYED_ACK_MS

@@ -33,16 +33,16 @@ pub struct ColumnWriter {
     edges: usize,
     /// Number of samples so far. Each one has its own number.
     sample: u64,
-    /// The last row of a thinned series holds 2^`thinned` samples once it is complete, and `open` of them so far.
+    /// The last row of a thinned series will hold 2^`thinned` samples; `open` is the number that it holds so far.
     thinned: u32,
     open: u64,
-    /// Number of rows of the series at which the next merge is tried. It grows if a merge finds too few rows between
+    /// Number of rows of the series at which the next merge is tried. It grows if a merge found too few rows between
     /// edges.
     merge_from: usize,
 }
 
-/// Maximum number of rows of a series, which is 34 minutes at two samples per second. In a longer series, pairs of rows
-/// are merged, so that even a run of days takes no more memory.
+/// Maximum number of rows of a series: 34 minutes at two samples per second. In a longer series, pairs of rows are
+/// merged, so that even a run of days takes no more memory.
 const MAX_ROWS: usize = 4096;
 /// Maximum number of values of a series. A value takes 16 bytes of memory and 7 bytes in `run.json`, so each side of a
 /// trial takes about 4 MB and 2 MB. A host with 300 columns keeps every sample for seven minutes.

@@ -207,7 +207,7 @@ fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     if servers.is_empty() {
         servers = holders.to_vec();
     }
-    // This process, its ancestors and service managers also have children that are not the server's.
+    // This process, its ancestors and service managers also have children that do not belong to the server.
     let parents_of_more: Vec<u32> =
         servers.iter().copied().filter(|pid| !above_me.contains(pid) && *pid != me && !manager(pid)).collect();
     servers.extend(descendants(proc, &parents_of_more));

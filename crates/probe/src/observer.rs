@@ -2,8 +2,8 @@
 //! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]), so it works alike in the conductor and in an
 //! agent on another machine.
 //!
-//! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials. A new probe
-//! opens hundreds of files in its first sample, which would occupy a CPU for milliseconds and show in the trial's
+//! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials. The first
+//! sample of a new probe opens hundreds of files. This would occupy a CPU for milliseconds and show in the trial's
 //! percentiles.
 
 use std::io;
@@ -23,7 +23,7 @@ use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 pub struct Observer {
     spec: ObserverSpec,
     kept: Arc<Mutex<Option<Probe>>>,
-    /// Program files that were read for names. Reading a large one takes a tenth of a second.
+    /// Program files whose symbols were read. Reading a large file takes a tenth of a second.
     images: stacks::Images,
 }
 

@@ -10,7 +10,7 @@ pub struct ProcessSet {
     wanted_behind: Vec<u32>,
     members_behind: Vec<(u32, String)>,
     met: Vec<(Upstream, Vec<u32>)>,
-    /// Number that increases when other processes are to be followed.
+    /// Number that increases when the processes to follow are replaced.
     edition: u64,
 }
 
@@ -25,7 +25,8 @@ impl ProcessSet {
         Self { wanted, edition: before.edition + 1, ..Self::default() }
     }
 
-    /// Returns a number that changes with the followed processes. Data about earlier processes must then be discarded.
+    /// Returns a number that changes when the followed processes are replaced. Data about earlier processes must then
+    /// be discarded.
     pub fn edition(&self) -> u64 {
         self.edition
     }

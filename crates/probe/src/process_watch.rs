@@ -83,7 +83,7 @@ impl ProcessWatch {
     /// Checks all processes at trial time `at_s`. Returns true if there is a new incident.
     pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
         self.next_ns = now_ns + CHECK_INTERVAL.as_nanos() as u64;
-        // Incidents while the generators start count as incidents at the start.
+        // Incidents before the trial's origin, while the generators start, get the time 0.
         let at_s = at_s.max(0.0);
         let (mut changed, mut ended) = (false, Vec::new());
         for at in 0..self.processes.len() {
@@ -134,7 +134,7 @@ impl ProcessWatch {
         self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
     }
 
-    /// Records that a stopped process has resumed or ended.
+    /// Records that a stopped process has continued or ended.
     fn goes_on(&mut self, at: usize, seen: State, at_s: f64) {
         if let State::Stopped(incident) = self.processes[at].state
             && let Some(incident) = self.incidents.get_mut(incident)

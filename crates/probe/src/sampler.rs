@@ -1,9 +1,9 @@
 //! A thread that samples at regular intervals and, on request, exactly at the edges of phases.
 //!
 //! Each sample of the series has a random moment in the first half of its interval. At fixed moments, a server that
-//! works in step with the interval would always be seen in the same state. Intervals begin at absolute times (origin + k
-//! · interval), so a late sample does not delay later ones. `probe.late` counts each missed sample and each sample that
-//! starts more than half an interval late.
+//! works in step with the interval would always be seen in the same state. Intervals begin at absolute times (origin +
+//! k · interval), so a late sample does not delay later ones. `probe.late` counts each missed sample, and each sample
+//! that starts more than half an interval late.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -328,7 +328,7 @@ mod tests {
         let now = sys::clock::monotonic_ns();
         let (life, queue, origin) = (ProcessWatch::default(), Arc::default(), Origin::at_ns(now));
         let mut thread = SamplerThread { probe, life, queue, interval_ns: 10_000_000_000, origin };
-        // The sample was due 2.7 intervals ago: two samples were missed, and this one is late.
+        // The sample was due 2.7 intervals ago, so two samples were missed and this one is late.
         let due = now - 27_000_000_000;
         assert_eq!(thread.series(due, due), due + 30_000_000_000);
         assert_eq!(thread.probe.effort().late, 3);

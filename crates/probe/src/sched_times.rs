@@ -1,10 +1,10 @@
-//! Time on a CPU and time waiting for one, of processes, read quickly and cheaply. Source: the kernel's
+//! Time for which processes ran on a CPU or waited for one, read quickly and cheaply. Source: the kernel's
 //! Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
 
 /// Maximum number of threads that are read, so that a server with thousands of threads takes little time.
 const MAX_THREADS: usize = 256;
 
-/// Time on a CPU and time waiting for one, of some processes' threads so far.
+/// Time for which the threads of some processes have run on a CPU or waited for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedTimes {
     /// Time on a CPU in nanoseconds.

@@ -1,5 +1,5 @@
-//! Location of the files: the root folder (real or captured), and the network namespace (`/proc/PID/net` for another
-//! one).
+//! Location of the files: the root folder (real or captured), and the network namespace. `/proc/PID/net` shows another
+//! namespace.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -104,8 +104,8 @@ fn file_in(pid: u32, path: &Path) -> io::Result<File> {
     inside(pid, || File::open(path)).or_else(|_| opened(pid, OpenSpec::File(name)).map(File::from))
 }
 
-/// Opens one descriptor in the namespace of a process, by a child process. Only a child can enter a user namespace; a
-/// thread of a process with several threads cannot.
+/// Opens one descriptor in the namespace of a process, by a child process. Only a child process can enter a user
+/// namespace, because a process with several threads cannot.
 fn opened(pid: u32, what: OpenSpec) -> io::Result<OwnedFd> {
     let mut fds = Netns::of_process(pid)?.open(&[what])?;
     fds.pop().ok_or_else(|| io::Error::other("nothing came out of the namespace"))

@@ -138,7 +138,7 @@ fn a_forking_server_is_found_with_all_its_processes() {
         return skip("a_forking_server_is_found_with_all_its_processes", "python3");
     };
     let found = find_server(addr).unwrap();
-    // The processes are the parent, its child, and a grandchild that has closed the socket.
+    // The three processes are the parent, its child, and a grandchild that has closed the socket.
     assert_eq!(found.pids.len(), 3, "{found:?}");
     assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == Some(addr.into()));
     for pid in found.pids.iter().filter(|pid| **pid != server.0.id()) {

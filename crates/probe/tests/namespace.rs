@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use loadline_probe::{FindError, Probe, Scope, find_server};
 use testkit::{ChildProcess, first_line, skip};
 
-/// Python code that listens with a queue of 1, which takes two of six connections, and keeps them waiting.
+/// Python code that listens with a queue of 1. The queue takes two of six connections and keeps them waiting.
 const SERVER: &str = "import socket,time\n\
     s=socket.socket()\ns.bind(('198.18.7.2',0))\ns.listen(1)\nkeep=[]\n\
     for i in range(6):\n  c=socket.socket()\n  c.setblocking(False)\n  c.connect_ex(s.getsockname())\n  keep.append(c)\n\

@@ -26,7 +26,7 @@ fn an_exhausted_quota_is_visible() {
         let r = probe.copy();
         let name = r.columns_of("cgroup.cpu_quota").next().map(|c| c.instance.clone()).unwrap_or_default();
         let throttled = |id: &str| r.reading(id, &name, Window::ALL).value();
-        // The kernel counts a period at its end, and its throttled time when the group runs again.
+        // The kernel counts a period at its end, and adds the throttled time when the group runs again.
         let seen = throttled("cgroup.cpu_throttled_periods").is_none_or(|periods| periods >= 2.0)
             && throttled("cgroup.cpu_throttled_time").is_none_or(|time| time > 0.0);
         seen.then_some((r, name))

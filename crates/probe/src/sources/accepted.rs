@@ -1,5 +1,5 @@
 //! Number of accepted and waiting connections of listeners, from sock_diag, which reports each connection. Clients
-//! cannot know which connections wait in the accept queue, and the server's own count may be wrong. Source:
+//! cannot know which of their connections wait in the accept queue, and the server's own count may be wrong. Source:
 //! sock_diag(7).
 //!
 //! Only the listeners in the scope are counted. With tens of thousands of connections, a reading takes milliseconds, so

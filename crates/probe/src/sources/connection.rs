@@ -120,7 +120,7 @@ impl Connections {
             }
             self.sums = Sums::default();
         } else if !round.full && now_ns.saturating_sub(self.drawn_ns) < MIN_REDRAW_AGE_NS {
-            // No connection existed at the edge that began this phase, and the next edge draws a new sample. A search
+            // No connection existed at the edge that began this phase, so the next edge draws a new sample. A search
             // before the next edge would use up the time of the next samples.
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Connections {
                 if known.len() < MAX_SAMPLED { DumpControl::Continue } else { DumpControl::Stop }
             })?;
             if end == DumpControl::Stop {
-                // The rest of the dump still waits in this socket.
+                // The socket still holds the rest of the kernel's answer, so it is closed.
                 *diag = None;
             }
             if !known.is_empty() {

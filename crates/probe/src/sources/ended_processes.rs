@@ -60,7 +60,7 @@ pub(super) struct EndedProcesses {
 }
 
 impl EndedProcesses {
-    /// Starts again for other processes, which get the columns of the earlier ones.
+    /// Starts again for other processes, which reuse the columns of the earlier ones.
     pub(super) fn begin(&mut self, earlier: Vec<Member>, round: &mut Round<'_>) {
         earlier.into_iter().for_each(|member| self.free(member, round));
         (self.sums, self.is_counted) = ([0.0; SUMMED.len()], false);
@@ -83,7 +83,7 @@ impl EndedProcesses {
         if ended == 0 && !self.is_counted {
             return;
         }
-        // The first value is 0, so that the growth in a window is all that was added.
+        // The first value is 0, so the growth in a window is everything that was added.
         let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
         for _ in 0..merged {
             let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);

@@ -21,7 +21,8 @@ const IDS: &[&str] = &[
     "interface.speed",
 ];
 const SPEED: usize = 9;
-/// Maximum number of interfaces. Hosts of containers have thousands, and the first ones are the physical ones.
+/// Maximum number of interfaces. Hosts with many containers have thousands of interfaces, of which the first are
+/// physical.
 const MAX_INTERFACES: usize = 64;
 
 struct Interface {

@@ -151,7 +151,7 @@ fn ended_threads_give_their_rows_to_new_ones_but_for_some() {
 
 #[test]
 fn descriptors_of_this_kernel_are_counted_without_listing_them() {
-    // Concurrent tests open and close files, and the listing itself holds one file.
+    // Concurrent tests open and close files, and the directory listing itself holds one descriptor.
     testkit::eventually(|| {
         let counted = descriptors("/proc/self/fd".as_ref(), true, true).unwrap().unwrap();
         let listed = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;

@@ -2,9 +2,9 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last values of ended threads are kept, so sums only grow. The files of up to [`MAX_OPEN_THREADS`] threads per
-//! process stay open. These threads have their own rows, at most [`MAX_ROWS`]. New threads take the rows of the least
-//! busy ended threads. Other threads are read at phase edges only. A process with more than [`MAX_UNOPENED_THREADS`]
-//! threads has no sums, because reading all of them would take more than a tenth of a second.
+//! process stay open. These threads have their own rows, at most [`MAX_ROWS`]. New threads take over the rows of the
+//! least busy ended threads. Other threads are read at phase edges only. A process with more than
+//! [`MAX_UNOPENED_THREADS`] threads has no sums, because reading all of them would take more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;

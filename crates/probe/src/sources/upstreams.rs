@@ -2,7 +2,7 @@
 //! socket was compared with the server's descriptors, it is not looked up again. A server with ten thousand connections
 //! and a constant pool therefore costs only one search through its descriptors.
 //!
-//! A CPU quota may limit an upstream. Its control groups show the quota.
+//! A CPU quota may limit an upstream, so the control groups of its processes are read.
 //!
 //! Sockets are read in the server's network namespace. An upstream may be in any namespace of this machine.
 
@@ -30,7 +30,7 @@ const TRAFFIC_IDS: &[&str] = &["behind.busy", "behind.data_out", "behind.data_in
 const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
 /// Maximum number of processes per address whose quotas are read, because workers usually share one.
 const MAX_QUOTA_PROCESSES: usize = 16;
-/// Maximum number of steps from the server.
+/// Maximum number of connections between the server and a followed upstream, one behind the other.
 const MAX_DEPTH: u32 = 3;
 /// Maximum number of addresses.
 const MAX_UPSTREAMS: usize = 64;
@@ -39,12 +39,12 @@ const MAX_ENDS: usize = 16_384;
 /// Maximum number of connections on other ports for which the kernel reports traffic, because each takes a lock.
 const MAX_DESCRIBED: usize = 1024;
 
-/// A step of the chain: an address, the processes that answer there, and the step from which connections come.
+/// A step of the chain: an address, the processes that listen there, and the preceding step, which connects to it.
 struct Step {
     to: Address,
     behind: Upstream,
     pids: Vec<u32>,
-    /// Distinct quotas of its processes.
+    /// Distinct quotas of the step's processes.
     throttles: Vec<Throttle>,
 }
 
@@ -62,7 +62,7 @@ struct UpstreamChain {
     stops: Vec<Step>,
     /// Addresses at which the server connects to itself.
     own: HashSet<String>,
-    /// Holder of each socket by inode: an index in the chain (0 is the server), or none for other processes.
+    /// Holder of each socket by inode: an index in the chain (0 is the server), or `None` for other processes.
     holders: HashMap<u32, Option<usize>>,
 }
 
@@ -233,7 +233,7 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket with an unknown holder stays unknown, because its holder created it.
+        // A socket whose holder is unknown is not looked up again, because a socket's holder creates it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }
@@ -295,8 +295,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Adds an address to which a step is connected as a new step, unless it is a step already or the server connects
-    /// to itself there.
+    /// Adds an address to which a step is connected as a new step. An address that is a step already, or at which the
+    /// server connects to itself, is left out.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
         let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
