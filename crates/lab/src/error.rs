@@ -1,5 +1,4 @@
-//! Errors that keep a run from beginning or going on. Each sentence says what was tried, what happened and what to
-//! do.
+//! Errors that keep a run from starting or continuing. Each sentence says what was tried, what happened and what to do.
 
 /// Error of the conductor.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +24,7 @@ pub enum LabError {
     Unasked {
         /// The target.
         target: String,
-        /// What came, and the remedy.
+        /// Data that came without a request, and the remedy.
         why: String,
     },
     /// An agent did not start, or gave up.
@@ -77,14 +76,14 @@ pub enum LabError {
     /// The hosts of a testbed could not be made.
     #[error(transparent)]
     Testbed(#[from] testbed::TestbedError),
-    /// Nothing has the name that was asked for.
+    /// No thing has the name that the user gave.
     #[error("no {what} is called {name:?}{near}; `loadline list` shows all")]
     Name {
         /// Kind of thing.
         what: &'static str,
         /// The name.
         name: String,
-        /// `; did you mean …?` or nothing.
+        /// `; did you mean …?`, or empty.
         near: String,
     },
     /// A step of an experiment's set-up failed.

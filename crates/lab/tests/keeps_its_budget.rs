@@ -120,7 +120,7 @@ impl Conductor for Machine {
         Ok(0.0)
     }
 
-    /// Conducts turns, slots, and slots with fewer CPUs.
+    /// Conducts turns, slots, and slots with fewer CPUs, as an experiment would.
     fn experiment(&mut self) -> Result<(), LabError> {
         self.judge();
         let end_s = self.now_s + self.proof_s.min(self.left_s());
@@ -182,7 +182,7 @@ impl Conductor for Machine {
     }
 }
 
-/// `find` once took 35.9 s of 30 s on a busy machine.
+/// With a budget of 30 s, `find` once took 35.9 s on a busy machine.
 #[test]
 fn no_search_exceeds_its_budget_by_more_than_a_drain() {
     let (mut used, mut steps) = (0.0, 0);

@@ -1,5 +1,5 @@
 //! Tests of `compare` with two servers whose difference is known, in virtual time, beside programs that take the CPU in
-//! bursts. The windows, the two searches and the words are made as for live servers.
+//! bursts. The windows, the two searches and the sentences come from the code for live servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference -- --ignored
 //! --nocapture` makes hundreds, and prints the table of `docs/explanation/compare.md`.
@@ -19,14 +19,14 @@ const BUDGET_S: f64 = 60.0;
 /// Time slice of the scheduler, seconds.
 const SLICE_S: f64 = 0.008;
 
-/// A machine whose speed scatters from window to window.
+/// A machine whose speed varies from window to window.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
     scatter: Drift,
     beside: Beside,
 }
 
-/// A machine of its own, and one that other guests share: there, CPU times of windows of 0.6 s scatter by 4 %.
+/// A machine without other guests, and one that other guests share, where CPU times of windows of 0.6 s scatter by 4 %.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
 /// Noise of the CPU time of a window: ticks and interrupts.
@@ -73,7 +73,8 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Comparisons with "slower" or "faster" for a deciding figure; of these, for the capacity and for CPU time.
+    /// Comparisons with "slower" or "faster" for a deciding figure. The array counts those for the capacity and for CPU
+    /// time.
     worded: usize,
     capacity: usize,
     cpu: usize,
@@ -83,12 +84,13 @@ struct Results {
     undecided: usize,
     /// Comparisons with capacities of both servers.
     searched: usize,
-    /// Sums of the times after which comparisons ended, seconds, and of the smallest changes that they would have shown.
+    /// Sums of the times after which comparisons ended, seconds, and of the smallest changes that the comparisons could
+    /// have shown.
     ended_after_s: f64,
     smallest_change: f64,
 }
 
-/// Compares pairs of servers, of which the new one is slower by this share.
+/// Compares pairs of servers. The new server is slower by the share `slower`.
 fn results(seeds: u64, machine: Machine, slower: f64) -> Results {
     (1..=seeds).map(|seed| compared(seed, machine, slower)).fold(Results::default(), |mut sum, (c, ended_after_s)| {
         let worded = |word: ComparisonResult| {
@@ -110,7 +112,7 @@ fn results(seeds: u64, machine: Machine, slower: f64) -> Results {
     })
 }
 
-/// Spreads seeds: the sums of two generators with neighbouring seeds are correlated.
+/// Spreads seeds, because random numbers of neighbouring seeds are correlated.
 fn spread(seed: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -195,7 +197,7 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     assert_eq!(c.outcome, ComparisonOutcome::Regressed);
 }
 
-/// Twelve quiet comparisons of equal servers: at most two have a word, and most pass.
+/// Of twelve quiet comparisons of equal servers, at most two say "slower" or "faster", and most pass.
 #[test]
 fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
     let equal = results(SEEDS, QUIET, 0.0);
@@ -214,7 +216,7 @@ fn programs_beside_equal_servers_make_no_difference_of_them() {
     }
 }
 
-/// A change of 5 % of the CPU time is decided by a minute on a shared machine, and equal servers are not told apart.
+/// On a shared machine, a minute decides a change of 5 % of the CPU time, and equal servers are not told apart.
 #[test]
 fn five_percent_are_decided_on_a_shared_machine() {
     let (equal, slower) = (results(SEEDS, SHARED, 0.0), results(SEEDS, SHARED, 0.05));

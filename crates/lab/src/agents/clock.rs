@@ -2,8 +2,8 @@
 //! round trip (Cristian, 1989).
 //!
 //! A reading loses accuracy with age, because two clocks never run at the same speed (RFC 5905, dispersion). The
-//! conductor therefore repeats the exchange during long loads. Orders and reported times are converted with the offset
-//! at their own moment.
+//! conductor therefore repeats the exchange during long loads. Commands and reported times are converted with the
+//! offset at the moment that they refer to.
 
 use std::collections::VecDeque;
 
@@ -77,7 +77,7 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a reading if it is more accurate than the last reading is by now, or if both contradict each other.
+    /// Keeps a reading if it is more accurate than the last reading is by now, or if the two contradict each other.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -90,7 +90,7 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The newest reading is always kept, however close it is to the one before.
+            // The newest reading is always kept, however soon it follows the preceding one.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -156,7 +156,7 @@ impl Clock {
     /// drift is looked up.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
-        // An agent may send any number, so the moment saturates.
+        // An agent may send any number, so the conversion saturates.
         let ours = |s: f64| theirs_s - self.drift_ns((origin_ns as f64 + s * 1e9) as u64) as f64 / 1e9;
         ours(ours(theirs_s))
     }
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(read(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
-    /// A clock that is an hour ahead and first runs `ppm` millionths too fast. Its speed then follows a daily
+    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. Its speed then follows a daily
     /// temperature cycle.
     struct Theirs {
         ppm: f64,

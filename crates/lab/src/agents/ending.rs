@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Interval between looks at the processes.
+/// Interval between checks of the processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Time that processes have to end after SIGTERM, and after SIGKILL.
+/// Time that processes have to end after SIGTERM, and again after SIGKILL.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Ends all processes that `running` returns, suspended ones included, and those that they start meanwhile. Returns true

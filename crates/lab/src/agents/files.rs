@@ -21,7 +21,7 @@ pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabE
             let what = format!("sending the load to other hosts (--client-hosts), which names the file {path:?}");
             Err(LabError::set_up(what, why))
         };
-        // Checked before reading, because a file may be larger than memory.
+        // The size is checked before reading, because a file may be larger than memory.
         let long = std::fs::metadata(&path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
         if bytes + long.min(MAX_BYTES + 1) > MAX_BYTES {
             return fail(format!(

@@ -1,8 +1,8 @@
 //! The conductor's end of its agents: it starts them, reads their reports, sends them commands and notices lost ones.
 //!
-//! Each agent has its own process group. Ctrl-C at the terminal thus reaches only the conductor, which stops the
-//! agents in order and keeps their parts. An agent whose standard input ends stops by itself, so no agent outlives
-//! the conductor.
+//! Each agent has its own process group. Ctrl-C at the terminal thus reaches only the conductor, which stops the agents
+//! in order and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives the
+//! conductor.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,7 +24,7 @@ pub enum AgentEvent {
     Report(AgentReport),
     /// Answer to a ping: its number, the agent's clock, and our clock at its arrival, nanoseconds.
     Pong(u32, u64, u64),
-    /// The agent ended or is lost; the text says how. It is the last event of this agent.
+    /// The agent ended or is lost; the text says how. No event of this agent follows.
     Gone(String),
 }
 

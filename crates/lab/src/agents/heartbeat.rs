@@ -67,7 +67,7 @@ impl Heartbeat {
         clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed)) as f64 / 1e9
     }
 
-    /// Returns once the conductor was silent for too long.
+    /// Returns once the conductor has been silent for too long.
     fn wait_for_silence(&self) {
         while self.silent_s() < SILENCE_TIMEOUT_S {
             std::thread::sleep(CHECK_INTERVAL);
@@ -90,8 +90,8 @@ impl Heartbeat {
     }
 }
 
-/// Ends the process if its hello cannot be written in time. Sending on the returned channel, once the hello is out,
-/// disarms this.
+/// Ends the process if its hello is not written in time. Sending on the returned channel, once the hello is written,
+/// cancels this.
 pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     let (said, waits) = channel::<()>();
     start_thread(move || {

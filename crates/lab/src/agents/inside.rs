@@ -1,4 +1,4 @@
-//! Work of `loadline agent`: it sends a hello, takes tasks from standard input and reports to standard output. A load
+//! Work of `loadline agent`: it sends a hello, takes tasks from standard input and reports on standard output. A load
 //! agent waits for the next task after its part; any other agent ends with its task.
 //!
 //! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for
@@ -62,7 +62,8 @@ fn reported(error: String) -> LabError {
     LabError::Agent { name: "started".into(), why: error }
 }
 
-/// Returns true if the agent is a server on the conductor's machine. It outlives a conductor that stands still.
+/// Returns true if the agent is a server on the conductor's machine. Such a server keeps running while the conductor is
+/// suspended.
 fn is_server_here(spec: &AgentSpec) -> bool {
     matches!(spec, AgentSpec::Serve { far: false, .. } | AgentSpec::Command { .. })
 }
@@ -127,7 +128,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 /// change first.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
-        // Without this thread, a signal ends the process, and the next loadline command undoes the change.
+        // Without this thread, a signal ends the process at once, and the next loadline command undoes the change.
         return Ok(());
     }
     let heartbeat = Arc::clone(heartbeat);
@@ -222,7 +223,7 @@ fn load(
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
-        // Ticks that nobody reads are dropped: a thousand agents send ten thousand a second.
+        // Ticks that nobody reads are dropped, because a thousand agents would send ten thousand per second.
         AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s => drop(tick),
         AgentReport::Tick(tick) => {
             next_s = tick.t_s + TICK_S;

@@ -29,7 +29,7 @@ const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of the server's last output in an error.
 const MAX_OUTPUT_BYTES: usize = 400;
 
-/// Runs the command below a second agent until the command ends or is stopped. Calls `ready` once the command was
+/// Runs the command below a second agent until the command ends or is stopped. Calls `ready` once the command has
 /// started.
 pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     sys::orphans::adopt().map_err(|e| not_started(&e.into()))?;
@@ -71,7 +71,7 @@ fn not_started(error: &std::io::Error) -> String {
     format!("starting it: {error}")
 }
 
-/// Runs the command until it ends or is stopped. Calls `ready` once the command was started.
+/// Runs the command until it ends or is stopped. Calls `ready` once the command has started.
 pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     let failed = |e: std::io::Error| not_started(&e);
     sys::orphans::adopt().map_err(|e| failed(e.into()))?;
@@ -104,7 +104,7 @@ fn await_end(first: u32, commands: &Receiver<AgentCommand>, output: &Mutex<Vec<u
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         status = sys::orphans::reap(first).or(status);
-        // A server in the background goes on after the shell.
+        // A server in the background continues after its shell has ended.
         if let Some(status) = status.filter(|_| below().is_empty()) {
             let output = last_output(output);
             return Err(if output.is_empty() { status.to_string() } else { format!("{status}: {output}") });

@@ -15,7 +15,7 @@ use super::report_line::send_report;
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of recorded values in one line: at 20 bytes each, they fill half of the longest line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
-/// Maximum lead of an ordered sample, nanoseconds.
+/// Maximum time between an order for a sample and the sample, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after another until it is stopped.
@@ -30,13 +30,13 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 reported.clear();
-                // On a generator's host the generator has its own meter.
+                // On a generator's host, the generator has its own meter.
                 hiccups = is_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
             Ok(AgentCommand::Latest) => {
-                // Empty before the first samples.
+                // The value is empty before the first samples.
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
                 send_report(&AgentReport::Latest(Box::new(newest)));
             }

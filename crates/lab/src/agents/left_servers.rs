@@ -1,7 +1,7 @@
-//! Servers that a user's command started, and that outlived both of their agents: somebody killed all processes of
-//! loadline at once. The next command that measures ends them.
+//! Ends servers that a user's command started and that outlived both of their agents, because all loadline processes
+//! were killed at once. The next command that measures calls this module.
 //!
-//! Every process that the command starts inherits a mark in its environment, whatever its parent or session is. The
+//! Every process that such a command starts inherits a mark in its environment, whatever its parent or session is. The
 //! mark names the agent, so a server is ended only if its agent no longer exists.
 
 use std::io::ErrorKind;
@@ -38,15 +38,14 @@ fn end_marked(mark: &str) -> Option<String> {
     })
 }
 
-/// The agent of a server, with its start time, since numbers of processes are used again.
+/// The agent of a server, with its start time, since the kernel reuses process IDs.
 struct Agent {
     pid: u32,
     started_ticks: u64,
 }
 
 impl Agent {
-    /// Returns true if the agent still runs. One that ended may wait for its parent to take its status, without a
-    /// program.
+    /// Returns true if the agent is still running. An ended agent may remain as a zombie, which has no program.
     fn exists(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
         let has_ended = program.is_err_and(|error| error.kind() == ErrorKind::NotFound);
@@ -71,7 +70,7 @@ fn agent_of(pid: u32, mark: &str, space: &str) -> Option<Agent> {
     Some(Agent { pid: pid.parse().ok()?, started_ticks: ticks.parse().ok()? })
 }
 
-/// Returns the name of this PID namespace: a number of a process means something only in one.
+/// Returns the name of this PID namespace, because a process ID is valid in one namespace only.
 fn pid_namespace() -> Option<String> {
     Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned())
 }
@@ -89,7 +88,7 @@ mod tests {
     fn marked(agent: &str) -> Child {
         let space = pid_namespace().unwrap();
         let child = Command::new("sleep").arg("600").env(OWN_MARK, format!("{space} {agent}")).spawn().unwrap();
-        // The kernel shows the environment a moment after the start of the program.
+        // The kernel shows the environment only a moment after the program starts.
         while agent_of(child.id(), OWN_MARK, &space).is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -1,10 +1,10 @@
-//! All that a killed loadline of this user may have left on this host.
+//! Everything that a killed loadline of this user may have left on this host.
 
 use super::left_servers;
 use crate::levers;
 
 /// Undoes changes of killed experiments, ends servers that they started, and removes their control groups. Returns a
-/// sentence for each.
+/// sentence for each of these actions.
 pub fn put_back() -> Vec<String> {
     let mut notes = levers::put_back();
     notes.extend(left_servers::end());

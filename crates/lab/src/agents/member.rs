@@ -201,7 +201,7 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent is still running, so any later signal is ours.
+                // The agent is still running, so any later signal comes from us.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

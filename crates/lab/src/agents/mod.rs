@@ -1,5 +1,5 @@
-//! Agents: processes that make load, serve, observe or pull a lever. Module [`inside`] is the process's own side,
-//! [`AgentGroup`] is the conductor's.
+//! Agents: processes that generate load, serve, observe or use a lever. Module [`inside`] is the agent's side, and
+//! [`AgentGroup`] is the conductor's side.
 
 mod agent_place;
 mod clock;

@@ -8,7 +8,7 @@ use sys::clock::{self, Origin};
 
 use super::{AgentEvent, AgentGroup};
 
-/// Number of exchanges with each agent before a load, which compare its clock with the one here.
+/// Number of exchanges with each agent before a load, to compare its clock with ours.
 const PINGS: u32 = 20;
 /// Interval between exchanges, so that they do not queue behind each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);

@@ -31,7 +31,7 @@ impl Outbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends bytes; what the pipe does not take is queued. The reading side notices a broken pipe.
+    /// Sends bytes, and queues those that the pipe does not take. The reading side notices a broken pipe.
     pub(super) fn send(&self, bytes: &[u8]) {
         self.lock().send(bytes);
     }
@@ -43,7 +43,8 @@ impl Outbox {
         out.send(task);
     }
 
-    /// Sends a command now, or drops it. A command that arrives late, or before the task, would be useless.
+    /// Sends a command now, or drops it if it cannot be sent. A command that arrives late, or before the task, would be
+    /// useless.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {

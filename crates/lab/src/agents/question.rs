@@ -1,4 +1,4 @@
-//! One question to a host, answered by a temporary agent there.
+//! A question to a host, which a temporary agent on that host answers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec)
 /// Shortest wait for an answer at the end of a budget.
 const MIN_ANSWER_TIME: Duration = Duration::from_millis(500);
 
-/// Asks one question within the seconds that a budget has left; they may be infinite.
+/// Asks one question within the remaining seconds of a budget, which may be infinite.
 pub(crate) fn ask_within(
     host: &dyn Host,
     program: &Path,
@@ -30,7 +30,7 @@ pub(crate) fn ask_within(
     answered(host, program, (name, spec), left)
 }
 
-/// Asks one question whose answer itself takes up to `answer_time`.
+/// Asks one question whose answer takes up to `answer_time`.
 pub(crate) fn ask_patiently(
     host: &dyn Host,
     program: &Path,

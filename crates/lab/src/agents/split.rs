@@ -14,8 +14,7 @@ const MAX_THREADS: u32 = 16;
 const PIPES_PER_AGENT: u64 = 3;
 /// Smallest number of further descriptors with which the conductor can work.
 const MIN_DESCRIPTORS: u64 = 24;
-/// Further descriptors that the conductor holds with all files of its observers open (80 were counted with a server of
-/// one process).
+/// Descriptors that the conductor holds for its observers' open files (80 were counted with a server of one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
@@ -101,8 +100,8 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
         Intensity::Closed { connections, .. } => *connections,
         // The pool grows only on demand, so its maximum alone does not justify a second process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the D slots. There are few: a server beyond its capacity
-        // accepts little, and overflow is counted.
+        // Established connections are held in addition to the D slots. Their number is small: a server beyond its
+        // capacity accepts few connections, and overflow is counted.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }
@@ -112,7 +111,7 @@ fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     // A thread without a connection could send no requests, and one more connection would exceed the maximum.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    // The test request before the load used the first row.
+    // The test request before the load has already used the first row.
     let data = share.requests.iter_mut().filter_map(|set| set.data.as_mut()).filter(|data| data.step == 0);
     data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
     share

@@ -27,7 +27,7 @@ pub struct Task<'a> {
 }
 
 impl AgentGroup {
-    /// Assigns tasks in order; the agents get the same order. Each task goes to an agent that waits on the right host
+    /// Assigns tasks in order; the agents then have this order. Each task goes to an agent that waits on the right host
     /// and CPUs, or to a new agent. All earlier agents must have sent their parts.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
@@ -82,7 +82,7 @@ mod tests {
     use std::process::Command;
     use testkit::eventually;
 
-    /// A host on which every agent is a shell that is ready for each task that it reads.
+    /// A host on which a shell takes the place of every agent, and is ready for each task that it reads.
     struct Shell(&'static str);
 
     impl Host for Shell {

@@ -5,7 +5,7 @@
 pub struct CpuSplit {
     /// CPUs of the generator.
     pub client: Vec<u32>,
-    /// CPUs of the server, as far as they are known.
+    /// CPUs of the server, if they are known.
     pub server: Vec<u32>,
 }
 

@@ -15,16 +15,16 @@ pub trait Host: Send {
     /// Returns its name in the run, as in `hosts[]`.
     fn name(&self) -> &str;
 
-    /// Returns a command that runs `program agent` there. The local child process carries the agent's input and
+    /// Returns a command that runs `program agent` on the host. The local child process carries the agent's input and
     /// output.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
-    /// Returns an identifier that is equal for two hosts only if they are the same machine and namespace. An agent
-    /// started through one of them may then take a task for the other.
+    /// Returns an identifier that is equal for two hosts only if they are the same machine and namespace. An agent that
+    /// was started through one of these hosts may then take a task for the other.
     fn place(&self) -> String;
 
-    /// Returns true if the host's processes must be treated as those of another machine: their clock is compared with
-    /// ours, and their host has its own observer.
+    /// Returns true if the host counts as another machine: its clock is compared with ours, and it has its own
+    /// observer.
     fn is_remote(&self) -> bool {
         false
     }

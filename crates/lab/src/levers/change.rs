@@ -1,12 +1,12 @@
-//! Lasting changes that levers make at a server, and their states. A change acts only on the state that it expects, so
-//! it never overwrites a newer change by somebody else.
+//! Lasting changes that levers make at a server, and their states. A change acts only on the expected state, so it
+//! never overwrites a newer change by another program.
 
 use std::path::{Component, Path, PathBuf};
 
 use probe::started_ticks as started;
 use serde::{Deserialize, Serialize};
 
-/// A lasting change.
+/// A change of a resource that lasts until it is undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
@@ -49,7 +49,7 @@ impl Resource {
 enum State {
     Before,
     After,
-    /// Neither state: somebody else changed the resource to this value.
+    /// The resource has a third state, because another program has changed it to this value.
     Foreign(String),
     /// The process or the control group has ended.
     Gone,
@@ -104,7 +104,7 @@ impl Change {
         }
     }
 
-    /// Undoes the change, unless the resource has ended or somebody else has changed it since. Returns true if there
+    /// Undoes the change, unless the resource has ended or another program has changed it since. Returns true if there
     /// was something to undo.
     pub(super) fn undo(&self) -> Result<bool, String> {
         match self.state() {

@@ -1,14 +1,14 @@
-//! Writes to the server's disk without the page cache, and flushes. The writes are as large as those of other programs.
-//! Half as many threads write as other programs have requests in the queue. Each thread also waits for its flushes, so
-//! the lever does about a quarter of the disk's work.
+//! Writes to the server's disk without the page cache, and flushes the writes. The writes are as large as those of
+//! other programs. Half as many threads write as other programs have requests in the queue. Each thread also waits for
+//! its flushes, so the lever causes about a quarter of the disk's work.
 //!
-//! The speed left to other programs is their bytes per busy millisecond of the disk, with the lever divided by without
-//! it. If others keep the disk busy, this speed falls with their throughput. If they leave it idle half of the time,
-//! this speed halves while their throughput stays.
+//! The speed left to other programs is their bytes per busy millisecond of the disk: the value with the lever, divided
+//! by the value without it. If others keep the disk busy, this speed falls with their throughput. If they leave it idle
+//! half of the time, this speed halves while their throughput stays.
 //!
-//! Two other measures failed. The lever's share of the bytes misses its flushes and gaps: on a disk of 8 GB/s it
-//! moved a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of its calls
-//! follows the slowest part, the flush and the wake-up (0.5 to 2.5).
+//! Two other measures failed. The lever's share of the bytes omits its flushes and gaps. On a disk of 8 GB/s, the share
+//! was a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of the lever's calls
+//! follows their slowest parts, the flush and the wake-up (elasticities of 0.5 to 2.5).
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ const MAX_WRITES_PER_FLUSH: f64 = 1e6;
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Strictest alignment of direct writes.
 const ALIGN_BYTES: usize = 4096;
-/// Size of the file, bytes; writing then starts over at the beginning.
+/// Size of the file, bytes; after that, writing starts over at the beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -98,8 +98,8 @@ struct DiskCounters {
     requests: f64,
     /// Bytes read and written.
     bytes: f64,
-    /// Flushes of the disk's own cache; one flush serves all that wait for it. Not a number before Linux 5.5, which
-    /// does not count them.
+    /// Flushes of the disk's own cache; one flush serves all that wait for it. NaN before Linux 5.5, which does not
+    /// count flushes.
     flushes: f64,
 }
 
@@ -197,7 +197,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Number of the thread. Only the first threads write.
+    /// Number of the thread. Only as many threads write as the dose requires, the first ones.
     nth: usize,
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.

@@ -9,34 +9,34 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Check on the host of a lever that changes nothing. The error says why the lever cannot be pulled there.
+/// Check on the host of a lever that changes nothing. The error message says why the lever cannot be used there.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
-/// Ways to pull a lever. The plan holds what the conductor knows; the lever's host looks up the rest.
+/// Ways to use a lever. The plan holds the conductor's data; the lever's host finds the rest.
 #[derive(Clone, Copy)]
 pub enum Pull {
     /// On and off in slots of one load.
     Slots {
-        /// Returns the task of its agent; the error says why the lever cannot be pulled.
+        /// Returns the task of the lever's agent; the error message says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Check on the lever's host; none if nothing can be missing there.
+        /// Check on the lever's host; `None` if nothing can be missing there.
         check: Option<HostCheck>,
-        /// Pulls the lever until the last slot or until it is stopped.
+        /// Uses the lever until the last slot or until it is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
     /// A different rate of an open loop, in slots of the load itself.
     Offered,
-    /// A different load, in turns; the error says why there is none.
+    /// A different load, in turns; the error message says why there is none.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
-    /// The plain load in turns; in half of the turns a setting of the server is changed.
+    /// The plain load in turns; a setting of the server is changed in half of the turns.
     TurnsWithChange {
-        /// Returns the task of its agent; the error says why the lever cannot be pulled.
+        /// Returns the task of the lever's agent; the error message says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Check on the lever's host.
         check: HostCheck,
         /// Returns the load that shows the effect, given the findings on the host.
         load: fn(&LeverCheck, &LoadPlan) -> LoadPlan,
-        /// Locks what the lever changes, without changing it yet.
+        /// Locks the resources that the lever changes, without changing them yet.
         prepare: fn(&LeverPlan) -> Result<Undo, String>,
     },
 }
@@ -48,10 +48,10 @@ impl Pull {
     }
 }
 
-/// Host on which a lever is pulled.
+/// Host on which a lever is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeverHost {
-    /// None: the lever is a different load.
+    /// No host: the lever is a different load.
     Load,
     /// The hosts of all generators at once.
     Clients,
@@ -81,10 +81,10 @@ pub struct Lever {
     pub help: &'static str,
     /// Bottlenecks that the lever tests, as in `BOTTLENECKS`.
     pub tests: &'static [&'static str],
-    /// Smallest permission (`--prove`) that the lever needs.
+    /// Smallest permission (`--prove`) that allows the lever.
     pub needs: Prove,
-    /// True if every experiment with slots pulls the lever, whatever the verdict. The parts add up to 1 only if all
-    /// these levers were pulled.
+    /// True if every experiment with slots uses the lever, whatever the verdict is. The parts add up to 1 only if all
+    /// these levers were used.
     pub always: bool,
     /// Shortest slot in which the lever's effect shows, seconds.
     pub slot_s: f64,
@@ -98,16 +98,17 @@ pub struct Lever {
     pub dose: &'static str,
     /// Way in which the lever is undone.
     pub undo: &'static str,
-    /// Host on which the lever is pulled.
+    /// Host on which the lever is used.
     pub place: LeverHost,
-    /// Way in which the lever is pulled.
+    /// Way in which the lever is used.
     pub pull: Pull,
 }
 
 /// Parts of both sides that a lever can act on.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
-    /// CPUs of the generator. If it runs on other hosts, only the number counts: that of the host with the fewest CPUs.
+    /// CPUs of the generator. If the generator runs on other hosts, only the number counts: that of the host with the
+    /// fewest CPUs.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
     pub client_pids: Vec<u32>,
@@ -135,12 +136,12 @@ pub struct LeverTargets {
     pub response_s: f64,
     /// Descriptors that a generator may have.
     pub descriptors: u64,
-    /// Socket of the process that keeps the testbed which joins generator and server.
+    /// Socket of the process that keeps the testbed between generator and server.
     pub keeper: Option<PathBuf>,
 }
 
 impl Lever {
-    /// Returns true if the lever has a trial of its own, because its slots are too long for the others.
+    /// Returns true if the lever needs its own trial, because its slots are too long for the other levers' trial.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }

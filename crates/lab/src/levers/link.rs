@@ -1,7 +1,7 @@
-//! Lowers the rate of the testbed's medium that joins generator and server.
+//! Lowers the rate of the testbed's medium between generator and server.
 //!
-//! The whole medium is slowed: every wire, in both directions. The elasticity is therefore that of the medium,
-//! whichever wire is full.
+//! The whole medium is slowed: every link, in both directions. The elasticity therefore describes the medium, whichever
+//! link is full.
 
 use std::sync::mpsc::Receiver;
 
@@ -18,7 +18,7 @@ pub(super) const ROW: Lever = Lever {
     // The testbed belongs to this user and exists for experiments, so nobody else is affected.
     needs: Prove::Default,
     always: false,
-    // The backlog of a slowed wire extends into the next slot.
+    // The backlog of a slowed link lasts into the next slot.
     slot_s: 0.15,
     planned: 1.0 - REMAINING_SHARE,
     rights: "client and server on two hosts of one testbed of this user, whose medium has a rate",

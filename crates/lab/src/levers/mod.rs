@@ -1,8 +1,9 @@
-//! Levers: changes that an experiment makes to see how throughput reacts. One file and one row in [`LEVERS`] each.
+//! Levers: changes that an experiment makes to see how throughput reacts. Each lever is one file and one row in
+//! [`LEVERS`].
 //!
-//! A lever that is switched in slots is pulled by its own agent. It therefore works wherever an agent can start, and
-//! never outlives the conductor, since the agent ends with its standard input. A lever that needs new connections or
-//! different requests compares two loads, in turns.
+//! A lever that is switched in slots has its own agent. It therefore works on every host on which an agent can start.
+//! It never outlives the conductor, because the agent ends with its standard input. A lever that needs new connections
+//! or different requests compares two loads, in turns.
 
 mod behind_cpu;
 mod behind_quota;
@@ -66,7 +67,7 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
     row.ok_or_else(|| format!("no lever is called {:?}", plan.lever))
 }
 
-/// Checks on the lever's host whether it can be pulled.
+/// Checks on the lever's host if the lever can be used.
 pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     match row_of(plan)?.pull {
         Pull::Slots { check: Some(check), .. } | Pull::TurnsWithChange { check, .. } => check(plan),
@@ -74,8 +75,8 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     }
 }
 
-/// Pulls a lever as planned, until its last slot or until it is stopped. Calls `ready` when everything is prepared for
-/// the start of the slots or the first switch, and after each switch.
+/// Uses a lever as planned, until its last slot or until it is stopped. Calls `ready` when everything is prepared for
+/// the first slot or the first switch, and after each switch.
 pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
@@ -108,8 +109,8 @@ fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: imp
     }
 }
 
-/// Returns the plan completed with the start of its slots and its processes, once they are known; none if it is
-/// stopped before.
+/// Returns the plan with the start of its slots and its processes, once they are known; `None` if the lever is stopped
+/// before that.
 fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

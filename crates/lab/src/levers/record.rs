@@ -1,5 +1,5 @@
-//! Record of changes that are in place, and of the state before them. Each one is a file in this user's directory of the
-//! host.
+//! Record of changes that are in effect, and of the state before them. Each record is a file in this user's directory
+//! on the host.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) struct Record {
 static RECORDS: AtomicU64 = AtomicU64::new(0);
 
 impl Record {
-    /// Writes a record and returns its path. A reader sees all of it or nothing.
+    /// Writes a record and returns its path. A reader sees the complete record or none.
     pub(super) fn write(changes: &[Change]) -> Result<PathBuf, String> {
         let dir = directory(true).map_err(|e| format!("the state before cannot be saved: {e}"))?;
         let owner = std::process::id();

@@ -1,7 +1,8 @@
 //! Takes whole CPUs away from the server, instead of a share of all.
 //!
 //! A server that works on one request at a time moves to the remaining CPUs, and loses nothing. A server that works on
-//! several requests loses the throughput of the taken CPUs. Taking a share of every CPU slows both kinds alike.
+//! several requests loses the throughput of the taken CPUs. Taking a share of every CPU slows both kinds of server
+//! alike.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -33,8 +34,8 @@ pub(super) const ROW: Lever = Lever {
 /// had 76 % of its rate in the first 10 ms after one of two CPUs was taken, 86 % after 50 ms, and 94 % from 70 ms on.
 /// The first 70 ms of a slot are left out.
 const SLOT_S: f64 = 0.15;
-/// Number of busy processes per taken CPU. Each has one scheduler weight, and a server on two CPUs has half a weight on
-/// each. Eight processes leave the server 6 to 11 % of the CPU.
+/// Number of busy processes per taken CPU. Each process has one scheduler weight, and a server on two CPUs has half a
+/// weight on each CPU. Eight processes leave the server 6 to 11 % of the CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -53,7 +54,7 @@ fn check(plan: &LeverPlan) -> Result<run::LeverCheck, String> {
     cpus_to_take(allowed_cpus(plan), probe::core_of).map(|_| run::LeverCheck::default())
 }
 
-/// Returns the CPUs that the server may use. On another host the conductor could not know them.
+/// Returns the CPUs that the server may use. For a server on another host, the conductor does not know the CPUs.
 fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }
@@ -111,7 +112,7 @@ mod tests {
         if allowed.len() < 2 {
             return;
         }
-        // Long enough before the first slot that all processes have started, also beside other tests.
+        // The first slot begins late enough that all processes have started, even beside other tests.
         let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 4 };
         let plan = LeverPlan {
             lever: ROW.id.into(),
@@ -127,7 +128,7 @@ mod tests {
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
         let [off, on] = [[0, 2], [1, 3]].map(|slots| slots.map(|slot| part.taken[slot]));
         assert!(on.iter().all(|on| *on > 0.4 * ordered), "{part:?}");
-        // A thread that wakes up late moves time across one edge, never from most of a slot.
+        // A thread that wakes up late moves time across one edge, but never most of a slot's time.
         assert!(off.iter().sum::<f64>() < 0.2 * on.iter().sum::<f64>(), "{part:?}");
     }
 }

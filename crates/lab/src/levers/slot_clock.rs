@@ -1,4 +1,4 @@
-//! Clock of a lever's slots on its own host. It also notices the stop.
+//! Clock of a lever's slots on its own host. The clock also notices a stop command.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -40,7 +40,7 @@ impl SlotClock {
         (self.origin_ns + begin, self.origin_ns + end)
     }
 
-    /// Sleeps until a moment. Returns false if the lever is stopped before.
+    /// Sleeps until a moment. Returns false if the lever is stopped before that moment.
     pub(super) fn sleep_until(&self, at_ns: u64) -> bool {
         self.wait_until(at_ns, || {})
     }
@@ -80,8 +80,8 @@ impl SlotClock {
         })
     }
 
-    /// Goes through the measured parts of all slots. `begin` runs at the start of each, and `end` at its end,
-    /// returning the resource's reading. The error says that the lever was stopped.
+    /// Goes through the measured parts of all slots. `begin` runs at the start of each part, and `end` at its end,
+    /// returning the resource's reading. The error message says that the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,

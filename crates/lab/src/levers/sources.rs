@@ -35,7 +35,7 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     Ok(LoadPair { off, on: LoadPlan { sources: all, ..load }, dose, change: None })
 }
 
-/// Connections for each address. One can wait for the limit while the other one is answered.
+/// Number of connections per address. One connection can wait for the limit while the other one is answered.
 const CONNECTIONS_PER_ADDRESS: u32 = 2;
 
 /// Returns a load with connections for all addresses. A single connection has one address, however many the plan names.
@@ -49,7 +49,7 @@ fn enough(intensity: Intensity, addresses: usize) -> Intensity {
     }
 }
 
-/// Returns two addresses of this host. Every address of 127/8 belongs to it.
+/// Returns two addresses of this host. Every address of 127.0.0.0/8 belongs to this host.
 fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
     let other = |n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
     let first = first.unwrap_or(other(1));
@@ -60,7 +60,7 @@ fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
 mod tests {
     use super::*;
 
-    /// Seen live: with one connection, a limit per address let 1.00 times as much through with two addresses.
+    /// Seen live: with one connection, two addresses got 1.00 times as much through a limit per address.
     #[test]
     fn every_address_has_connections() {
         let targets = LeverTargets { addr: Some("127.0.0.1:80".parse().unwrap()), ..LeverTargets::default() };

@@ -1,12 +1,13 @@
-//! CPU thief: one thread per CPU takes a share of its time in short pieces while its slots are on.
+//! CPU thief: one thread per CPU takes a share of the CPU's time in short pieces, in the slots in which the lever is
+//! on.
 //!
-//! In the other slots the threads wake as often, but take no time. Each wake-up switches threads twice, which costs the
-//! victim 3 to 4 % that its counters do not show. When the threads woke only in their slots, this cost was counted as
-//! theft. The parts of nginx and its generator then added up to 1.16, and add up to 1.08 now (medians of five
-//! experiments in turns).
+//! In the other slots the threads wake up as often, but take no time. Each wake-up switches threads twice. This costs
+//! the victim 3 to 4 % of its speed, which its counters do not show. When the threads woke up only in slots with the
+//! lever on, this cost counted as part of the theft. The parts of nginx and its generator then added up to 1.16; they
+//! now add up to 1.08 (medians of five experiments in turns).
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
-//! the victim: time that it ran, divided by time that it ran or waited for a CPU (schedstat). This also shows whether
+//! the victim: time that it ran, divided by time that it ran or waited for a CPU (schedstat). This figure also shows if
 //! the other side's lever slows this side. If the victim cannot be read, or is mostly idle at an offered rate, the
 //! thief's own CPU time is used.
 
@@ -22,16 +23,16 @@ use super::slot_clock::SlotClock;
 
 /// Share of each CPU that is taken under a closed loop.
 pub(super) const DOSE: f64 = 0.25;
-/// Shortest and longest turn, nanoseconds. A theft must stop its victim for less time than the requests in flight
-/// keep the other side busy. A scheduler's slice (4 ms) would stop both sides, whichever is full. Shorter turns cost
+/// Shortest and longest turn, nanoseconds. A theft must stop its victim for less time than the requests in flight keep
+/// the other side busy. A scheduler's slice (4 ms) would stop both sides, whichever of them is full. Shorter turns cost
 /// the victim more than they take: each turn switches threads twice, 10 to 20 µs together.
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, if the shortest turn allows it. Taking a quarter of each turn then stops a
-/// side for 1/32 of the response time at once.
+/// Number of turns within one response time, if the shortest turn allows it. A quarter of each turn is then 1/32 of the
+/// response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
-/// Longest theft in one piece after missed turns, nanoseconds.
+/// Maximum length of one piece after missed turns, nanoseconds.
 const MAX_PIECE_NS: u64 = 2_000_000;
-/// Scheduler slice that the thread asks for, nanoseconds: the shortest possible.
+/// Scheduler slice that each thread requests, nanoseconds: the shortest possible.
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: thirty of the shortest turns. The machine's speed changes less between shorter slots. The
 /// half-width of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and 0.07 with 15 ms (medians of five
@@ -69,7 +70,7 @@ struct Theft {
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut plan = plan.clone();
     if plan.cpus.is_empty() {
-        // On another host the conductor could not know the CPUs.
+        // For victims on another host, the conductor does not know the CPUs.
         plan.cpus = probe::cpus_of(Path::new("/"), &plan.pids);
     }
     if plan.cpus.is_empty() {
@@ -169,8 +170,8 @@ impl Theft {
     }
 }
 
-/// Returns the largest share of time in which a victim wanted a CPU. This is the share of all CPUs that the victims had
-/// or waited for, or the mean number of running victims if that is more. Waits alone do not show this, because a
+/// Returns the largest share of time in which a victim wanted a CPU. Returns the share of all CPUs that the victims had
+/// or waited for, or the mean number of running victims if that is larger. Waits alone do not show this, because a
 /// process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::change::{Change, Resource};
 use super::record::{self, Record};
 
-/// Maximum wait for a lock. Other commands hold it for milliseconds while they undo a leftover change; an experiment holds
-/// it for seconds to minutes.
+/// Maximum wait for a lock. Other commands hold the lock for milliseconds while they undo a leftover change; an
+/// experiment holds it for seconds to minutes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 

@@ -26,7 +26,8 @@ const DOSE: f64 = 0.5;
 /// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. It uses half of that for
 /// the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
-/// Minimum bytes in flight. With fewer, delayed acknowledgements would show instead of the window.
+/// Minimum bytes in flight. With fewer bytes, the effect would come from delayed acknowledgements instead of the
+/// window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Returns the bytes in flight on one of the server's connections while it sends in the decisive trial. If the peer's
@@ -43,7 +44,8 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the two loads, both with epoll: only that driver sets the option, and drivers must not differ.
+/// Returns the two loads, both with epoll. Only that driver can set the option, and the two loads must use the same
+/// driver.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
         targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;

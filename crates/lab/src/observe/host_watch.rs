@@ -1,11 +1,11 @@
-//! Activity of this machine while an experiment times calls. There is neither generator nor server to observe, but
-//! other programs may disturb the calls.
+//! Activity of this machine while an experiment times calls. Such an experiment has no generator or server to observe,
+//! but other programs may disturb the calls.
 
 use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};
 use sys::clock::Origin;
 
-/// Seconds between samples. Only the first and the last of a trial count, and every sample disturbs the timing.
+/// Seconds between samples. Only the first and the last sample of a trial count, and every sample disturbs the timing.
 const INTERVAL_S: f64 = 5.0;
 /// Counter sources that distinguish other programs from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];

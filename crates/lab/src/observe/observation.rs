@@ -18,7 +18,7 @@ use crate::observe::observed_server::ObservedServer;
 use crate::observe::samplers::{ActiveObserver, ObservedSides, Samplers};
 use crate::observe::server_counters::ServerCounters;
 
-/// Observer of one host: in this process, or an agent on another host.
+/// Observer of one host: a part of this process, or an agent on another host.
 #[derive(Clone, Debug)]
 pub(crate) enum HostObserver {
     Local(Observer),
@@ -33,7 +33,7 @@ impl HostObserver {
         }
     }
 
-    /// Changes what a local observer reads. A remote observer keeps its initial settings.
+    /// Changes the settings of a local observer. A remote observer keeps its initial settings.
     fn change(&mut self, change: impl FnOnce(&mut ObserverSpec)) {
         if let Self::Local(observer) = self {
             let mut spec = observer.spec().clone();
@@ -46,23 +46,23 @@ impl HostObserver {
 /// Observers for the trials of a run.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// One observer for each client host; none if somebody else makes the load.
+    /// One observer for each client host; none if another program generates the load.
     clients: Vec<HostObserver>,
     /// Observers of the network counters of further client hosts.
     namespace_hosts: Vec<HostObserver>,
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,
     medium: Option<testbed::MediumGauge>,
-    /// Testbed of `loadline testbed` that joins both sides.
+    /// Testbed of `loadline testbed` between both sides.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
-    /// Databases behind the server that the plan names.
+    /// Databases behind the server, as named in the plan.
     databases: Vec<Database>,
     blind: bool,
 }
 
 impl Observation {
-    /// Observes a client on this machine that connects to an address, and the server if it is visible.
+    /// Observes a client on this machine that connects to an address, and the server if its processes are visible.
     pub fn new(connect: impl Into<Address>, server: Option<ObservedServer>) -> Self {
         let client =
             ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
@@ -88,7 +88,7 @@ impl Observation {
         }
     }
 
-    /// Reads the client's counters in another network namespace, and gives the client's host another name.
+    /// Reads the client's counters in another network namespace, and renames the client's host.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         let rename = |spec: &mut ObserverSpec| (spec.host, spec.netns_pid) = (host.into(), netns_pid);
         self.clients.iter_mut().for_each(|client| client.change(rename));
@@ -132,7 +132,7 @@ impl Observation {
         self.server.as_ref().and_then(HostObserver::remote)
     }
 
-    /// Adds the counters of the medium that joins the hosts, as part of the server's side.
+    /// Adds the counters of the medium between the hosts, as part of the server's side.
     pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
         self.medium = Some(gauge);
         self
@@ -144,7 +144,7 @@ impl Observation {
         self
     }
 
-    /// Returns the testbed of `loadline testbed` that joins both sides.
+    /// Returns the testbed of `loadline testbed` between both sides.
     pub(crate) fn testbed(&self) -> Option<&Joining> {
         self.testbed.as_ref()
     }
@@ -196,7 +196,7 @@ impl Observation {
         Self { blind: true, ..self.clone() }
     }
 
-    /// Returns true if the trials are about the generator alone.
+    /// Returns true if the trials concern the generator alone.
     pub fn is_blind(&self) -> bool {
         self.blind
     }
@@ -266,11 +266,11 @@ impl Observation {
         }
         samplers.edge();
         let ObservedSides { client, client_hosts, mut server, .. } = samplers.sides();
-        // Idle threads are of no use to a reader.
+        // Waits of threads without a load are not shown.
         server.iter_mut().for_each(|side| side.waits = None);
         client.into_iter().chain(server).chain(client_hosts).collect()
     }
 }
 
-/// Sources that read a network namespace and nothing about the machine.
+/// Sources that read only a network namespace, and nothing about the machine.
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];

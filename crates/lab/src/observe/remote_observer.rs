@@ -1,5 +1,5 @@
-//! Observer on another host: an agent there that is commanded by lines. Like the local observer, it lives through a
-//! run. The loss of one is reported, and its observations of that trial are missing.
+//! Observer on another host: an agent there, which commands control. Like a local observer, it exists for a whole run.
+//! If an observer is lost, the run reports this, and its observations of the trial are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,18 +24,18 @@ const MAX_VALUES: usize = 64 << 20;
 struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Number of samples ordered and taken, and their times, seconds since the origin of the trial, by the agent's
-    /// clock and by ours.
+    /// Number of ordered samples, number of taken samples, and times of the last sample, seconds since the trial's
+    /// origin, on the agent's clock and on ours.
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
     /// Samples that arrived ahead of the other observations.
     rows: Recording,
-    /// Latest observations, with the number of times that they were requested, and of answers.
+    /// Latest observations, with the number of requests for them and the number of answers.
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
-    /// Newest samples for the live view, and whether they were requested again.
+    /// Newest samples for the live view; the flag is true while new ones are requested.
     glance: Option<Observed>,
     asked: bool,
     lost: Option<String>,
@@ -121,7 +121,7 @@ impl Connection {
             AgentEvent::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
             AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
             AgentEvent::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
-            // The recording will contain exactly this time, so the sample counts as the edge of its window.
+            // The recording will contain exactly this time, so the sample can be the edge of its window.
             AgentEvent::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));
@@ -153,8 +153,8 @@ impl Connection {
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 
-    /// Converts a time of the agent's clock to ours. Later readings change the conversion, but an edge keeps the time
-    /// that was returned first.
+    /// Converts a time of the agent's clock to ours. Later readings change the conversion, but the time that was first
+    /// returned for an edge stays.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)

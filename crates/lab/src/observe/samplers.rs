@@ -23,7 +23,7 @@ enum Sampling {
 }
 
 impl ActiveObserver {
-    /// Starts a local observer; none if it cannot read this machine.
+    /// Starts a local observer; `None` if it cannot read this machine.
     pub(crate) fn local(observer: &Observer, pids: &[u32], origin: Origin, interval_s: f64) -> Option<Self> {
         let watching = observer.watch(pids, interval_s, origin).ok()?;
         Some(Self { host: observer.spec().host.clone(), sampling: Sampling::Local(watching) })
@@ -114,8 +114,8 @@ impl Samplers {
         self.server.iter().chain(&self.clients).chain(&self.namespace_hosts)
     }
 
-    /// Samples everything now. Returns the times of the first and the last sample, seconds since the trial's origin.
-    /// A window from the first to the last contains both sides' edge samples.
+    /// Samples everything now. Returns the times of the first and the last sample, seconds since the trial's origin. A
+    /// window between these two times contains both sides' edge samples.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
@@ -128,8 +128,8 @@ impl Samplers {
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let reported = || self.reported.as_ref().map(Sampler::edge);
-        // The server's reported counters are read first at one edge and last at the other, so that their growth covers
-        // the whole window.
+        // The server's reported counters are read first at the start of the window and last at its end, so their growth
+        // covers the whole window.
         let mut taken: Vec<f64> = reported().into_iter().collect();
         taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
         taken.extend(reported());

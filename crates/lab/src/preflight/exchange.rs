@@ -11,7 +11,7 @@ use super::response_text::Answer;
 /// Response length at which a response counts as endless, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time in which a message that follows an answer is heard before any load. Longer than a packet takes on its way; a
+/// Time to wait for a message that follows the answer, before any load. It is longer than a packet's travel time. A
 /// message that comes later is recognised in the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
@@ -25,18 +25,18 @@ pub(super) enum ExchangeError {
     Io(std::io::Error),
 }
 
-/// One exchange with what was observed of it.
+/// One exchange and its observed properties.
 pub(super) struct Exchange {
     pub(super) stream: BlockingStream,
     pub(super) begin: Instant,
     pub(super) deadline: Instant,
     /// Time from `begin` to the end of the answer.
     pub(super) took: Duration,
-    /// First bytes of the answer, by which a foreign protocol is recognized.
+    /// First bytes of the answer, which reveal another protocol.
     pub(super) answer: Answer,
     pub(super) bytes: u64,
     pub(super) answer_bytes: u64,
-    /// True if a request was begun, so that a handshake, if any, is over.
+    /// True if a request was begun, so that any handshake is over.
     pub(super) request_begun: bool,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.

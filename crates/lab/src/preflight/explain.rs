@@ -89,7 +89,7 @@ pub(super) fn explain_exchange(
     }
 }
 
-/// Returns the sentence for a server that answers in TLS.
+/// Returns the sentence for a server that answers with TLS.
 fn speaks_tls(plan: &LoadPlan) -> String {
     format!("it speaks TLS, not plain {}; write the target with {}://", spoken(plan), scheme(plan, true))
 }
@@ -114,7 +114,7 @@ fn waited(time: Duration) -> String {
     }
 }
 
-/// Greetings by which other protocols are recognized.
+/// Greetings that reveal other protocols.
 const FOREIGN_GREETINGS: &[(&str, &[u8])] = &[
     ("SSH", b"SSH-"),
     ("TLS", b"\x15\x03"),

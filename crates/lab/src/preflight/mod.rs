@@ -19,12 +19,13 @@ use self::response_text::Answer;
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
-/// Makes the first request of a load; the error is a sentence with advice.
+/// Makes the first request of a load; the error message is a sentence with advice.
 fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one request; the error is a sentence with advice. If the wait was too short, the advice is `wait_advice`.
+/// Makes one request; the error message is a sentence with advice. If the timeout was too short, the advice is
+/// `wait_advice`.
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
@@ -116,7 +117,7 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
 
-    /// Timeout that no answer exceeds on any machine, seconds.
+    /// Timeout, seconds, that is longer than any answer takes on any machine.
     const PATIENT: f64 = 20.0;
 
     /// Runs a server that reads a request and sends `answer`, then closes or stays silent until the client is done.
@@ -168,7 +169,7 @@ mod tests {
         let endless = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhi";
         let mut huge = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
         huge.resize(1 << 20, b'x');
-        // The timeout is short where no answer comes, and longer where an answer must begin.
+        // The timeout is short if no answer comes, and longer if an answer must begin.
         for (answer, close, patience_s, words) in [
             (&b""[..], false, 0.3, "said nothing"),
             (b"", true, PATIENT, "without"),

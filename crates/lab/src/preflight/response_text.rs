@@ -52,8 +52,8 @@ impl Answer {
         redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
     }
 
-    /// Returns the length of an HTTP/1.1 body, given the bytes of the whole answer. `None` if the answer has another form,
-    /// or is a long one in chunks.
+    /// Returns the length of an HTTP/1.1 body, given the bytes of the whole answer. `None` if the answer has another
+    /// form, or if its body is long and chunked.
     pub(super) fn body_bytes(&self, answer_bytes: u64) -> Option<u64> {
         let (head, body) = self.halves();
         if !head.starts_with(b"HTTP/1.") || !head.ends_with(b"\r\n\r\n") {

@@ -9,10 +9,10 @@ use run::Address;
 use sys::blocking_stream::BlockingStream;
 use sys::peer::{Peer, queue_is_full};
 
-/// Interval between attempts at a Unix socket whose accept queue is full.
+/// Interval between connects to a Unix socket whose accept queue is full.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Connects within a time. A Unix socket with a full accept queue is retried until then.
+/// Connects within a time. A connect to a Unix socket with a full accept queue is repeated until then.
 pub(crate) fn connect(addr: &Address, within: Duration) -> io::Result<BlockingStream> {
     let path = match addr {
         Address::Inet(addr) => return TcpStream::connect_timeout(addr, within).map(BlockingStream::Tcp),

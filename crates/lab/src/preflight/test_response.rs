@@ -1,4 +1,4 @@
-//! Result of the test request, and the conclusions from it.
+//! Result of the test request, and conclusions from it.
 
 use run::{Tally, TestResponse};
 

@@ -1,4 +1,4 @@
-//! Agents that pull levers during a load, each on its lever's host.
+//! Agents that use levers during a load, each on its lever's host.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,11 +24,11 @@ struct LeverAgents {
     agents: Vec<usize>,
 }
 
-/// Agents that pull levers.
+/// Agents that use levers.
 #[derive(Default)]
 pub(super) struct ActiveLevers {
     levers: Vec<LeverAgents>,
-    /// Reason for pulling nothing.
+    /// Reason why no lever is used.
     why: String,
     group: AgentGroup,
 }
@@ -75,7 +75,7 @@ impl ActiveLevers {
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
-    /// Announces the start of the load by these generators.
+    /// Announces the start of the load by `generators`.
     pub(super) fn announce(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { levers, group, .. } = self;
         for lever in levers {

@@ -1,4 +1,4 @@
-//! Choice of levers that are allowed, that can be pulled on their host, and that test the verdict.
+//! Choice of levers that are allowed, can be used on their host, and test the verdict.
 
 use run::{LeverCheck, Prove};
 
@@ -9,10 +9,10 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever, LeverTargets, LoadPair, Pull};
 use crate::{Lab, TargetSetup};
 
-/// A lever that cannot be pulled, with the reason.
+/// A lever that cannot be used, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// Returns the lever that tests the verdict: the first of its levers that can be pulled, or else its first lever. Also
+/// Returns the lever that tests the verdict: the first of its levers that can be used, or else its first lever. Also
 /// returns the levers that were refused before it.
 pub(super) fn own(
     lab: &Lab<'_>,
@@ -29,11 +29,11 @@ pub(super) fn own(
             Err(why) => refused.push((*row, why)),
         }
     }
-    // If no lever can be pulled, the first one is used and reports its own obstacle.
+    // If no lever can be used, the first one is tried and reports its own obstacle.
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks whether a lever can be pulled on its host; the error says why not.
+/// Checks if a lever can be used on its host; the error message says why not.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -47,7 +47,7 @@ fn possible(
     }
 }
 
-/// Checks whether a lever with slots can be pulled on its host. Returns the findings there.
+/// Checks if a lever with slots can be used on its host. Returns the findings there.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -62,7 +62,7 @@ pub(super) fn switchable(
     asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(lab, setup, row, &plan))
 }
 
-/// Checks whether `--prove` allows a lever.
+/// Checks if `--prove` allows a lever.
 pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it changes the server's own limits or processes; allow that with --prove=intrusive".into());

@@ -1,4 +1,4 @@
-//! Further levers: more load, before the verdict's own lever and the levers of every experiment, and whole CPUs after
+//! Further levers: more load before the verdict's own lever and the levers of every experiment, and fewer CPUs after
 //! them.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
@@ -10,19 +10,19 @@ use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
 /// Time for a trial in which whole CPUs are taken away, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s
-/// by which the preceding slots may end late.
+/// because the preceding slots may end late.
 const COUNT_S: f64 = 4.6;
-/// Shortest time for the trial without some CPUs, seconds.
+/// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of a long experiment's time for the trial without some CPUs.
+/// Share of a long experiment's time for the trial with fewer CPUs.
 const COUNT_SHARE: f64 = 0.2;
 /// Factor by which the other slots may take longer than planned, because agents start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Minimum time that must remain for the other slots, seconds; otherwise there is no trial without some CPUs.
+/// Minimum time that must remain for the other slots, seconds; otherwise there is no trial with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
-/// Returns the lever that adds load, if the verdict may be that nothing is full. A verdict that names an upstream has a
-/// lever of its own.
+/// Returns the lever that adds load, if the verdict may be that nothing is full. A verdict that names an upstream has
+/// its own lever.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
@@ -36,7 +36,7 @@ pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &Operating
 }
 
 /// Returns the lever that takes whole CPUs, and the load with at most `most` connections under which it is used. The
-/// error says why it cannot be used.
+/// error message says why the lever cannot be used.
 pub(super) fn fewer_cpus(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -66,9 +66,9 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all. The other
-/// slots need at least `slots_s`. They come first, because the number of CPUs shows nothing without the effect of their
-/// speed.
+/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all of them. The
+/// other slots need at least `slots_s`. The other slots come first, because the number of CPUs shows nothing without
+/// the effect of their speed.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let needed_s = MIN_SLOTS_S.max(SLOTS_MARGIN * slots_s);
     if left_s - COUNT_S >= needed_s { COUNT_S.max(left_s * COUNT_SHARE).min(left_s - needed_s) } else { 0.0 }
@@ -100,7 +100,8 @@ mod tests {
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
     }
 
-    /// On a server with answers of 0.13 s, the slots of its own lever needed 7.3 s, and counting CPUs left only 5.5 s.
+    /// A server with answers of 0.13 s needs 7.3 s for its own lever's slots. An earlier version left only 5.5 s for
+    /// them.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

@@ -3,18 +3,18 @@
 use crate::levers::{LeverTargets, in_flight};
 use crate::{Lab, TargetSetup};
 
-/// Returns the targets in a run as it is.
+/// Returns the targets in the present run.
 pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
     let cpus_of = |pids: &[u32]| match setup.observation.remote_server() {
         None => probe::cpus_of(std::path::Path::new("/"), pids),
-        // The agent finds out which CPUs; here only their number matters.
+        // The agent finds the CPUs itself; here only their number matters.
         Some(observer) => observer.found().cpus.clone(),
     };
     LeverTargets {
         client_cpus: client_cpus(setup),
-        // Replaced by the generators' processes when the load starts.
+        // The processes of the generators replace this value when the load starts.
         client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,

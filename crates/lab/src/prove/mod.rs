@@ -1,4 +1,4 @@
-//! The experiment on the verdict: it pulls levers and watches throughput.
+//! The experiment on the verdict: it uses levers and observes throughput.
 //!
 //! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If it
 //! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in the slots of one load
@@ -44,7 +44,7 @@ const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict with this many connections in about this many seconds. The run's proof records the levers that
-/// cannot be pulled. The result is judged at the end of the run.
+/// cannot be used. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
@@ -69,9 +69,9 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     slots_and_count(lab, setup, (&operating_points, own), wanted, (most, end_s))
 }
 
-/// Pulls every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The
-/// verdict's own lever comes first, the other levers with turns each get a share of the time, and the levers with
-/// slots come last, together.
+/// Uses every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The verdict's
+/// own lever comes first. Each other lever with turns gets a share of the time, and the levers with slots come last,
+/// together.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -92,7 +92,7 @@ pub(crate) fn prove_all(
         not_tried(lab, why);
         return Ok(());
     }
-    // A server that keeps up with its rate has no bottleneck to test.
+    // A server that completes its offered rate has no bottleneck to test.
     let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
     predict(lab, setup, own, &operating_point);
     let suspect = own.map(|own| own.id);
@@ -123,7 +123,7 @@ pub(crate) fn prove_all(
 }
 
 /// Slows resources in slots of one load, then takes whole CPUs away in slots of another load with at most `most`
-/// connections. Ends at a given time of the run.
+/// connections. Ends at a given time of the run, seconds.
 fn slots_and_count(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -160,13 +160,13 @@ pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
-/// Returns the shortest time for slots of one lever under one of some loads.
+/// Returns the shortest time for slots of one lever, under the load that needs least.
 fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
     points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
 }
 
-/// Returns why no experiment on the server of a run fits into some seconds, by the load that its sweep ended with; `None`
-/// if one fits, or before the sweep has a result.
+/// Returns the reason why no experiment on a run's server fits into some seconds, under the load at which its sweep
+/// ended. `None` if one fits, or before the sweep has a result.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -176,7 +176,7 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }
 
-/// Records why no lever is pulled.
+/// Records the reason why no lever is used.
 pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     let answer = judge::prove::answer_of(&lab.run.plan.objective);
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
@@ -203,7 +203,7 @@ fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operatin
     lab.run.findings.proof = Some(proof);
 }
 
-/// Pulls a lever in turns with the plain load.
+/// Uses a lever in turns with the plain load.
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -231,7 +231,7 @@ fn in_turns(
     Ok(())
 }
 
-/// Switches levers in slots, until a given time of the run. The lever that is used alone was checked before.
+/// Switches levers in slots until a given time of the run. A lever that is used alone has already been checked.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -243,7 +243,8 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a CPU thief delays each response by the length of its piece, however long the response takes.
+    // At an offered rate, a CPU thief delays each response by the length of its piece. The length of the response does
+    // not matter.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
@@ -260,7 +261,7 @@ fn in_slots(
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    // Agents of levers start like generators.
+    // Agents of levers take as long to start as generators.
     let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {
@@ -279,7 +280,7 @@ fn in_slots(
     Ok(())
 }
 
-/// Reserves the resource that a lever changes. The error names the lever that changes it already.
+/// Reserves the resource that a lever changes. The error message names the other lever that changes the resource.
 fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
     if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
         return Err(format!("the lever {other} changes {resource} already"));

@@ -10,15 +10,15 @@ use super::slots::{FIRST_S, Timetable, conduct, recovery};
 use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Dose as a share of the fullest resource's spare capacity: a single queue then waits half as long again.
+/// Dose, as a share of the fullest resource's spare capacity. The wait in a single queue then grows by half.
 const DOSE_SHARE: f64 = 1.0 / 3.0;
-/// Smallest dose that stands out from noise.
+/// Minimum dose that noise does not hide.
 const MIN_DOSE: f64 = 0.02;
 /// Ratio of completed to offered requests below which a server falls behind for good.
 const MIN_COMPLETED_RATIO: f64 = 0.97;
-/// Standard deviations of a Poisson count by which completed requests may fall short of that ratio.
+/// Standard deviations of a Poisson count by which completed requests may fall below that ratio.
 const MAX_DEVIATIONS: f64 = 3.0;
-/// Utilization up to which a lever with a fixed dose may be used.
+/// Maximum utilization for a lever with a fixed dose.
 const MAX_UTILIZATION: f64 = 0.9;
 /// Minimum length of a slot, and length of its unmeasured start, in relaxation times of the queue.
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
@@ -31,7 +31,7 @@ const MAX_BLOCKS: usize = 48;
 /// Maximum share of failed requests.
 const MAX_FAILED_SHARE: f64 = 0.01;
 
-/// Returns the dose at a rate; the error says why there is none.
+/// Returns the dose at a rate; the error message says why there is none.
 pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     if at.kept < MIN_COMPLETED_RATIO {
         return Err(format!(
@@ -70,7 +70,7 @@ fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the slots for a number of levers within some seconds; the error says what is lacking.
+/// Plans the slots for a number of levers within some seconds; the error message says what is missing.
 fn slots(
     at: &AtRate,
     dose: f64,
@@ -167,8 +167,8 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// Rejects a lever under which less was completed than offered, because it leaves a queue to the levers after it. The
-/// count in few slots scatters like a Poisson count, so only a larger shortfall matters.
+/// Rejects a lever under which fewer requests were completed than offered, because it leaves a queue to the levers
+/// after it. The count in few slots scatters like a Poisson count, so only a larger shortfall matters.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,
@@ -250,7 +250,7 @@ mod tests {
         assert!(check_no_backlog(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
         let short = check_no_backlog(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
         assert!(short.contains("80 %"), "{short}");
-        // 94 of 100 due is chance; 18,800 of 20,000 is not.
+        // 94 of 100 due requests may be chance; 18,800 of 20,000 may not.
         let few =
             |seconds| check_no_backlog(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
         assert!(few(1.0).is_ok() && few(100.5).unwrap_err().contains("94 %"));

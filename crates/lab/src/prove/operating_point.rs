@@ -5,16 +5,16 @@ use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
 
 use crate::TargetSetup;
 
-/// Minimum number of connections: with fewer, one late wake-up leaves the server idle.
+/// Minimum number of connections. With fewer, the server is idle after one late wake-up.
 const MIN_CONNECTIONS: u32 = 8;
-/// Minimum time for which the requests in flight must keep a server busy, seconds: four pieces of a CPU thief. One side
-/// can then be stopped for a piece while the other stays busy.
+/// Minimum time, seconds, for which the requests in flight must keep a server busy: four pieces of a CPU thief. One
+/// side can then be stopped for a piece while the other stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
-/// Margin on that time for a load that was not tried before.
+/// Margin on the minimum busy time for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Smallest increase of connections that justifies a load not tried before, and largest increase, as factors.
+/// Smallest factor of connections that justifies an untested load, and largest factor that is used.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Share of the rate with the fewest connections that a step with more connections must reach.
+/// Minimum rate of a step with more connections, as a share of the rate with the fewest.
 const MIN_RATE_SHARE: f64 = 0.85;
 
 /// Load under which an experiment runs, and what was observed under it.
@@ -61,7 +61,7 @@ impl OperatingPoint {
         (self.rate, self.response_s)
     }
 
-    /// Returns the load itself.
+    /// Returns the load as a plan.
     pub(super) fn load(&self, setup: &TargetSetup) -> LoadPlan {
         if self.at_rate.is_some() {
             return setup.load.clone();
@@ -71,8 +71,8 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns `connections`, unless its requests in flight would run out while a lever stops one side. Returns the
-    /// smallest larger step with as high a rate in that case. With too few requests in flight, slowing the generator's
+    /// Returns `connections`, unless their requests in flight would run out while a lever stops one side. In that case,
+    /// returns the smallest larger step with as high a rate. With too few requests in flight, slowing the generator's
     /// CPU would cost throughput although that CPU has room.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
@@ -90,11 +90,11 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
     }
 
-    /// Returns a load that was not tried yet, with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a
-    /// full server, more connections only lengthen the queue.
+    /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a full server,
+    /// more connections only lengthen the queue.
     fn untested(self, most: u32) -> Option<Self> {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
-        // If the wanted number is not permitted, the permitted maximum is still better than the present number.
+        // If the wanted number is not permitted, the permitted maximum is better than the present number.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
             connections,
@@ -104,7 +104,7 @@ impl OperatingPoint {
     }
 
     /// Returns this load with enough requests in flight to keep `cpus` CPUs busy, on at most `most` connections. The
-    /// error says that there are too few connections: one request at a time uses only one CPU.
+    /// error message says that there are too few connections: one request at a time uses only one CPU.
     pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
         let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
         let connections = wanted.min(most.max(self.connections));
@@ -115,9 +115,9 @@ impl OperatingPoint {
         Ok(Self { connections, response_s: f64::from(in_flight) / self.rate.max(1e-3), ..self.clone() })
     }
 
-    /// Returns loads with fewer connections that still fill the server, from most to fewest: four times as many as it
-    /// serves at a time (8 at least, so that wake-ups do not matter), and twice as many. Fewer connections mean a
-    /// shorter queue and shorter slots.
+    /// Returns loads with fewer connections that still fill the server, from most to fewest. The first has four
+    /// connections per request served at a time (at least 8, so that wake-ups do not matter); the second has two. Fewer
+    /// connections mean a shorter queue and shorter slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -179,7 +179,7 @@ mod tests {
         Run { trials: trials.collect(), ..Run::default() }
     }
 
-    /// redis against the generator: 16 requests in flight are answered while a lever stops one side.
+    /// Seen with redis: 16 requests in flight are answered while a lever stops one side.
     #[test]
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
         let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Three of ten searches of a near tie kept 8 connections, since 66 exceeded the largest factor, and got parts of
-    /// 1.6.
+    /// Three of ten searches near a tie kept 8 connections, because 66 exceeded the largest factor. Their parts added
+    /// up to 1.6.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -238,7 +238,7 @@ mod tests {
         assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
     }
 
-    /// Three workers of 0.1 s: the sweep of a slow server ended after 1, 2 and 31 connections, without a knee.
+    /// A server has three workers of 0.1 s. Its short sweep had only 1, 2 and 31 connections, and no knee.
     #[test]
     fn a_short_sweep_has_fewer_connections_too() {
         let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
-    /// A pipeline of 16 in the sweep and of 1 in the experiment once overturned a verdict.
+    /// With a pipeline of 16 in the sweep and of 1 in the experiment, a right verdict was once overturned.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);

@@ -1,4 +1,4 @@
-//! `loadline prove`: one steady load, and every lever that can be pulled under it.
+//! `loadline prove`: one steady load, and every lever that can be used under it.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const UNDISTURBED_SHARE: f64 = 0.15;
 /// Longest load without levers, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;
 
-/// Loads the plan's target, reaches a verdict from the counters, and tests the verdict with all levers.
+/// Loads the plan's target, reaches a verdict from the counters, and tests this verdict with all levers.
 pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let (connections, label) = describe_load(&plan.load)?;
     let mut lab = Lab::begin(plan, out, watch)?;
@@ -21,7 +21,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     lab.clock.end_at(lab.run.plan.search.budget_s);
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
     lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
-    // With an offered rate, a single client is not a step of a sweep.
+    // With an offered rate, the trial of a single client is no step of a sweep.
     one_client(&mut lab, &setup, budget_s, if connections.is_some() { TrialKind::Sweep } else { TrialKind::Proof })?;
     if !lab.stopped() {
         let seconds = (budget_s * UNDISTURBED_SHARE).min(MAX_UNDISTURBED_S);

@@ -1,5 +1,5 @@
 //! Schedule of the levers: slots that are short compared with the drift of a machine, in random order, half of them
-//! on.
+//! with the lever on.
 
 use run::SlotPlan;
 
@@ -15,39 +15,41 @@ pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 const MAX_SLOTS: u32 = 800;
 /// Shortest slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
-/// Shortest slot with a lever on another host, seconds. That host's clock is known only to half a round trip.
+/// Shortest slot with a lever on another host, seconds. The other host's clock is known only to half a round trip.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
-/// Contents of the slots of an experiment.
+/// Requirements for the slots of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Density {
     /// Requests that a slot should complete.
     requests: f64,
-    /// Length of a slot in response times, so that requests left from the preceding slot are a small part.
+    /// Length of a slot in response times, so that requests left from the preceding slot are a small part of it.
     responses: f64,
-    /// Minimum number of slots, besides the minimum of the levers.
+    /// Minimum number of slots, in addition to the minimum of the levers.
     slots: u32,
     /// Longest slot, seconds.
     longest_s: f64,
-    /// Largest share of a slot that is left out at its start.
+    /// Maximum share of a slot that is left out at its start.
     settle: f64,
-    /// Preferred number of slots, besides the minimum of the levers. Time beyond this number makes slots longer.
+    /// Preferred number of slots, in addition to the minimum of the levers. With time for more slots, slots become
+    /// longer instead.
     preferred: u32,
 }
 
-/// Slots with enough time.
+/// Slots if there is enough time.
 const AMPLE: Density =
     Density { requests: 200.0, responses: 10.0, slots: 48, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Slots when time is short. A count of 25 requests scatters by at most 20 %. A wider interval is better than none.
+/// Slots if time is short. A count of 25 requests has a standard deviation of at most 20 %. A wider interval is better
+/// than none.
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Slots of a server that completes few requests a second. Fractions of requests count in such slots, so a slot needs
-/// only a few completions. Little is left out at its start, since a request that spans two slots dilutes the effect at
-/// the end of a slot as well. For one request of 0.1 s at a time and a dose of a half, a full CPU shows an elasticity
-/// of 0.82 where half of a slot of three requests is left out, and of 0.86 with a fifth (simulated).
+/// Slots of a server that completes few requests per second. Fractions of requests count in such slots, so a slot needs
+/// only a few completions. Little is left out at the start of a slot, since a request that spans two slots dilutes the
+/// effect at the end of a slot as well. A simulated full CPU serves one request of 0.1 s at a time, with a dose of a
+/// half. Its elasticity is 0.82 if half of a slot of three requests is left out, and 0.86 if a fifth is.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
-/// Slots of a server that completes few requests a second, with enough time. Eight requests per slot dilute an
+/// Slots of a server that completes few requests per second, if there is enough time. Eight requests per slot dilute an
 /// elasticity of 1 to 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
@@ -58,7 +60,7 @@ pub(super) struct SlotNeeds {
     pub(super) least_s: f64,
     /// Shortest part at the start of a slot that is not measured, seconds.
     pub(super) settle_s: f64,
-    /// Minimum number of slots, plus one that a pause of the machine may spoil.
+    /// Minimum number of slots, including one that a pause of the machine may spoil.
     pub(super) fewest: u32,
     /// True if few long slots are enough, because the dose is large.
     pub(super) is_alone: bool,
@@ -103,7 +105,7 @@ pub(super) fn slots_of(
     let fewest = if wanted.is_alone { wanted.fewest } else { density.slots.max(wanted.fewest) };
     let wanted_s = match ample {
         true => within(asked_s(density)),
-        // Slots are as long as possible, because short slots could be in step with a server that answers in batches.
+        // Slots are as long as possible, because short slots could coincide with the batches of a server.
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
@@ -123,8 +125,8 @@ pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
     if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }
 }
 
-/// Returns the shortest time for slots of one lever on a server that completes few requests a second, seconds. `least_s`
-/// is the shortest slot of the lever.
+/// Returns the shortest time for slots of one lever on a server that completes few requests per second, seconds.
+/// `least_s` is the shortest slot of the lever.
 pub(super) fn least_seconds(load: (f64, f64), least_s: f64, first_s: f64) -> f64 {
     least_seconds_of(SPARSE, load, least_s, first_s)
 }
@@ -142,7 +144,7 @@ pub(super) fn least_seconds_of(density: Density, (rate, response_s): (f64, f64),
     first_s + slot_s * (judge::prove::fewest_slots(1) + 1) as f64
 }
 
-/// Returns the slots in which a lever is on, with `recovery` slots at the end without any.
+/// Returns the slots in which a lever is on. The last `recovery` slots have no lever.
 pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let pulled = (count as usize).saturating_sub(recovery);
     let mut on = Vec::with_capacity(count as usize);
@@ -177,7 +179,7 @@ pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rn
 mod tests {
     use super::*;
 
-    /// A budget of 14 s skipped the levers that change the server, and did not say so.
+    /// With a budget of 14 s, an earlier version skipped the levers that change the server without saying so.
     #[test]
     fn the_shortest_time_for_several_levers_is_enough_and_less_is_not() {
         for (load, fewest) in [((2000.0, 0.004), 41), ((100.0, 0.02), 33), ((100_000.0, 0.0001), 49)] {
@@ -206,7 +208,7 @@ mod tests {
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
     }
 
-    /// Three levers once got 32 slots where 33 were needed, so the experiment had no result.
+    /// Three levers once got 32 slots although they needed 33, so the experiment had no result.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().filter(|row| !row.is_alone()).take(3).collect();
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!((on.len(), on.iter().filter(|on| **on).count() / 8), (18, 1));
     }
 
-    /// A server of 5 requests a second had no experiment below a budget of minutes.
+    /// A server of 5 requests per second once had no experiment with a budget below minutes.
     #[test]
     fn a_slow_server_has_slots_with_a_few_requests_in_each() {
         let needs = SlotNeeds { least_s: MIN_SLOT_S, settle_s: 0.0, fewest: 18, is_alone: false };

@@ -20,7 +20,7 @@ pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::S
     schedule::SlotNeeds::new(rows, far)
 }
 
-/// Conducts one trial in these slots.
+/// Conducts one trial with these slots.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -66,7 +66,7 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // A worker that a lever stops on purpose is not a failure of the server.
+    // If a lever stops a worker on purpose, this is no failure of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
@@ -97,8 +97,8 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after, ..ProofTrial::default() })
 }
 
-/// Returns the throughput or response time after the last slot with a lever, divided by that of the slots without any
-/// lever. `answer` computes it for several slots together.
+/// Returns the throughput or response time after the last slot with a lever, divided by its value in the slots without
+/// any lever. `answer` computes the value for several slots together.
 pub(super) fn recovery(
     levers: &[run::LeverSlots],
     count: usize,
@@ -106,7 +106,7 @@ pub(super) fn recovery(
 ) -> Option<f64> {
     let end = count.saturating_sub(schedule::RECOVERY_SLOTS);
     let without: Vec<usize> = (0..end).filter(|slot| levers.iter().all(|lever| !lever.on[*slot])).collect();
-    // The first slot after a lever still serves that lever's backlog.
+    // The first slot after a lever still serves the lever's backlog.
     let after: Vec<usize> = (end + 1..count).collect();
     Some(answer(&after)? / answer(&without)?)
 }

@@ -1,11 +1,13 @@
-//! Slots of a server that completes few requests a second: the suspect's own lever alone, with a larger dose, in rounds.
+//! Slots of a server that completes few requests per second: the suspect's own lever alone, with a larger dose, in
+//! rounds.
 //!
 //! - One lever needs half as many slots as three, so that slots are long enough for a few requests each.
-//! - Taking half of a CPU instead of a quarter changes the logarithm of throughput 2.4 times as much, while the scatter
-//!   of a slot stays. A sixth of the time then gives an interval as narrow. With many requests the small dose is
-//!   better, because a strongly slowed resource itself becomes a bottleneck.
+//! - Taking half of a CPU instead of a quarter changes the logarithm of throughput 2.4 times as much, while the noise
+//!   of a slot stays the same. A sixth of the time then gives an equally narrow interval. With many requests the small
+//!   dose is better, because a strongly slowed resource itself becomes a bottleneck.
 //! - After each round the slots so far are judged, and the experiment ends as soon as the result is sure. Early looks
-//!   need clearer results, so that all looks together err no more often than a single one (`judge::prove::is_known`).
+//!   need clearer results, so that all looks together are wrong no more often than a single one
+//!   (`judge::prove::is_known`).
 
 use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};
@@ -23,7 +25,7 @@ const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
 /// Time to start and end the load of a round, seconds.
 const OVERHEAD_S: f64 = 0.3;
 
-/// Conducts the rounds under the first of the loads for which the time suffices; the inner error says why there is no
+/// Conducts the rounds under the first of the loads that fits into the time; the inner error says why there is no
 /// trial.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
@@ -60,8 +62,8 @@ pub(super) fn trial(
     Ok(whole.ok_or_else(|| "it was interrupted".into()))
 }
 
-/// Returns the largest number of rounds that the time allows, and the slots of each. Longer slots come before more
-/// rounds.
+/// Returns the largest number of rounds that fits into the time, and the slots of each round. Longer slots come before
+/// more rounds.
 fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option<(usize, SlotPlan)> {
     let of_density = |density| {
         (1..=MAX_ROUNDS).rev().find_map(|rounds| {
@@ -72,8 +74,8 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// Notes the budget that is likely to decide if the present one did not: twice the time, with enough requests in each
-/// slot.
+/// Notes the budget that is likely to decide if the present budget did not: twice the time, with enough requests in
+/// each slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
         return;
@@ -83,14 +85,14 @@ fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize),
     lab.note(format!("the server completes too few requests for a sure experiment in {seconds:.0} s: give a --budget of {budget_s:.0} s"));
 }
 
-/// Returns the budget, in whole seconds, that gives an experiment `needed_s` seconds. A budget of `budget_s` gave it
-/// `seconds`.
+/// Returns the budget, in whole seconds, that gives an experiment `needed_s` seconds. With a budget of `budget_s`, the
+/// experiment had `seconds`.
 fn longer_budget_s(budget_s: f64, seconds: f64, needed_s: f64) -> f64 {
     let in_proportion = if seconds > 0.0 { budget_s * needed_s / seconds } else { 0.0 };
     in_proportion.max(needed_s / schedule::MAX_BUDGET_SHARE).ceil()
 }
 
-/// Says which time would do.
+/// Says which time would be enough.
 pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget_s: f64, seconds: f64) -> String {
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
@@ -132,7 +134,8 @@ mod tests {
         assert_eq!((of(1.0), of(5.0), of(100.0)), (None, Some(1), Some(MAX_ROUNDS)));
     }
 
-    /// A budget of 16 s gave an experiment 3 s, and one of 20 s gave it 2 s; the advice was 16 s and 11 s.
+    /// With a budget of 16 s, an experiment got 3 s, and with 20 s it got 2 s. An earlier version then advised budgets
+    /// of 16 s and 11 s.
     #[test]
     fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {
         assert_eq!((longer_budget_s(16.0, 3.0, 6.0), longer_budget_s(20.0, 2.0, 4.8)), (32.0, 48.0));

@@ -25,7 +25,8 @@ const MAX_TURN_S: f64 = 2.0;
 /// Minimum number of pairs, to show their scatter, and maximum number.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Length of a turn in response times, normally and when time is short. A shorter turn would mainly contain its start.
+/// Length of a turn in response times: with enough time, and when time is short. A shorter turn would consist mainly of
+/// its start.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
@@ -109,13 +110,13 @@ pub(super) fn trial(
     Ok(Ok(trial))
 }
 
-/// Names the hosts on which the lever is pulled: its agents' hosts, or the generator's.
+/// Names the hosts on which the lever is used: its agents' hosts, or the generator's host.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }
 }
 
-/// Agents that switch a change between turns. The change ends with this value.
+/// Agents that switch a change between turns. The change is undone when this value is dropped.
 struct HeldChange {
     agents: AgentGroup,
     on: bool,
@@ -143,8 +144,8 @@ impl HeldChange {
     }
 }
 
-/// Returns the result of one turn: good answers per second, or the response time in microseconds.
-/// A response time is NaN if too many requests were not answered to know it.
+/// Returns the result of one turn: good answers per second, or the response time in microseconds. The response time is
+/// NaN if it is unknown because too many requests were not answered.
 fn turn(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

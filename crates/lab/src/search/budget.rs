@@ -7,7 +7,8 @@ use crate::prove::MAX_BUDGET_SHARE;
 pub struct StepTimes {
     /// Longest warm-up, seconds.
     pub warmup_s: f64,
-    /// Shortest warm-up, seconds. Between the shortest and the longest warm-up, it ends once the rate is steady.
+    /// Shortest warm-up, seconds. Between the shortest and the longest warm-up, the warm-up ends once the rate is
+    /// steady.
     pub least_warmup_s: f64,
     /// Measured window, seconds.
     pub measure_s: f64,
@@ -15,35 +16,35 @@ pub struct StepTimes {
     pub overhead_s: f64,
 }
 
-/// Division of a budget. With a server that settles quickly, at least six sevenths are spent on measuring.
+/// Division of a budget. If a server settles quickly, at least six sevenths are spent on measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
     overhead_s: f64,
 }
 
-/// Minimum length of a window in mean response times, if the budget allows it. A warm-up is as long, so that the queue
-/// no longer depends on its empty start.
+/// Minimum length of a window in mean response times, if the budget allows it. A warm-up is as long as a window, so
+/// that the queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up, and of its window, in mean response times. A step shorter than one
 /// response would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
-/// Minimum number of sweep steps that must fit into the sweep's time. With one step only, the search began at 74/s for
-/// a server of 1,000/s, because its test request took seven times as long as under load.
+/// Minimum number of sweep steps that must fit into the sweep's time. With one step only, the search for a server of
+/// 1,000/s began at 74/s, because its test request took seven times as long as a request under load.
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the windows of a slow server may be longer.
 const MAX_SLOW_FACTOR: f64 = 3.5;
 /// Minimum number of windows that show their scatter.
 const MIN_WINDOWS: f64 = 5.0;
-/// Shortest warm-up, seconds: the test of steady state needs six steps of at least 5 ms.
+/// Shortest warm-up, seconds: the test of steady state needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
 /// Shortest warm-up as a share of the budget. A larger budget gives a longer warm-up.
 const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// Overhead of a step on an idle machine, seconds: starting agents, drain, and writing.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Share of the whole budget for the experiment on the verdict, if responses are short. Of a budget of 30 s, about 6 s
-/// go to the speeds of both sides, and 4 s to the number of CPUs.
+/// Share of the whole budget for the experiment on the verdict, if responses are short. Of a budget of 30 s, the slots
+/// that slow both sides get about 6 s, and the trial with fewer CPUs gets 4 s.
 const PROOF_SHARE: f64 = 0.3;
 /// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. The margin
 /// is the factor by which slots may last longer than the test request suggests, because a server under load completes a
@@ -54,13 +55,13 @@ const PROOF_MARGIN: f64 = 1.1;
 const MIN_PROOF_S: f64 = 4.0;
 
 /// Shortest search of `arena` and `size`, seconds. Three seconds suffice to find a capacity of 10,000/s within 15 %,
-/// but only a lower bound of a capacity of 1,000/s (simulated in `known_capacity`).
+/// but give only a lower bound of a capacity of 1,000/s (simulated in `known_capacity`).
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search besides its own budget, seconds: test request, agents and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
-/// Longest warm-up, seconds: enough for judge's test of steady state to recognize a steady rate. Only tiny budgets
-/// get less.
+/// Longest warm-up, seconds: enough for judge's test of steady state to recognize a steady rate. Only very small
+/// budgets have a shorter warm-up.
 const MAX_WARM_UP_S: f64 = 0.7;
 /// Longest warm-up of a search step, seconds.
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
@@ -76,7 +77,7 @@ impl Budget {
     pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
         let needed = (PROOF_MARGIN * crate::prove::least_seconds(response_s) + PROOF_OVERHEAD_S) / total_s;
         let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };
-        // The search needs all of a short budget, however slow the test request was.
+        // A short budget is needed entirely for the search, however slow the test request was.
         let proof_s = if PROOF_SHARE * total_s >= MIN_PROOF_S { total_s * share } else { 0.0 };
         (Self::new(total_s - proof_s), proof_s)
     }
@@ -119,7 +120,7 @@ impl Budget {
     }
 
     /// Returns the times of the first sweep step, for a server that answered its test request within this time. Other
-    /// programs may have delayed that single answer, so `left_s` keeps time for further steps.
+    /// programs may have delayed this single answer, so `left_s` keeps time for further steps.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);
@@ -127,16 +128,16 @@ impl Budget {
         StepTimes { least_warmup_s, ..step }.within(left_s / FIRST_STEPS, least_s)
     }
 
-    /// Returns the times of a search step. Warm-ups are short, because neighbouring rates follow each other and the
-    /// scatter of many short windows is part of the answer.
+    /// Returns the times of a search step. Warm-ups are short, because neighbouring rates follow each other, and the
+    /// scatter of many short windows is a part of the result.
     pub fn search_step(&self, response_s: f64) -> StepTimes {
         let step = self.step(1.0, response_s);
         StepTimes { warmup_s: (step.measure_s * 0.25).max(MAX_SEARCH_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
-    /// Returns the times of a search step within some seconds. If a slow server would get fewer than [`MIN_WINDOWS`]
-    /// windows, they are shortened. Judge's model accounts for a queue that has no time to grow; a single window
-    /// would give no interval.
+    /// Returns the times of a search step within some seconds. If windows are so long that a slow server would get
+    /// fewer than [`MIN_WINDOWS`], they are shortened. Judge's model accounts for a queue that has no time to grow,
+    /// whereas a single window would give no interval.
     pub fn search_step_within(&self, search_s: f64, response_s: f64) -> StepTimes {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
         let by = (search_s / (MIN_WINDOWS * step.whole_s())).min(1.0);
@@ -149,9 +150,9 @@ impl Budget {
         }
     }
 
-    /// Returns the times of a step with a window of `of_ten_s` seconds in a budget of ten. A larger budget buys more
-    /// windows rather than longer ones: a machine with changing speed differs from window to window, and only many
-    /// windows show its average.
+    /// Returns the times of a step with a window of `of_ten_s` seconds in a budget of ten. A larger budget gives more
+    /// windows rather than longer ones. The speed of a machine differs from window to window, and only many windows
+    /// show its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(0.25)).max(0.1);
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
@@ -191,7 +192,7 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// A server of 8 ms with a median limit of 80 ms got one window in 10 s.
+    /// A server with 8 ms per request and a median limit of 80 ms once got only one window in 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(budget.search_step_within(1.0, 0.0), budget.search_step(0.0));
     }
 
-    /// A server of 5 requests a second, one at a time, has an experiment within the default budget.
+    /// A server of 5 requests per second, one at a time, has an experiment within the default budget.
     #[test]
     fn a_slow_server_gets_the_time_that_its_experiment_needs() {
         let proof_s = |response_s| Budget::with_proof(30.0, response_s).1;

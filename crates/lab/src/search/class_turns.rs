@@ -23,8 +23,8 @@ pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }
 
-/// Returns the classes with a turn, heaviest first, as many as there is time for. Sequences and recorded requests
-/// have none: their order or times are fixed.
+/// Returns the classes with a turn, heaviest first, as many as there is time for. Sequences and recorded requests have
+/// no such turns, because their order or times are fixed.
 fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     let Some(set) = load.requests.as_ref().filter(|set| set.order != RequestOrder::Sequence && set.recorded.is_none())
     else {
@@ -40,8 +40,8 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MAX_CLASSES)).collect()
 }
 
-/// Returns the set with half of all requests in one class and the others in their proportions; without a class,
-/// returns the set unchanged. Orders that ignore weights are treated as equal weights.
+/// Returns the set with half of all requests in one class and the others in their original proportions. Without a
+/// class, returns the set unchanged. Orders that ignore weights are treated as equal weights.
 fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     let (names, class_of) = set.classes();
     let mut changed = set.clone();

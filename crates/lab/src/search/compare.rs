@@ -19,7 +19,7 @@ pub struct InTurns {
     pub pairing: Pairing,
     /// Shares of the planned windows at all looks at their result.
     pub looks: Vec<f64>,
-    /// Time after which the result was known, if there is one, seconds.
+    /// Time after which the result was known, seconds; without a result, the end.
     pub ended_after_s: f64,
     /// True if the user ended the comparison.
     pub interrupted: bool,

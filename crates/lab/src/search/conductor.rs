@@ -40,20 +40,20 @@ pub trait Conductor: Send {
     /// Returns true if the search must stop.
     fn stopped(&mut self) -> bool;
 
-    /// Tells the user something, once.
+    /// Shows a sentence to the user, once.
     fn note(&mut self, sentence: String);
 
     /// Conducts one trial and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
-    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error says why no
-    /// answer came.
+    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error message says
+    /// why no answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
-    /// Records that a single request without load failed, like all requests of the last kept trial.
+    /// Records that a single request failed without load, like all requests of the last kept trial.
     fn refuses_at_rest(&mut self);
 
-    /// Records that another server's turn took these seconds. They do not count against this search.
+    /// Records that another server's turn took some seconds. They do not count against this search.
     fn wait(&mut self, seconds: f64) {
         self.leave_out(seconds);
     }
@@ -64,6 +64,6 @@ pub trait Conductor: Send {
     /// Sets the objective of the search.
     fn set_objective(&mut self, objective: Objective);
 
-    /// Records that the server went away in the last kept trial, and stops the search.
+    /// Records that the server became unreachable in the last kept trial, and stops the search.
     fn gone(&mut self, why: &str) -> Result<(), LabError>;
 }

@@ -13,10 +13,10 @@ const MIN_BUDGET_S: f64 = 8.0;
 /// Shares of a turn for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
-/// Shortest turn as a share of a planned turn (chosen). Shorter turns would spend most of their time on starting
-/// agents.
+/// Shortest turn, as a share of a planned turn. The share is an assumption. Shorter turns would spend most of their
+/// time on starting agents.
 const MIN_SHORTENED: f64 = 0.5;
-/// Minimum number of rounds: with one, a slow phase of the machine would be taken for the cost of a kind.
+/// Minimum number of rounds. With one round, a slow phase of the machine would look like the cost of a kind.
 const MIN_ROUNDS: usize = 2;
 /// Number of connections: enough to keep a server busy, and too few to measure mainly the wait in a queue.
 const CONNECTIONS: u32 = 4;
@@ -26,15 +26,15 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds that turns of `kinds` kinds take of a budget: `seconds`, or more where a trial takes more time
-/// besides its load than is left of a turn.
+/// Returns the seconds that turns of `kinds` kinds take of a budget: `seconds`, or more if a trial's time besides its
+/// load exceeds its part of a turn.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
-/// Returns the possible length of each of some turns as a share of the planned length. All are shortened alike if each
-/// takes more time besides its window than its share has.
+/// Returns the possible length of some turns, as a share of the planned length. All turns are shortened alike if a
+/// trial's time besides its window exceeds its part.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)

@@ -34,8 +34,8 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     live.lab.finish()
 }
 
-/// Searches for the capacity, measures the costs of handshakes and classes, and tests the verdict: all within the plan's
-/// budget, against a server that answered its test request within `first_s` seconds.
+/// Searches for the capacity, measures the costs of handshakes and classes, and tests the verdict, all within the
+/// plan's budget. The server answered its test request within `first_s` seconds.
 pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), LabError> {
     let (plan, load) = (conductor.run().plan.clone(), conductor.load().clone());
     let (users, whole_s) = (plan.search.users, plan.search.budget_s);
@@ -70,8 +70,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the fewest connections that reach the highest rate. More connections would only wait
-    /// longer.
+    /// Tests the verdict with the fewest connections that reach the highest rate. With more connections, requests would
+    /// only wait longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);

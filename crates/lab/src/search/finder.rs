@@ -6,8 +6,8 @@ use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
-/// Minimum number of requests in a search with Poisson arrivals. Below, the Poisson count scatters by more than 1 %,
-/// coarser than the search itself. Equal gaps are then used, and the trial says so.
+/// Minimum number of requests in a search with Poisson arrivals. With fewer requests, the Poisson count scatters by
+/// more than 1 %, which is coarser than the search itself. Arrivals then have equal gaps, and the trial says so.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search, for [`MIN_POISSON_REQUESTS`].
 const EXPECTED_WINDOWS: f64 = 6.0;
@@ -16,7 +16,7 @@ const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// Minimum connection limit of an open loop, so that a late answer delays few requests.
 const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
-/// Low rate as a share of the highest rate. At this rate, a single worker (M/D/1) delays a request by half a service
+/// Low rate, as a share of the highest rate. At this rate, a single worker (M/D/1) delays a request by half a service
 /// time on average, so a response takes 1.5 service times. A rate limit that delays answers lets half of the requests
 /// pass at once.
 const LOW_SHARE: f64 = 0.5;
@@ -33,20 +33,22 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds. With pauses, at least the longest.
+    /// Median response time of the last step, seconds. If answers paused for longer than that, at least the longest
+    /// pause.
     response_s: f64,
-    /// Length of the longest window of the sweep in which nothing completed although the server had answered before,
-    /// seconds; 0 without one. A packet that a firewall drops is sent again after a second or more.
+    /// Length of the longest sweep window without a completed request, although the server had answered before,
+    /// seconds; 0 without such a window. If a firewall drops a packet, it is sent again after a second or more.
     pause_s: f64,
     /// Seconds left when the rate search began.
     search_s: f64,
     /// Fewest clients of the sweep that reached the highest rate.
     connections: u32,
-    /// Low rate to offer before the search. It distinguishes a rate limit that delays answers from a single worker.
+    /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
+    /// answers from a single worker.
     low_rate: Option<f64>,
-    /// Rate of good answers of a step in which the server refused most others.
+    /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
-    /// True if the server is gone, so that nothing more is tried.
+    /// True if the server is gone, so that the search ends.
     over: bool,
 }
 
@@ -59,7 +61,7 @@ enum Phase {
 impl Finder {
     /// Returns a search that has not begun.
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
-        // A first step shorter than one response would see no answer, and end the sweep.
+        // The first step lasts for several responses. A shorter step would see no answer and end the sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
         Self {
             phase: Phase::Sweep(sweep),
@@ -74,7 +76,7 @@ impl Finder {
         }
     }
 
-    /// Returns true if the closed-loop sweep is still running; it defines the objective if the user set none.
+    /// Returns true while the closed-loop sweep is running, which defines the objective if the user set none.
     pub fn sweeps(&self) -> bool {
         matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
     }
@@ -138,14 +140,15 @@ impl Finder {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        // Refusals say nothing about the time of good answers. An open loop finds the rate without refusals.
+        // Refusals do not show the time of good answers. An open loop finds the rate without refusals.
         let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
         if best <= 0.0 {
             return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
         let limits = judge::limits(conductor.run());
-        // At the end of the sweep clients waited for each other. The search looks for rates at which they do not.
+        // At the end of the sweep, clients waited for each other. The search looks for rates at which clients do not
+        // wait.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);
@@ -169,7 +172,7 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate failed, a higher rate is a better use of the last window than overload.
+        // As long as no rate has failed, a higher rate is a better use of the last window than the overload step.
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && !search.has_failed();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
@@ -180,7 +183,7 @@ impl Finder {
         if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
-            // A higher rate would only wait for connections of the load itself.
+            // At a higher rate, requests would only wait for the load's own connections.
             if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
                 return Ok(Phase::Done);
             }
@@ -258,7 +261,7 @@ impl Finder {
         }
         match conductor.ask() {
             Ok(true) => {}
-            // If the server refuses requests without load, too, further loads would tell nothing.
+            // If the server refuses requests even without load, further loads would show nothing.
             Ok(false) => self.over |= has_failed_for_good(conductor, trial),
             Err(why) => {
                 conductor.gone(&why)?;

@@ -1,4 +1,4 @@
-//! A server under the load of agents: the conductor of real searches.
+//! Conductor of real searches: a server under the load of agents.
 
 use run::{LoadPlan, Objective, Run, Trial};
 
@@ -10,7 +10,7 @@ use crate::{Lab, LabError, Point, TargetSetup};
 pub(crate) struct LiveTarget<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
-    /// Start of this search's budget, in seconds of the run. Steps of the other search shift it.
+    /// Start of this search's budget, in seconds of the run. Steps of the other search shift this start.
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,

@@ -1,10 +1,9 @@
 //! Choice of the next rate in the open-loop search. Pure functions.
 //!
-//! Before any rate failed the search climbs, and before any rate passed it descends. Beyond the rate of a closed loop that
-//! was still growing, it climbs by doubling. After that it follows the
-//! estimate from all windows. It alternates between the capacity itself and a rate beyond it, at which enough
-//! requests are late for a short window to contain some. No single window decides, so one that was disturbed is
-//! outvoted.
+//! Until a rate fails the search climbs, and until a rate passes it descends. Beyond the rate of a closed loop that was
+//! still growing, it climbs by doubling. After that, it follows the estimate from all windows. It alternates between
+//! the capacity itself and a higher rate, at which enough requests are late for a short window to contain some. No
+//! single window decides, so the others outvote a disturbed one.
 
 use judge::Pooled;
 
@@ -13,15 +12,15 @@ use judge::Pooled;
 const FIRST_SHARE: f64 = 0.80;
 /// Factor of a step up while every rate passes, up to the closed loop's highest rate.
 const STEP_UP: f64 = 1.20;
-/// Factor of a step up beyond the closed loop's highest rate, which did not show where the server is full.
+/// Factor of a step up beyond the closed loop's highest rate, if the closed loop did not show where the server is full.
 const STEP_FAR_UP: f64 = 2.0;
 /// Factor of a step down while every rate fails.
 const STEP_DOWN: f64 = 0.70;
-/// Share of the closed loop's highest rate below which the search gives up: no rate can meet the objective.
+/// Share of the closed loop's highest rate below which the search gives up, because no rate can meet the objective.
 const GIVE_UP_SHARE: f64 = 0.01;
 /// Factor from the highest failed rate to the overload step.
 const OVERLOAD_FACTOR: f64 = 1.30;
-/// Minimum number of windows for an interval to be trusted, however narrow.
+/// Minimum number of windows before an interval is trusted, however narrow it is.
 const MIN_WINDOWS: usize = 5;
 
 /// State of a search.
@@ -83,7 +82,7 @@ impl RateSearch {
         self.seen == 0
     }
 
-    /// Returns true if some rate failed, so that a higher one shows the server under overload.
+    /// Returns true if some rate failed, so that a higher rate shows the server under overload.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
@@ -122,7 +121,7 @@ mod tests {
         assert!((10..20).contains(&steps), "gives up after {steps}");
     }
 
-    /// A server of 1,000/s, whose sweep had time for one client only (93/s).
+    /// The server completes 1,000/s, but its sweep had time for one client only (93/s).
     #[test]
     fn beyond_a_sweep_that_still_grew_the_rate_doubles() {
         let mut search = RateSearch::new(93.0, 0.03, true);

@@ -25,7 +25,7 @@ pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
     (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
-/// Conducts a step. Returns none, with a note, if its generators were lost, or if an enlarged number of them could not
+/// Conducts a step. Returns `None`, with a note, if its generators were lost, or if a larger number of them could not
 /// start. The results of earlier steps stay valid.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,

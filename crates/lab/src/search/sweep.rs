@@ -1,12 +1,12 @@
-//! The closed-loop sweep: 1, 2, 4, … clients until more clients bring no more throughput.
+//! The closed-loop sweep: 1, 2, 4, … clients, until more clients give no more throughput.
 
-/// Flat steps in a row that end the sweep: a single one may be noise.
+/// Number of flat steps in a row that end the sweep, because a single one may be noise.
 const FLAT_STEPS: u32 = 2;
-/// Minimum ratio of a step's throughput per client to the step before, for throughput to count as growing with the
-/// clients.
+/// Minimum ratio of a step's throughput per client to that of the preceding step, for throughput to count as growing
+/// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Minimum growth over the previous step that noise does not explain. A step with this growth is not flat, even below
-/// the best step: a disturbance may have slowed the steps between them.
+/// Minimum growth over the preceding step that noise does not explain. A step with this growth is not flat, even if its
+/// rate is below the best one: a disturbance may have slowed the steps in between.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers that each client of an enlarged step gets.
@@ -71,10 +71,10 @@ impl Sweep {
     }
 
     /// Enlarges the next step if doubling would not reach the maximum in the steps left. This happens only while
-    /// throughput grows with the clients, because no plateau can then lie between two steps. The step stays so small
-    /// that a server, even if it is full at the present rate, answers each client [`MIN_ANSWERS_PER_CLIENT`] times
-    /// within `measure_s` seconds. With more clients, a slow server would be busy with their first requests long after
-    /// the step.
+    /// throughput grows with the clients, because no plateau can then lie between two steps. The enlarged step is
+    /// limited: a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within
+    /// `measure_s` seconds. With more clients, a slow server would be busy with their first requests long after the
+    /// step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
@@ -85,7 +85,7 @@ impl Sweep {
         }
     }
 
-    /// Ends the sweep for a reason of the caller, such as lack of time or an interrupt.
+    /// Ends the sweep for a reason that the caller gives, such as lack of time or an interrupt.
     pub fn end(&mut self, why: &'static str) {
         self.ended.get_or_insert(why);
     }
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
     }
 
-    /// A server of 0.1 s got 1024 connections after the second step, answered their first requests for 100 s, and was
-    /// called dead.
+    /// A server with 0.1 s per request once got 1024 connections after the second step, answered their first requests
+    /// for 100 s, and was reported as dead.
     #[test]
     fn a_slow_server_gets_no_more_clients_than_it_answers_within_a_window() {
         let mut sweep = Sweep::new(1024);

@@ -1,5 +1,5 @@
-//! Search for the capacity as a number of users with think times. It climbs until the objective fails, halves the
-//! bracket, and ends when both ends are confirmed, so no single window decides.
+//! Search for the capacity as a number of users with think times. The search climbs until the objective fails, and then
+//! halves the bracket. It ends when both ends are confirmed, so no single window decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -13,12 +13,12 @@ const FIRST_STEP_REQUESTS: f64 = 30.0;
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor of steps up while every step passes, and of steps down while every step fails.
 const STEP_FACTOR: u32 = 4;
-/// Minimum majority, in windows, at both ends of the bracket, and maximum number of windows at an end without this
+/// Minimum majority of windows at both ends of the bracket, and maximum number of windows at an end without this
 /// majority.
 const MIN_LEAD: usize = 2;
 const MAX_WINDOWS: usize = 7;
 
-/// Choice of the next number of users. Pure functions.
+/// Choice of the next number of users. The functions are pure.
 #[derive(Clone, Copy, Debug)]
 pub struct UserSearch {
     first: u32,
@@ -33,7 +33,7 @@ impl UserSearch {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
 
-    /// Returns the number of users to try next; none if nothing more can be learned.
+    /// Returns the number of users to try next; `None` if nothing more can be learned.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {

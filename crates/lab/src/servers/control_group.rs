@@ -16,7 +16,7 @@ const PREFIX: &str = "loadline-server-";
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
 /// Period of a CPU quota, microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
-/// Attempts to remove a group, and the pause between them: the kernel removes an ended process a moment later.
+/// Number of attempts to remove a group, because the kernel removes an ended process with a delay.
 const REMOVALS: u32 = 100;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 
@@ -56,7 +56,7 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Creates the group of a server. The error says what is not possible.
+    /// Creates the group of a server. The error message says what is not possible.
     pub(crate) fn make(name: &str, limits: Limits) -> Result<Self, String> {
         Self::make_under(Path::new(ROOT), name, limits)
     }
@@ -108,14 +108,14 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Returns the beginning of the names of this process's groups. The kernel uses process numbers again, so the start
-/// time, in ticks since boot, is part of the name.
+/// Returns the beginning of the names of this process's groups. The kernel reuses process IDs, so the start time, in
+/// ticks since boot, is part of the name.
 fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}{}-{pid}-{}", namespace().unwrap_or_default(), probe::started_ticks(pid).unwrap_or_default())
 }
 
-/// Returns the number of this PID namespace, in which a process number has a meaning.
+/// Returns the number of this PID namespace, because a process ID is valid in one namespace only.
 fn namespace() -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
@@ -176,7 +176,7 @@ mod tests {
                 }
             }
             assert_eq!(group.join_script().matches("cgroup.procs").count(), folders.len());
-            // These are plain folders: a control group has no files of its own.
+            // The test uses plain folders, because a control group has no files of its own to remove.
             for folder in &group.folders {
                 fs::read_dir(folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
             }

@@ -8,7 +8,7 @@ use super::control_group::{ControlGroup, Limits};
 use super::shell::shell_command;
 use crate::{CommandServer, LabError, ServerCommand};
 
-/// Shell command of a server and what it runs with.
+/// Shell command of a server, and the environment in which the command runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Launch<'a> {
     /// Name of the control group.
@@ -60,7 +60,7 @@ impl GroupedServer {
 }
 
 /// Checks that control groups with these limits can be made. Without limits, the groups are not needed: returns false
-/// with a note for the user. `asked_by` names what asks for the limits.
+/// with a note for the user. `asked_by` names the option that needs the limits.
 pub(crate) fn can_make_groups(limits: Limits, asked_by: &str) -> Result<(bool, Option<String>), LabError> {
     match ControlGroup::make("test", limits) {
         Ok(_) => Ok((true, None)),

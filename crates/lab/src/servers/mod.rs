@@ -1,4 +1,4 @@
-//! Servers that a shell command starts for its measurements, in a control group of their own where that is possible.
+//! Servers that a shell command starts for a measurement, in a control group of their own if possible.
 
 mod control_group;
 mod grouped;

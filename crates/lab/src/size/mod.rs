@@ -59,8 +59,8 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
             break;
         }
         let step = with_prediction(step, first.as_ref(), &mut result.notes);
-        // A failure before the first measured setting is not shown yet: if all settings fail, the first reason becomes
-        // the error.
+        // A failure before the first measured setting is not shown at once: if all settings fail, the first reason
+        // becomes the error.
         if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
         }
@@ -125,7 +125,7 @@ fn measured(
     }
 }
 
-/// Starts the server with a setting. Dropping it ends it.
+/// Starts the server with a setting. Dropping the returned value ends the server.
 fn start(
     setup: &SizeSetup<'_>,
     setting: &SizeSetting,
@@ -147,7 +147,7 @@ fn start(
     GroupedServer::start(launch, &addr, program, setup.stop)
 }
 
-/// Returns the last CPUs of this machine: the generator gets the others.
+/// Returns the last CPUs of this machine; the generator gets the others.
 fn last_cpus(count: u32) -> Vec<u32> {
     let allowed = sys::limits::allowed_cpus().unwrap_or_default();
     allowed[allowed.len().saturating_sub(count as usize)..].to_vec()

@@ -1,5 +1,5 @@
-//! Single requests to the server, made where the load is made: on this host, or on the first client host. The machine of
-//! the conductor need not reach the server.
+//! Single requests to the server, sent from where the load is generated: this host, or the first client host. The
+//! machine of the conductor need not reach the server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 use crate::agents::{ask, ask_patiently, files};
 use crate::{Host, preflight};
 
-/// Shortest and longest wait for the request that checks that a server is alive, seconds. A queue left by a load takes
-/// about as long as the load to drain, independent of the load's own timeout.
+/// Shortest and longest wait for the request that checks that a server is alive, seconds. A queue that a load left
+/// takes about as long as the load to drain, independent of the load's own timeout.
 const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
 /// Returns the wait for the request that checks that a server is alive after this load, seconds.
@@ -26,7 +26,7 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Asks from the host of the generators, or the first of several.
+    /// Sends requests from the host of the generators, or the first of several.
     pub(crate) fn new(generators: &'a dyn Host, program: &Path) -> Self {
         let host = generators.members().first().map_or(generators, |(host, _)| *host);
         Self { host, program: program.into() }
@@ -54,7 +54,7 @@ impl<'a> Asker<'a> {
         Ok(answer)
     }
 
-    /// Looks up the addresses of a server's name. Only the host that makes the load needs to know the name.
+    /// Looks up the addresses of a server's name. Only the host that generates the load needs to know the name.
     pub(crate) fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         if !self.host.is_remote() || host.parse::<IpAddr>().is_ok() {
             return preflight::look_up(host, port);

@@ -3,8 +3,8 @@
 use run::Trial;
 use run::number::{count, number, span};
 
-/// Returns why the server may have been alive although no answer came within `waited_s` after the load; `None` if its
-/// queue could have been worked off in that time.
+/// Returns the reason why the server may be alive although no answer came within `waited_s` after the load. `None` if
+/// its queue could have been worked off in that time.
 pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     let unanswered = |trial: &Trial| trial.tally.sent.saturating_sub(trial.tally.completed);
     let left = trials.iter().map(unanswered).fold(0, u64::saturating_add);
@@ -25,8 +25,8 @@ pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
 /// Number of intervals of the series of completed requests over which a rate is taken: one second.
 const INTERVALS: usize = 10;
 
-/// Returns the highest rate of a second in a trial. Answers that come after the timeout lower the mean of the window, but
-/// not the rate at which the server works.
+/// Returns the highest rate of a second in a trial. Answers that come after their timeout lower the mean of the window,
+/// but not the server's true rate.
 fn highest_rate(trial: &Trial) -> f64 {
     let seconds = trial.measured.series_completed.windows(INTERVALS);
     let highest = seconds.map(|second| second.iter().sum::<f64>() / INTERVALS as f64).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
 //! Cold (idle) connections during a trial. Separate agents open them before the trial, hold them through it and count
-//! them afterwards. The descriptor limit determines the number of processes; on loopback each process has its own
+//! them afterwards. The descriptor limit determines the number of processes. On loopback each process has its own
 //! source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,9 +15,9 @@ use crate::{Host, LabError};
 const SPARE_DESCRIPTORS: u64 = 64;
 /// Maximum number of connections per process from one source address: ports remain free for others.
 const MAX_PER_PROCESS: u32 = 20_000;
-/// Maximum number of connections from one source address. The kernel first looks for a free port among half of the
-/// ephemeral ones (14,000 of 28,000 by default). Beyond that, each connect searches all taken ports, and only 160
-/// connections per second are established.
+/// Maximum number of connections from one source address. The kernel first looks for a free port in one half of the
+/// ephemeral ports (14,000 of 28,000 by default). With more connections, each connect searches through all used ports,
+/// and only 160 connections per second are established.
 const MAX_PER_SOURCE: u32 = 10_000;
 /// First of the loopback addresses that are used.
 const FIRST_SOURCE: u32 = 0x7f00_0101;

@@ -37,8 +37,8 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part; `ours` converts times from its agent's clock. A part with an impossible window, longer than the
-    /// load or before it, is discarded: its length would distort all rates.
+    /// Merges a part; `ours` converts times from its agent's clock. A part whose window is impossible (longer than the
+    /// load, or before it) is discarded, because its length would distort all rates.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -58,7 +58,7 @@ impl CollectedParts {
         self.whole.merge(part);
     }
 
-    /// Records that an agent ended or gave up. Returns false if this was known, or if its part has arrived.
+    /// Records that an agent ended or reported a failure. Returns false if this was known, or if its part has arrived.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();
@@ -120,9 +120,9 @@ impl CollectedParts {
         })
     }
 
-    /// Returns all parts as one, and the load of each host. The window's length is the mean: agents begin their
-    /// windows slightly apart, and the sum of counts over the mean length is the sum of their rates. The longest
-    /// length would lower all rates.
+    /// Returns all parts as one, and the load of each host. The window's length is the mean of all parts. Agents begin
+    /// their windows slightly apart, and the sum of counts over the mean length is the sum of their rates. The longest
+    /// length would make all rates too low.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
         self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };
@@ -183,7 +183,7 @@ mod tests {
         );
     }
 
-    /// The windows ended at the same moment, by a clock that drifted meanwhile.
+    /// The windows ended at the same moment, according to a clock that drifted meanwhile.
     #[test]
     fn windows_are_compared_by_one_clock() {
         let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());

@@ -6,7 +6,7 @@ use std::path::Path;
 use run::Secrets;
 
 /// Returns the arguments in one line that a shell reads back as the same arguments. The program's path is reduced to
-/// its name, and secrets become placeholders, whether they are known or stand in headers and URLs.
+/// its name. Placeholders replace known secrets, and secrets in headers and URLs.
 pub(crate) fn line(arguments: impl IntoIterator<Item = OsString>, secrets: &Secrets) -> String {
     let mut secrets = secrets.clone();
     let mut words = arguments.into_iter();

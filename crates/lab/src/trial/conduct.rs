@@ -21,28 +21,29 @@ use crate::trial::merge::{self, Point};
 use crate::trial::running_trial::{RunningTrial, TrialEnd};
 use crate::{Host, LabError, Watch};
 
-/// Maximum time for an agent to prepare its sockets and memory.
+/// Maximum time for an agent to prepare its sockets and memory, on this machine.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time for an agent on another host, including the connection to it.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
 /// Minimum time that an agent gets to prepare, even at the end of a budget: ten times the time measured on two CPUs
 /// beside ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Minimum time for the last answers and reports, even at the end of a budget. Together with [`MIN_READY_TIME`], it is
-/// 5 % of a budget of 15 s.
+/// Minimum time for the last answers and reports, even at the end of a budget. Together with [`MIN_READY_TIME`], this
+/// is 5 % of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, for each of many agents.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Time between sending an order and its moment, besides twice the longest round trip. It is longer than an agent needs
-/// to read the order.
+/// Time between sending a command and the moment that it names, besides twice the longest round trip. It is longer than
+/// an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
-/// Time between sending an order and its moment if all agents are on this machine. Late orders are reported.
+/// Time between sending a command and the moment that it names, if all agents are on this machine. Late commands are
+/// reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum wait for open requests after the user ended a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of agents that report fine ticks while a load settles.
 const MAX_FINE_AGENTS: usize = 16;
-/// Additional lead for each of many agents, which get their orders one after the other.
+/// Additional lead per agent, since many agents get their commands one after the other.
 const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 
 /// One load of a trial: the generator's host, the target and the plan. Most trials have one; several hosts or kinds
@@ -92,7 +93,7 @@ pub(crate) fn conduct(
     let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
     let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
-        // As with a kill during the load, earlier results stay valid and the run ends.
+        // Earlier results stay valid and the run ends, as with a kill during the load.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));

@@ -32,7 +32,7 @@ pub struct Lab<'w> {
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
-    /// True once the run is complete. Until then, the saved run counts as interrupted.
+    /// True once the run is complete. Until then, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
     /// Requests outside of trials, to be counted in the next kept trial.
@@ -61,8 +61,8 @@ fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
 }
 
 impl<'w> Lab<'w> {
-    /// Begins a run. It makes the directory first, so that an unwritable one is found before any load. Undoes what killed
-    /// experiments left on this host.
+    /// Begins a run, and undoes what killed experiments left on this host. The directory is made first, so that an
+    /// unwritable one is found before any load.
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
         plan.redact_secrets(&[]);
         plan.check()?;
@@ -78,7 +78,7 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // Agents inherit the raised limit, or the old one if raising fails.
+        // Agents inherit the raised limit; if raising it fails, they inherit the old one.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         let mut lab = Self {
             run,
@@ -122,7 +122,7 @@ impl<'w> Lab<'w> {
         self.stopped
     }
 
-    /// Tells the user something, once.
+    /// Shows a sentence to the user, once.
     pub fn note(&mut self, sentence: impl Into<String>) {
         let text = self.run.plan.load.secrets.scrub(&sentence.into());
         if !self.run.notes.iter().any(|n| n.text == text) {
@@ -131,14 +131,14 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Adds a machine or namespace that takes part.
+    /// Adds a machine or namespace of this run.
     pub fn host(&mut self, host: HostInfo) {
         if !self.run.hosts.iter().any(|h| h.name == host.name) {
             self.run.hosts.push(host);
         }
     }
 
-    /// Records that client and server are hosts of a testbed.
+    /// Records that client and server are on hosts of a testbed.
     pub(crate) fn joined(&mut self, testbed: &Joining) {
         let Joining { name, hosts, medium, made_of, shared_wire, .. } = testbed.clone();
         let [here, there] = &hosts;
@@ -166,7 +166,7 @@ impl<'w> Lab<'w> {
         trial
     }
 
-    /// From now on, adds the CPU use of other programs to each trial without observers, since such trials time calls.
+    /// From now on, adds the CPU use of other programs to each trial without observers. Such trials time calls.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }
@@ -195,8 +195,8 @@ impl<'w> Lab<'w> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
 
-    /// Conducts one trial, and calls `beside` once the generators are ready, with the generators and the zero of the
-    /// trial's time.
+    /// Conducts one trial. Calls `beside` once the generators are ready, with the generators and the trial's origin of
+    /// time.
     pub(crate) fn conduct_beside(
         &mut self,
         observation: &Observation,
@@ -216,7 +216,7 @@ impl<'w> Lab<'w> {
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = match conduct::conduct(&setup, &mut self.generators, point, open, self.watch) {
-            // For the first load of a budget, a run that names the cause is more useful than an error.
+            // If the first load of a budget fails, a run that names the cause is more useful than an error.
             Err(LabError::Late { name, why }) if left_s.is_finite() && self.run.trials.is_empty() => {
                 let text = format!("the generator {name:?} got too little CPU time: {why}");
                 (conduct::never_begun(loads, point, text), TrialEnd::Broken)
@@ -228,7 +228,7 @@ impl<'w> Lab<'w> {
         }
         let around = trial.measured.around.unwrap_or_default();
         self.clock.conducted(around.start_s, around.drain_s);
-        // After the end of a server or a generator, further trials would measure something else.
+        // After a server or a generator has ended, further trials would measure something else.
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
@@ -272,8 +272,8 @@ impl<'w> Lab<'w> {
         self.repeat = repeat;
     }
 
-    /// Adds a trial to the run, derives its counters and costs, and writes the run. Conclusions are drawn when something
-    /// needs them: see [`Lab::save`].
+    /// Adds a trial to the run, derives its counters and costs, and writes the run. Conclusions are drawn only when
+    /// they are needed: see [`Lab::save`].
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         let began_s = self.elapsed_s();
         trial.repeat = self.repeat;
@@ -300,8 +300,8 @@ impl<'w> Lab<'w> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`, if that is possible. If this process is killed, the file says that the
-    /// run was interrupted.
+    /// Judges the run so far and writes `run.json`, unless writing fails. If this process is killed, the file says that
+    /// the run was interrupted.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
         // The last repeat of an interrupted run is incomplete, so judge leaves it out.
@@ -316,7 +316,7 @@ impl<'w> Lab<'w> {
         Ok(())
     }
 
-    /// Writes `run.json`, if that is possible.
+    /// Writes `run.json`, unless writing fails.
     fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.is_unfinished();
@@ -329,7 +329,8 @@ impl<'w> Lab<'w> {
         self.stopped || !self.finished
     }
 
-    /// Says once that the run cannot be written, such as to a full disk. The measurement goes on, and its result is shown.
+    /// Says once that the run cannot be written, for example to a full disk. The measurement continues, and its result
+    /// is shown.
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
             // The error at the end of the run names the path and gives advice.
@@ -338,8 +339,8 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Records that the server or the path to it went away in the last trial, and stops the run. If the queue that the
-    /// load left explains why no answer came, this is noted instead.
+    /// Records that the server, or the path to it, failed in the last trial, and stops the run. If the queue that the
+    /// load left explains the missing answer, a note says so instead.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let waited_s = alive_timeout_s(&self.run.plan.load);
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {
@@ -371,8 +372,8 @@ impl<'w> Lab<'w> {
         self.stopped = true;
     }
 
-    /// Ends the run: judges it, saves it if that is possible, and returns it. A caller that shows the result saves it
-    /// after that.
+    /// Ends the run: judges it, saves it if that is possible, and returns it. A caller that shows the result must save
+    /// the run afterwards.
     pub fn finish(mut self) -> Result<Run, LabError> {
         self.finished = true;
         self.save()?;

@@ -44,11 +44,11 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     check_alive(lab, target_setup)
 }
 
-/// Minimum time between the end of a silence and the end of the window for the server to count as answering again,
-/// seconds.
+/// Minimum time, seconds, between the end of a silence and the end of the window, for the server to count as answering
+/// again.
 const MIN_ANSWERING_S: f64 = 0.25;
 
-/// Checks whether a server that was silent at the end still answers. If not, that is the run's result.
+/// Checks if a server that was silent at the end still answers. If it does not, this is the run's result.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
@@ -65,7 +65,7 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
 }
 
 fn label(load: &LoadPlan) -> String {
-    // The mean of a changing rate describes none of its rates.
+    // The mean of a changing rate describes none of the rates.
     if let Some((least, most)) = Stage::range(&load.stages) {
         return format!("offered {} to {}", number(least), whole_rate(most));
     }

@@ -3,7 +3,7 @@
 
 use run::{AgentCommand, Intensity, LoadPlan, RateChange, Trial, Window};
 
-/// Minimum interval between two changes, seconds: a held key makes dozens a second.
+/// Minimum interval between two changes, seconds, because a held key causes dozens of changes per second.
 const MIN_INTERVAL_S: f64 = 0.1;
 
 /// Rates so far; none until the user changes the rate.
@@ -31,8 +31,7 @@ impl ManualRate {
     /// Replaces the planned rate in the trial by the offered one.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // Requests due in the window may include earlier ones, if a generator stood still; so their count is not
-        // used.
+        // If a generator stood still, the requests due in the window include earlier ones, so their count is not used.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }

@@ -5,7 +5,7 @@ use run::{ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, T
 /// Purpose of a trial, set before it is conducted.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Label for people: `32 connections`.
+    /// Label for the reader: `32 connections`.
     pub label: String,
     /// Kind of the trial.
     pub kind: TrialKind,
@@ -36,7 +36,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         rates: rates(point, &intensity, &part),
         intensity,
         latency_us,
-        // Without intended starts, a request starts when it is sent.
+        // Without intended start times, a request starts when it is sent.
         service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
@@ -153,8 +153,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// In blocks of io-models, three quarters of the requests in flight would otherwise be on connections that nobody
-    /// asked for.
+    /// Without this, in blocks of io-models, three quarters of the requests in flight would be on connections that the
+    /// plan does not have.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

@@ -23,7 +23,7 @@ const FIRST_SAVE: Duration = Duration::from_secs(1);
 /// save.
 const MIN_SAVE_RATIO: u32 = 50;
 
-/// Observes for a while, updates the live view and passes on intermediate results, since a watch of hours may be
+/// Observes for a while and updates the live view. Passes on intermediate results, since a watch of hours may be
 /// killed.
 pub(crate) fn observe_only(
     observation: &Observation,
@@ -65,7 +65,7 @@ fn trial(point: &Point, window: Window) -> Trial {
     trial
 }
 
-/// Returns the trial as if it ended with the newest sample; none before there are two samples.
+/// Returns the trial as if it ended with the newest sample; `None` before there are two samples.
 fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
     let server = samplers.server_so_far()?;
     let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;

@@ -21,13 +21,13 @@ use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of one observation of the remaining connections, seconds.
 const OBSERVATION_S: f64 = 0.1;
-/// Time after which a half-open handshake is settled: the server retries after a second, and a client that gave up
-/// refuses it. Source: RFC 6298, 2.1.
+/// Time after which a half-open handshake is settled: the server repeats its packet after a second, and a client that
+/// gave up rejects it. Source: RFC 6298, 2.1.
 const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Set-up of an experiment on named hosts.
 pub struct HostsSetup {
-    /// Dropped first, so that the server ends before the connection to its host.
+    /// The server is dropped first, so that it ends before the connection to its host.
     server: Arc<Mutex<AgentGroup>>,
     /// Address of the server.
     pub addr: SocketAddr,
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_address_is_the_one_asked_for_or_the_host_s() {
         let host = |name: &str| HostPlan { name: name.into(), role: Role::Server, ..HostPlan::default() };
-        // The names as the clients' host knows them.
+        // The clients' host looks up the names.
         let look_up = |name: &str| match name {
             "web1" => Ok(vec!["192.0.2.7:0".parse().unwrap(), "192.0.2.8:0".parse().unwrap()]),
             other => Err(format!("from c1: the host {other:?} cannot be found")),

@@ -1,4 +1,4 @@
-//! Ticks of all load agents of a trial, combined to the number of completed requests at any moment.
+//! Ticks of all load agents of a trial, combined into the number of completed requests at any moment.
 
 use run::{Incident, IncidentKind, Moment, Tick, TickDetail, Window};
 
@@ -8,7 +8,7 @@ use crate::trial::snapshots::Snapshots;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
-    /// Newest detail of each agent; older ones are not needed.
+    /// Newest detail of each agent.
     details: Vec<TickDetail>,
     stretches: Snapshots,
 }
@@ -27,15 +27,15 @@ pub(crate) struct Series {
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
-/// Maximum number of steps in a series: ten minutes of tenths. A longer window has wider steps.
+/// Maximum number of steps in a series: ten minutes of tenths of a second. A longer window has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks kept per agent before the older ones are thinned: more than an hour at ten a second.
+/// Maximum number of ticks per agent before the older ones are thinned: more than an hour at ten per second.
 const MAX_TICKS: usize = 40_000;
 
 /// Candidate widths of the steps in which a load's settling is shown, seconds. The first width with enough completed
 /// requests is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Minimum number of completed requests in a step. Such a count scatters by a seventh through chance alone.
+/// Minimum number of completed requests in a step. Chance alone makes such a count scatter by a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
 /// Maximum amount by which another machine's clock may be ahead, seconds.
@@ -52,7 +52,7 @@ impl Progress {
     }
 
     /// Takes an agent's tick, received at `now_s`. Impossible times are clamped, because the series has a value for
-    /// every tenth of a second up to there.
+    /// every tenth of a second until a tick's time.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
@@ -143,8 +143,8 @@ impl Progress {
         silent.into_iter().filter(waits).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
     }
 
-    /// Returns completed requests per second since the start of the load, in the finest steps with enough of them. It
-    /// shows how the load settles.
+    /// Returns completed requests per second since the start of the load, in the finest steps with enough of them. The
+    /// series shows how the load settles.
     pub(crate) fn settling(&self) -> Vec<f64> {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
@@ -168,7 +168,7 @@ impl Progress {
         Some(silent(from, from + length_s))
     }
 
-    /// Returns a silence from `begin_s` on without any answer, if requests timed out.
+    /// Returns a silence that began at `begin_s` or before and lasted to the end, if requests timed out.
     fn nothing(&self, begin_s: f64) -> Option<Incident> {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);
@@ -176,8 +176,8 @@ impl Progress {
         (!came && failed && until - begin_s >= MIN_SILENCE_S).then(|| silent(begin_s, until))
     }
 
-    /// Returns true if answers have stopped: none for two tenths of a second, and [`MIN_MISSED_ANSWERS`] missing by the
-    /// rate since `begin_s`, although some came before and some are due.
+    /// Returns true if answers have stopped: none for two tenths of a second, although requests are due. By the rate
+    /// since `begin_s`, [`MIN_MISSED_ANSWERS`] must be missing.
     pub(crate) fn stands_still(&self, begin_s: f64) -> bool {
         let until = self.known_until();
         let rates = self.rates(begin_s, until);
@@ -197,7 +197,7 @@ impl Progress {
 }
 
 /// Drops every second tick that completed something. Ticks without completions stay, so that an old standstill keeps
-/// its length. If too many remain, drops every second tick of all.
+/// its length. If too many remain, drops every second tick, whatever it counted.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(told(5, 20_000, 800), 8, "by then the tenths tell more");
     }
 
-    /// Eight hours at ten ticks a second: 288,000 of them, with a second in which nothing came after one hour.
+    /// Eight hours at ten ticks per second are 288,000 ticks. After one hour, nothing was completed for a second.
     #[test]
     fn a_load_of_hours_needs_the_memory_of_one_and_loses_no_standstill() {
         let (mut progress, ticks) = (Progress::new(1), 8 * 36_000_u64);
@@ -349,7 +349,7 @@ mod tests {
             "{told:?}"
         );
         assert_eq!(progress.series(0.0, 100.0).step_s, STEP_S);
-        // A server that never answers.
+        // The server never answers.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
         assert!(progress.ticks[0].len() <= MAX_TICKS, "{}", progress.ticks[0].len());
     }
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(Progress::new(1).rates(0.0, 0.2), [0.0, 0.0]);
     }
 
-    /// Returns 100 answers a second with none from 2 s to 3 s; `failing` adds failed requests in the gap.
+    /// Makes 100 answers per second, except none from 2 s to 3 s; `failing` adds failed requests in this gap.
     fn with_a_gap(failing: bool) -> Progress {
         let mut progress = Progress::new(1);
         for i in 1..=50_u64 {
@@ -384,7 +384,7 @@ mod tests {
         assert!(!push(15, 260, 5), "they come again");
     }
 
-    /// Two agents with 100 answers a second each; the server stands still from 2.02 s to 2.63 s.
+    /// Two agents have 100 answers per second each; the server stands still from 2.02 s to 2.63 s.
     #[test]
     fn the_longest_silence_is_that_of_all_agents_while_requests_wait() {
         let pushed = |second_stands: bool, in_flight: u64| {

@@ -27,10 +27,10 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum extension of a window that would end while the server answers nothing.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
-/// Maximum time by which a part's times may exceed the time passed here, seconds, since the clocks of hosts differ.
+/// Maximum time, seconds, by which a part's times may exceed the time passed here, because the hosts' clocks differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
-/// Shortest window at the end of a budget, seconds: the shortest that a plan may ask for.
+/// Shortest window at the end of a budget, seconds: the shortest that a plan may have.
 const MIN_WINDOW_S: f64 = 0.05;
 /// Maximum wait for the parts of stopped agents.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
@@ -42,9 +42,10 @@ pub(crate) struct RunningTrial<'w> {
     origin: Origin,
     progress: Progress,
     parts: CollectedParts,
-    /// Time between an order and its moment; none if all agents are on this machine and act at once.
+    /// Time between sending a command and the moment that it names; `None` if all agents are on this machine and act at
+    /// once.
     lead: Option<Duration>,
-    /// End of the budget, which ends a window; none without a budget.
+    /// End of the budget, at which a window ends; `None` without a budget.
     budget_end: Option<Instant>,
     /// Distances of the samples at the window's edges from their ordered moments, seconds.
     late_s: Vec<f64>,
@@ -87,14 +88,14 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Waits until judge's test calls the completed rate steady, for the plan's warm-up time at most. Connections that
-    /// open at a limited rate must all be established, too (`asked` of them). A load that began late warms up for less
-    /// time.
+    /// Waits until judge's test calls the completed rate steady, but at most for the plan's warm-up time. Connections
+    /// that open at a limited rate must all be established, too (`asked` of them). A load that began late warms up for
+    /// less time.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
         loop {
-            // This is not checked at every tick, since a thousand agents send ten thousand ticks a second.
+            // The test does not run at every tick, since a thousand agents send ten thousand ticks per second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
             let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_INTERVAL);
             let ended = self.hold_until(until, plan, |_| true);
@@ -133,12 +134,12 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the
-    /// server stands still, because no percentile would then contain the waiting requests; but it ends with the budget.
+    /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the server
+    /// stands still, because its percentiles would not contain the waiting requests. It always ends with the budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
-        // The order that ends the window is sent ahead of its end.
+        // The command that ends the window is sent before the window's end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let duration_s = plan.duration_s.min(self.left_s(plan).max(MIN_WINDOW_S));
         let until = Instant::now() + Duration::from_secs_f64((duration_s - lead_s).max(0.001));
@@ -186,8 +187,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event, then returns how the trial ends, or that it continues. S-Clients continue whatever
-    /// happens to the server.
+    /// Handles at most one event. Returns how the trial ends, or that it continues. S-Clients continue whatever happens
+    /// to the server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
@@ -203,7 +204,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns true if an incident ends the trial. It checks only now and then, not at each of ten thousand ticks a second.
+    /// Returns true if an incident ends the trial. This is checked only now and then, because ten thousand ticks may
+    /// come per second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.check_at {
@@ -246,7 +248,7 @@ impl<'w> RunningTrial<'w> {
         self.parts.take(agent, part, longest_s, ours);
     }
 
-    /// Updates the live view now and then, not at each of ten thousand ticks a second.
+    /// Updates the live view now and then, because ten thousand ticks may come per second.
     fn show(&mut self) {
         let now = Instant::now();
         if self.view_at.is_none_or(|at| now < at) {
@@ -312,7 +314,7 @@ impl<'w> RunningTrial<'w> {
         }
         trial.notes.extend(missing);
         if self.watch.stop() {
-            // A service manager signals all processes at once. The user ended these generators.
+            // A service manager signals all processes at once, so the user ended these generators, too.
             self.died.clear();
         }
         let seen = self.samplers.close(&mut trial);
@@ -324,7 +326,7 @@ impl<'w> RunningTrial<'w> {
 
 /// Returns the incidents in order: those of observers and agents, or else a silence of the server.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
-    // Agents that were told to drain end by themselves.
+    // Agents that have begun to drain end by themselves.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
     seen.extend(died);
     if seen.is_empty() {

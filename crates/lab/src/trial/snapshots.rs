@@ -1,5 +1,5 @@
 //! Snapshots of a load during a long window, from which its stretches are computed. Memory is bounded: there are some
-//! hundreds of them, however long the window is.
+//! hundreds of snapshots, however long the window is.
 
 use run::{Moment, TickDetail};
 

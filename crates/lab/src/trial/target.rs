@@ -142,7 +142,8 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     Ok((host, port.transpose()?))
 }
 
-/// Puts brackets around an IPv6 address. Digits after the last colon are its port if the rest is an address, too.
+/// Adds brackets to an IPv6 address. Digits after the last colon count as the port if the text before it is an address,
+/// too.
 fn bracketed(authority: &str) -> String {
     let is_address = |text: &str| text.parse::<std::net::Ipv6Addr>().is_ok();
     match authority.rsplit_once(':') {
@@ -162,7 +163,7 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
 }
 
 /// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target. A path
-/// that the protocol does not use is refused, because the user may expect an effect.
+/// that the protocol does not use is refused, because the user would expect an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
-    /// The default message size is only in the protocol's row, and applies if the user gives none.
+    /// The protocol's row has the default message size, which applies if the user gives none.
     #[test]
     fn a_target_has_the_defaults_of_its_protocols_row() {
         let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));

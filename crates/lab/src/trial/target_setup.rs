@@ -31,7 +31,7 @@ pub struct TargetSetup {
     pub first_s: f64,
     /// Host of the generators.
     host: Box<dyn Host>,
-    /// Host of the server, as far as it can be reached.
+    /// Host of the server, or this host if the server's host cannot be reached.
     server_host: Box<dyn Host>,
     /// Embedded server, which ends with this value.
     _server: Option<AgentGroup>,
@@ -53,7 +53,7 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // The set-up keeps all arrival times, but a run records only the beginning of a long list.
+        // The set-up keeps all arrival times, but the run records only the beginning of a long list.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         Ok(target_setup)
@@ -155,7 +155,7 @@ impl TargetSetup {
     }
 
     /// Returns the server's side as found by the observer on its host. A generator on the same machine is kept off the
-    /// server's CPUs.
+    /// server's CPUs if possible.
     fn server_there(
         lab: &mut Lab<'_>,
         server: &RemoteObserver,
@@ -166,7 +166,8 @@ impl TargetSetup {
         ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
-    /// Finds the server's processes on this machine. If they are invisible, this is noted, but is not an error.
+    /// If these processes are invisible, the run gets a note and no error. If they are invisible, this is noted, but is
+    /// not an error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) => {
@@ -202,7 +203,7 @@ impl TargetSetup {
         &*self.server_host
     }
 
-    /// Returns the hosts on which a lever is pulled; none if the lever is a different load.
+    /// Returns the hosts on which a lever is used; none if the lever is a different load.
     pub(crate) fn hosts_of(&self, place: LeverHost) -> Vec<&dyn Host> {
         match place {
             LeverHost::Load => Vec::new(),
@@ -233,7 +234,7 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
-/// Returns the server whose process the user named. The error says why the process is no server.
+/// Returns the server whose process the user named. The error message says why the process is no server.
 fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     let found = probe::named_server(pid, Some(addr.clone())).map_err(|e| e.to_string())?;
     if probe::holds_sockets(&found.pids) == Some(false) {
@@ -244,8 +245,8 @@ fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     Ok(found)
 }
 
-/// Notes that neither the given process nor its ancestors and descendants listen at the target, although other
-/// processes do. `own` are the process and its descendants.
+/// Notes that other processes listen at the target, but not the given process, its ancestors or its descendants. `own`
+/// are the process and its descendants.
 fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address) {
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
     let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
@@ -268,8 +269,8 @@ fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
     cpus.shared()
 }
 
-/// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure
-/// ends the run, since every request would fail the same way.
+/// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure ends
+/// the run, since every request would fail likewise.
 fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
@@ -282,7 +283,7 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     }
     let first = answer.response.ok_or_else(|| fail(why))?;
     if let Some(said) = preflight::refusal(&first) {
-        // An overloaded server may refuse.
+        // An overloaded server may refuse the test request.
         if !matches!(load.intensity, run::Intensity::SClients { .. }) {
             return Err(fail(said));
         }

@@ -1,5 +1,5 @@
-//! Order of alternatives that take turns. The order of pairs is random, so that nothing periodic stays in step with it,
-//! and balanced, so that a steady drift of the machine affects both alike.
+//! Order of alternatives that take turns. The order of pairs is random, so it does not coincide with anything periodic.
+//! It is also balanced, so a steady drift of the machine affects both sides alike.
 
 /// Random balanced order: of two consecutive pairs, each side comes first in one.
 pub(crate) struct TurnOrder {
@@ -67,7 +67,7 @@ mod tests {
         }
     }
 
-    /// The windows of two equal sides show the clock of a machine that slows down.
+    /// The windows of two equal sides record the time on a machine that slows down steadily.
     #[test]
     fn a_steady_drift_affects_both_sides_equally() {
         for seed in 0..50 {

@@ -1,4 +1,4 @@
-//! Trials in which the server sent answers without requests. If only the order of answers tells which request each
+//! Trials in which the server sent answers without requests. If only the order of answers tells which request each one
 //! belongs to, such an answer shifts all later ones on its connection.
 
 use run::Trial;
@@ -6,9 +6,9 @@ use run::number::count;
 
 use super::conduct::Load;
 
-/// Maximum share of the answers that may belong to no request. With more, a p99 may be that of other answers.
+/// Maximum share of answers without a request. With a larger share, a p99 may consist of such answers.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
-/// Flag of protocols whose answers can be told from other messages.
+/// Flag of protocols that can distinguish answers from other messages.
 const TELLING_FLAG: &str = "answer-message";
 
 /// Returns why the trial has no rate and no response time, with advice; `None` if its answers are known.

@@ -1,4 +1,4 @@
-//! Reports of a run while it goes on, and the user's wish to stop. The conductor itself prints nothing.
+//! Reports of a run while it is going on, and the user's wish to stop. The conductor itself prints nothing.
 
 use run::{Run, Side, Tick, TickDetail, Trial};
 
@@ -24,7 +24,7 @@ pub trait Watch: Send {
     /// Reports progress under load: the sums of all agents' newest ticks.
     fn tick(&mut self, _now: &Tick) {}
 
-    /// Returns true if [`Watch::progress`] is used. Agents and observers then report more than results need.
+    /// Returns true if [`Watch::progress`] is used. Agents and observers then report more than the results need.
     fn looks(&self) -> bool {
         false
     }
@@ -35,7 +35,7 @@ pub trait Watch: Send {
     /// Reports a trial that has become part of the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run so far, after each trial. Its conclusions are those of an earlier moment.
+    /// Reports the run so far, after each trial. Its conclusions may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note.

@@ -10,7 +10,7 @@ use crate::disturbances::undisturbed;
 use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
-/// A third of the usual time gives the same answer with a wider interval. In ten seconds, an earlier version had time
+/// A third of the usual time gives the same capacity with a wider interval. In ten seconds, an earlier version had time
 /// for only one window and gave no interval (M/M/1 of 8 ms, default limit on the median). The search sends only about
 /// six hundred requests, in windows that each begin with an empty queue. The estimate is 8 % too high on average, and
 /// its interval covers this.
@@ -31,8 +31,8 @@ fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     assert!(found.covered() >= COVERED - 2.0 * (COVERED * (1.0 - COVERED) / SEEDS as f64).sqrt(), "{found}");
 }
 
-/// Searches of three seconds, the shortest of `arena` and `size`. Three seconds are too short to load a slow server
-/// fully, so its capacity is a lower bound.
+/// Tries searches of three seconds, the shortest of `arena` and `size`. Three seconds are too short to load a slow
+/// server fully, so its capacity is a lower bound.
 #[test]
 fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
     for (mut known, is_slow) in [(own_objective(), false), (slow_slots(), true)] {
@@ -60,8 +60,8 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
     assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
 }
 
-/// Ten slots of 10 ms are 1,000/s. Other programs delayed the test request to 70 ms: the search once began at 74/s, and
-/// 149/s was printed as the capacity.
+/// The server has ten slots of 10 ms, which complete 1,000/s. Other programs delayed the test request to 70 ms. The
+/// search then began at 74/s, and reported 149/s as the capacity.
 #[test]
 fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0)]) {
@@ -74,7 +74,7 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     }
 }
 
-/// With a budget that ends before any load fails, the capacity is a lower bound, and no more than was offered.
+/// If the budget ends before any load fails, the capacity is a lower bound, and not above the highest offered rate.
 #[test]
 fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     let mut bounds = 0;

@@ -1,9 +1,8 @@
-//! Disturbances of a machine, and of a server.
+//! Disturbances of a machine and of a server.
 
 use testkit::{Drift, Pauses, VirtualServer};
 
-/// Makes the machine stand still for 2.5 ms three times every two seconds, several times longer than the median's
-/// limit.
+/// Makes the machine stand still for 2.5 ms three times in two seconds, which is several times the median's limit.
 pub(crate) fn stuttering(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 1.5, mean_s: 0.0025 })
 }
@@ -28,7 +27,7 @@ pub(crate) fn slowly(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 20.0 })
 }
 
-/// Makes the server itself stand still once for 1.5 s, at some moment of the search. No pause meter sees it.
+/// Makes the server itself stand still once for 1.5 s, at some moment of the search. No pause meter sees this stall.
 pub(crate) fn stalling(server: VirtualServer) -> VirtualServer {
     let seed = server.seed() as f64;
     server.stalled(12.0 + 12.0 * (seed * 0.618_034).fract(), 1.5)

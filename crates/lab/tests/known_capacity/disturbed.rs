@@ -31,7 +31,7 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// A stall of 1.5 s that no meter sees spoils one window of a slow server or two; the others outvote it.
+/// A stall of 1.5 s that no meter sees spoils one or two windows of a slow server; the other windows outvote them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);
@@ -50,8 +50,8 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// A firewall that drops connects makes a client wait for a second. Nothing completed in the first window, and the search
-/// ended.
+/// A firewall that drops connects makes a client wait for a second. Nothing completed in the first window, so an
+/// earlier search ended.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {
     let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();

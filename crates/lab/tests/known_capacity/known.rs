@@ -41,18 +41,18 @@ impl Known {
         VirtualServer::new(self.server.clone(), self.plan.clone(), seed)
     }
 
-    /// Returns the results of searches.
+    /// Runs searches with these seeds and returns their results.
     pub(crate) fn found(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
     }
 
-    /// Checks the results of searches against the exact capacity, and returns them.
+    /// Checks the results of searches against the exact capacity, and returns the results.
     pub(crate) fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         let found = self.found(seeds, stage);
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());
         let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
         assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
-        // With few runs, this many more may miss by chance: two standard deviations of a binomial count.
+        // With few runs, chance allows this many more misses: two standard deviations of a binomial count.
         let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
         let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
         assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());

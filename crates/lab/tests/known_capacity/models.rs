@@ -57,8 +57,8 @@ pub(crate) fn together() -> Known {
     known
 }
 
-/// Returns eight slots with the default objective of `find`: a median of ten times the unloaded one decides. The limit
-/// of the 99th percentile is so long that the queue takes a whole window to reach it.
+/// Returns eight workers with the default objective of `find`, whose limit on the median, ten times the unloaded
+/// median, decides. The limit of the 99th percentile is so long that the queue takes a whole window to reach it.
 pub(crate) fn own_objective() -> Known {
     let capacity = |p50_us: f64| {
         highest(10_000.0, |rate| {
@@ -83,7 +83,7 @@ pub(crate) fn slow_application() -> Known {
     known
 }
 
-/// Returns a bucket of 20 tokens and 6000 a second, which refuses the rest.
+/// Returns a token bucket with 20 tokens and 6000 more per second, which refuses all other requests.
 pub(crate) fn bucket() -> Known {
     let limit = Some(TokenBucket { rate: 6000, burst: 20 });
     let mut plan = Plan::default();

@@ -4,7 +4,7 @@ use crate::disturbances::{drifting, pausing, slowly, stalling, stuttering, undis
 use crate::known::HUNDREDS;
 use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, median, own_objective, slow_application};
 
-/// Prints the table: see the head of this file.
+/// Prints the main table: see the head of this file.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs() {
@@ -13,9 +13,8 @@ fn hundreds_of_runs() {
     }
 }
 
-/// Prints the table's rows on machines with changing speed. The rows with changes slower than the sequence of windows
-/// are printed, but not checked. A run cannot observe these changes, so fewer intervals contain the capacity than
-/// claimed.
+/// Prints the table's rows on machines with changing speed. The rows with changes slower than the whole search are
+/// printed, but not checked. A run cannot observe these changes, so fewer intervals contain the capacity than claimed.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_at_changing_speed() {

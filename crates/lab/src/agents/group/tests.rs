@@ -3,7 +3,7 @@ use run::ServePlan;
 use std::process::Command;
 use testkit::eventually;
 
-/// A host on which every agent is this shell script.
+/// A host on which this shell script takes the place of every agent.
 struct Shell(String);
 
 impl Host for Shell {
@@ -54,7 +54,8 @@ fn an_agent_that_dies_is_named_with_its_last_words() {
     assert!(error.contains(r#"agent "server""#) && error.contains("no descriptors left"), "{error}");
 }
 
-/// A run whose budget ends while its first generator starts names the cause, so lateness is told from other failures.
+/// If a run's budget ends while its first generator starts, the error names this cause, so lateness differs from other
+/// failures.
 #[test]
 fn an_agent_that_does_not_get_ready_is_late() {
     let mut group = AgentGroup::default();

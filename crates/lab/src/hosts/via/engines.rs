@@ -1,5 +1,5 @@
 //! Engines that start a process on another host and connect its standard input and output. Each is a command that is
-//! already installed. Nothing else in loadline knows their names.
+//! already installed. No other code in loadline knows their names.
 
 /// One engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,13 +8,14 @@ pub struct Engine {
     pub name: &'static str,
     /// Words before the program; `{host}` stands for the host.
     pub prefix: &'static [&'static str],
-    /// True if the engine joins its arguments with blanks for a shell on the host. Each argument is then quoted.
+    /// True if the engine joins its arguments with blanks and passes them to a shell on the host. Each argument is then
+    /// quoted.
     pub joins: bool,
-    /// True if each host first gets a master connection (ssh's ControlMaster). Starting an agent over one takes a tenth
-    /// of the time, and servers refuse many new connections at once.
+    /// True if each host first gets a master connection (ssh's ControlMaster). Starting an agent over a master
+    /// connection takes a tenth of the time, and servers refuse many new connections at once.
     pub masters: bool,
-    /// Words that start a container called `{host}` on this machine's network, before its options and its image; empty
-    /// for an engine without images.
+    /// Words that start a container named `{host}` on this machine's network, before its options and image; empty for
+    /// an engine without images.
     pub starts: &'static [&'static str],
     /// Meaning of a host for this engine, in one line.
     pub help: &'static str,
@@ -26,7 +27,7 @@ const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: fals
 pub const ENGINES: &[Engine] = &[
     Engine {
         name: "ssh",
-        // BatchMode: a prompt would wait forever. No -t: a terminal changes bytes.
+        // BatchMode is set because a prompt would wait forever. `-t` is left out because a terminal changes bytes.
         prefix: &["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"],
         joins: true,
         masters: true,
@@ -35,8 +36,8 @@ pub const ENGINES: &[Engine] = &[
     },
     Engine {
         name: "slurm",
-        // One srun per agent: a common one would send every agent the input of all, and cut labelled lines at 1,024
-        // bytes.
+        // Each agent has its own srun. A common srun would send every agent the input of all agents, and cut labelled
+        // lines at 1,024 bytes.
         prefix: &["srun", "-Q", "--overlap", "--export=NONE", "--nodes=1", "--ntasks=1", "--nodelist={host}"],
         help: "a node of loadline's own allocation; `slurm` as the only host means all its nodes",
         ..BASE

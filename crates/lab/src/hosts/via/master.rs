@@ -1,5 +1,5 @@
-//! Master connections of ssh, over which all agents of a host start. Each runs a program on its host that ends when
-//! our end of its pipe closes, so none outlives the conductor.
+//! Master connections of ssh, over which all agents of a host start. Each connection runs a program on its host that
+//! ends when our end of its pipe closes, so no connection outlives the conductor.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::LabError;
 
-/// Connections opened at the same time. Servers refuse many new ones at once (MaxStartups, 10 by default).
+/// Number of connections that are opened at the same time. Servers refuse many new connections at once (MaxStartups, 10
+/// by default).
 const MAX_CONCURRENT: usize = 8;
-/// Maximum time for a connection.
+/// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// All master connections of a run.

@@ -52,7 +52,7 @@ impl HostMasters {
     }
 }
 
-/// Sessions per connection that servers allow (MaxSessions, 10 by default), minus the connection's own.
+/// Sessions that servers allow per connection (MaxSessions, 10 by default), minus the connection's own.
 const SESSIONS_PER_CONNECTION: u32 = 9;
 /// Sessions besides the generators': an observer, a lever, a question, and one that is about to end.
 const EXTRA_SESSIONS: u32 = 4;
@@ -123,7 +123,7 @@ struct MasterDemand {
     masters: usize,
 }
 
-/// Lists each host that has master connections once: the server may share a generator's host.
+/// Lists each host with master connections once, because the server may share a generator's host.
 fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     let mut wanted: Vec<(MasterDemand, u32)> = Vec::new();
     for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
@@ -160,7 +160,7 @@ fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     let program = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
     let known = ENGINES.iter().find(|row| row.joins && program.as_deref() == Some(row.name));
     if known.is_some() {
-        // As in the table: no terminal, no prompt.
+        // As in the table, there is no terminal and no prompt.
         words.splice(1..1, ["-T", "-o", "BatchMode=yes"].map(str::to_string));
     }
     Ok((words, known.is_some(), known.is_some_and(|row| row.masters)))

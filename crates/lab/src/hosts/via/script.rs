@@ -1,6 +1,6 @@
-//! Shell script that starts an agent where loadline is not installed. It keeps a copy in the user's cache folder,
-//! named and checked by the hash of its content. If there is no copy, the script requests it on standard output and
-//! reads it from standard input, so one connection does everything.
+//! Shell script that starts an agent where loadline is not installed. The script keeps a copy in the user's cache
+//! folder, named and checked by the hash of its content. If there is no copy, the script requests it on standard output
+//! and reads it from standard input, so one connection does everything.
 
 use crate::hosts::program::Program;
 

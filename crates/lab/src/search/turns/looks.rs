@@ -1,13 +1,13 @@
-//! Looks at the windows so far. A comparison whose windows have decided ends early.
+//! Interim analyses ("looks") of the windows so far. A comparison ends early once its windows have decided.
 
 use run::{ComparisonOutcome, Run};
 
 use super::windows::{MIN_WINDOWS, Windows};
 
-/// Shares of the windows' time at which the windows are judged, besides the end. Consider a difference that the whole
-/// budget finds in nine of ten comparisons. These looks find this difference after 76 % of the windows on average. Two
-/// looks find it after 87 %, and twelve after 71 % (simulated in `stats::sequential`). Each look judges a growing run,
-/// so twelve looks cost three times as much.
+/// Shares of the windows' time at which the windows are judged, in addition to the end. Suppose that a whole budget
+/// finds a difference in nine of ten comparisons. These looks find this difference after 76 % of the windows on
+/// average. Two looks find it after 87 %, and twelve after 71 % (simulated in `stats::sequential`). Each look judges a
+/// growing run, so twelve looks cost three times as much.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Looks at the windows of a comparison.
@@ -28,7 +28,7 @@ impl Looks {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);
         let due = SHARES.iter().any(|at| last < *at && *at <= share);
-        // The last pair gets the last look, which is not one of these.
+        // The last pair gets the final look, which is separate.
         if !due || windows.pairs < MIN_WINDOWS || !windows.fit(windows.room_s) {
             return None;
         }
@@ -38,7 +38,8 @@ impl Looks {
         judge::compare_at(("old", old), ("new", new), self.threshold, at).ok().map(|comparison| comparison.outcome)
     }
 
-    /// Returns all looks. Unless the last one ended the comparison, another one follows, which gets the rest of the level.
+    /// Returns all looks. Unless the last look ended the comparison, the final look follows, which gets the rest of the
+    /// significance level.
     pub(super) fn all(mut self, ended: bool) -> Vec<f64> {
         if !ended {
             self.taken.push(1.0);

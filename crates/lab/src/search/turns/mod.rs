@@ -1,4 +1,4 @@
-//! Comparison of two servers that are loaded in turns. Short windows of one load alternate.
+//! Comparison of two servers that are loaded in turns. Short windows of the two servers' loads alternate.
 //!
 //! The order of each pair is random and balanced, so that changes of the machine affect both servers alike. The windows
 //! are judged several times (`looks`). A regression ends the comparison. If nothing became worse, both capacities are
@@ -68,7 +68,7 @@ pub fn take_turns(
     duet: Option<&mut dyn Placement>,
     stop: &dyn Fn() -> bool,
 ) -> Result<TurnsTaken, LabError> {
-    // The time spent on preparing both sides counts against the budget.
+    // Time spent on preparing both sides counts against the budget.
     let gone_s = sides.iter().map(|side| side.elapsed_s()).fold(0.0, f64::max);
     for side in &mut sides {
         side.leave_out(side.elapsed_s());
@@ -140,7 +140,7 @@ impl Turns<'_, '_> {
         }
     }
 
-    /// Judges the windows so far, unless the whole budget is used. Where nothing became worse, the searches begin.
+    /// Judges the windows so far, unless the whole budget is used. If nothing became worse, the searches begin.
     fn look(&mut self) {
         if self.plan.whole_budget || self.decided.is_some() {
             return;
@@ -172,7 +172,7 @@ impl Turns<'_, '_> {
     }
 
     fn end(mut self, gone_s: f64, stopped: bool) -> TurnsTaken {
-        // After a server died, the number of windows is no reason for a note.
+        // After a server died, no note about the number of windows is needed.
         let died = !stopped && self.died();
         let used_s = self.windows.used_s + self.searches.as_ref().map_or(0.0, |beside| beside.searches.used_s);
         let ended_after_s = gone_s + self.decided.map_or(used_s, |(_, after_s)| after_s);

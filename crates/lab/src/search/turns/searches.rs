@@ -8,8 +8,8 @@ use crate::trial::turn_order::TurnOrder;
 /// Shortest useful search, seconds.
 pub(super) const MIN_SEARCH_S: f64 = 8.0;
 
-/// One capacity search for each side, against one objective. If none is set, the first server's unloaded response time
-/// defines it.
+/// One capacity search for each side, against one objective. If no objective is set, the first server's unloaded
+/// response time defines it.
 pub(super) struct Searches {
     finders: [Finder; 2],
     goes_on: [bool; 2],

@@ -11,15 +11,15 @@ use crate::search::step::is_alive;
 use crate::trial::turn_order::TurnOrder;
 use crate::{LabError, Point};
 
-/// Length of one window, shortest and with enough budget; its longest warm-up; and its total overhead including the
-/// warm-up, seconds.
+/// Times of one window, seconds: minimum length, length with enough budget, maximum warm-up, and total overhead
+/// including the warm-up.
 const MIN_WINDOW_S: f64 = 0.2;
 const PREFERRED_WINDOW_S: f64 = 0.6;
 const MAX_WARM_UP_S: f64 = 0.3;
 const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Length of a window in response times, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum number of windows per server: fewer seldom tell two servers apart.
+/// Minimum number of windows per server; fewer windows seldom show a difference.
 pub(super) const MIN_WINDOWS: u64 = 7;
 /// Number of windows per server that the budget is planned for.
 const PREFERRED_WINDOWS: f64 = 10.0;
@@ -49,8 +49,8 @@ impl<'d> Windows<'d> {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
 
-    /// Returns true if a pair fits until this time for all pairs. The first pair is always measured, since there is no
-    /// result without it.
+    /// Returns true if a pair fits before this time, which all pairs together may take. The first pair is always
+    /// measured, since there is no result without it.
     pub(super) fn fit(&self, until_s: f64) -> bool {
         self.pairs == 0 || self.used_s + self.last_s < until_s
     }
@@ -190,7 +190,7 @@ mod tests {
     fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
         assert!((length_s(60.0, 0.001) - PREFERRED_WINDOW_S).abs() < 1e-9, "of a quick server as ever");
         assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
-        // Windows are short enough for seven pairs, and not shorter than the minimum.
+        // Windows are short enough for seven pairs, but not shorter than the minimum.
         let longest = length_s(60.0, 5.0);
         assert!((14.0 * (longest + WINDOW_OVERHEAD_S) - 60.0).abs() < 1e-6, "{longest}");
         assert!((length_s(1.0, 5.0) - MIN_WINDOW_S).abs() < 1e-9);
