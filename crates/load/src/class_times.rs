@@ -1,8 +1,8 @@
 //! Response times by request class, exact to a bucket of a [`Hist`]. Recording touches few cache lines per request.
 //!
-//! A hundred thousand requests per second in dozens of classes touch a megabyte of counts, but requests and answers
-//! fill the cache. Each time is therefore appended to a log, and the log is counted when it is full. The CPU then
-//! fetches many uncached counts in parallel rather than one after the other.
+//! At a hundred thousand requests per second, the counts of dozens of classes occupy a megabyte, while requests and
+//! answers fill the cache. Each time is therefore appended to a log, and the log is counted when it is full. The CPU
+//! then fetches many uncached counts in parallel rather than one after the other.
 
 use run::Hist;
 

@@ -42,7 +42,7 @@ struct ColdClient<'a> {
 }
 
 /// Opens the connections, and reports ready when each connection is established or has failed. Holds them until the
-/// conductor stops it or is gone, and returns the counts.
+/// conductor ends or sends a stop, and returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

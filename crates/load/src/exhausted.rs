@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sys::limits;
 
-/// Descriptor limit per process with which a few processes can make any usual load.
+/// Descriptor limit per process that suffices for any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
 /// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
@@ -85,7 +85,7 @@ fn full_group() -> Option<(PathBuf, u64)> {
         };
         Some((mount, mount.join(path)))
     });
-    // Limits of all groups above apply, too.
+    // The limits of all parent groups apply, too.
     let mut all = folders.flat_map(|(mount, folder)| {
         folder.ancestors().take_while(|above| above.starts_with(mount)).map(Path::to_owned).collect::<Vec<_>>()
     });

@@ -155,7 +155,7 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
             .map_err(|e| LoadError::no_thread("starting a generator thread", &e))?;
     }
     drop(warm);
-    // Ends when each thread is ready or has failed; a failure is reported by its result.
+    // `recv` returns when each thread is ready or has failed; the thread's result reports a failure.
     let _ = all_warm.recv();
     Ok(parts)
 }

@@ -47,8 +47,8 @@ const PHASE_MASK: u64 = 3;
 const PHASE_BITS: u32 = 3;
 
 impl Orders {
-    /// Orders every shard to enter `phase` at `at_ns`, so that all shards measure one window. If `at_ns` is more than
-    /// [`MAX_WAIT_NS`] ahead, no shard sees the order late.
+    /// Commands every shard to enter `phase` at `at_ns`, so that all shards measure the same window. If `at_ns` is more
+    /// than [`MAX_WAIT_NS`] ahead, no shard reads the command late.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << PHASE_BITS | phase as u64, Ordering::Release);
     }
@@ -209,7 +209,7 @@ pub(crate) fn run_with<D: Driver>(
     let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver's clock reading is old, because the driver was created a while ago.
+    // The driver's clock reading is outdated, because the driver was created a while ago.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {

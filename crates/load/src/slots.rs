@@ -153,7 +153,8 @@ mod tests {
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }
 
-    /// Completions of `workers` that each take `took_ms`, `apart_ms` after one another.
+    /// Makes the completions of `workers` workers that need `took_ms` each, and that complete `apart_ms` after one
+    /// another.
     fn completed(workers: u64, took_ms: u64, apart_ms: u64) -> Vec<Completions> {
         let one =
             |i: u64| Completions { at_ns: (i / workers * took_ms + i % workers * apart_ms) * 1_000_000, count: i + 1 };
@@ -183,7 +184,7 @@ mod tests {
     fn slow_completions_are_timed() {
         let plan = SlotPlan { first_s: 0.0, slot_s: 0.15, settle_s: 0.0, count: 4 };
         let origin = clock::monotonic_ns();
-        // One each 40 ms: 3 or 4 in a slot.
+        // A completion every 40 ms gives 3 or 4 in a slot.
         let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
         let whole = |rate: &f64| ((rate * 0.15).round() - rate * 0.15).abs() < 0.02;
         assert!(found.len() == 4 && found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)), "{found:?}");

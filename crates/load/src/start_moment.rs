@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use sys::clock;
 
-/// Start time of all shards, on the monotonic clock in nanoseconds. Set once.
+/// Start time of all shards, on the monotonic clock in nanoseconds. The start time is set once.
 #[derive(Debug, Default)]
 pub(crate) struct StartMoment(OnceLock<Option<u64>>);
 

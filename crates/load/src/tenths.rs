@@ -8,7 +8,7 @@ const MAX_TENTHS: usize = 36_000;
 /// Extra length counted beyond the planned window, in seconds, because the actual length may differ.
 const SLACK_S: f64 = 5.0;
 
-/// Counters per tenth besides those of the limits.
+/// Number of counters per tenth in addition to those of the limits.
 const FIXED_COUNTERS: usize = 3;
 
 /// Counters of one shard.

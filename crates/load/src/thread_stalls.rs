@@ -55,8 +55,8 @@ impl ThreadStalls {
     }
 }
 
-/// Returns the maximum time that the counted work may take: several times the usual, so that a slow machine does not
-/// count as stalled.
+/// Returns the maximum time that the counted work may take: several times the usual time, so that a slow machine does
+/// not count as stalled.
 fn max_work_ns(counts: &Counts) -> u64 {
     let (requests, bytes) = (counts.completed + counts.due, counts.bytes_received + counts.bytes_sent);
     50_000 * requests + 1_000_000 * counts.attempted + bytes
@@ -76,11 +76,12 @@ mod tests {
             held.sleeps(until_us * 1000);
         };
         pass(100, 1000, 0);
-        // Woken by an answer, on time, and a little late.
+        // The thread is woken by an answer, then on time, and then a little late.
         pass(500, 600, 1);
         pass(600, 2600, 0);
         pass(3000, 3000, 1);
-        // 30 ms late; then 8 ms in a pass of ten answers; 8 ms for four hundred answers are work.
+        // The thread wakes 30 ms late. A pass of 8 ms for ten answers is a stall; a pass of 8 ms for four hundred
+        // answers is work.
         pass(33_000, 33_000, 0);
         pass(41_000, 41_000, 10);
         pass(49_000, 49_000, 400);

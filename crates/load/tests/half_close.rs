@@ -15,7 +15,7 @@ use common::{closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{Blocks, LoadPlan, Protocol};
 
-/// Connections that ended their side, and how many of these still held their socket then.
+/// Number of connections that ended their side, and how many of them still held their socket at that moment.
 #[derive(Default)]
 struct HalfCloseCounts {
     ended: AtomicU64,
@@ -68,7 +68,7 @@ fn a_block_ends_its_own_side_first_where_asked() {
             let part = drive(&LoadPlan { protocol, blocks: Some(blocks), ..plan(io, closed(4, 1)) }, addr, 400);
             let t = &part.total;
             assert_eq!((t.connected, t.completed, t.error_count()), (4, 12, 0), "{io:?} {t:?}");
-            // All answers have arrived. The ends follow, however busy the machine is.
+            // All answers have arrived. The ends follow, but a busy machine may delay them.
             for _ in 0..1000 {
                 if seen.ended.load(Relaxed) == 4 {
                     break;

@@ -65,8 +65,7 @@ fn an_open_loop_sends_what_is_due() {
         assert_eq!(server.requests(), t.completed);
         assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
         let due = part.measured.due as f64;
-        // If the generator has no CPU at an edge of the window, requests due on the other side of the edge count in the
-        // window.
+        // If the generator has no CPU at an edge of the window, requests due just outside the window may count in it.
         let late_s = part.histograms["start_error"].quantile_us(1.0) / 1e6;
         assert!((due - part.offered).abs() < 40.0 + 1000.0 * late_s, "{io:?}: {due} due of {}", part.offered);
         assert_eq!(part.histograms["start_error"].len(), part.measured.due);
@@ -98,7 +97,7 @@ fn a_connection_that_the_server_closes_is_replaced() {
 }
 
 /// Returns the maximum number of tries of `connections` connections in this time. Delays between tries double, 1 + 2 +
-/// 4 + … ms, and one more try is under way.
+/// 4 + … ms, and one more try may be in progress.
 fn tries(connections: u64, took: Duration) -> u64 {
     connections * (u64::from((took.as_millis() as u64 + 1).ilog2()) + 2)
 }

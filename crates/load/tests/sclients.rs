@@ -17,7 +17,7 @@ fn sclients(descriptors: u32, timeout_ms: f64, mean_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace: None }
 }
 
-/// Opens a listener whose accept queue holds one connection, and that connection.
+/// Opens a listener whose accept queue holds one connection, and fills the queue.
 fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::TcpStream) {
     let any = "127.0.0.1:0".parse().unwrap();
     let fd = sys::socket::tcp(any).unwrap();
@@ -28,7 +28,7 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
     (fd, addr, one)
 }
 
-/// Runs `what` and returns its result with the seconds that the load's threads meanwhile waited for a CPU or the whole
+/// Runs `what` and returns its result. Also returns the seconds for which the load's threads waited for a CPU or the
 /// machine stood still.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());
@@ -70,10 +70,10 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         plan.drain_s = 0.05;
         let (part, kept_s) = kept_from_its_processor(|| drive(&plan, addr, 400));
         let (m, expected) = (&part.measured, 100.0 / 0.05 * part.measured_s);
-        // A generator that got no CPU is late, and never catches up with a burst.
+        // A generator that got no CPU is late, and never makes up for it with a burst.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
-        // Requests that should have left before the window, but left in it, count in the window.
+        // Requests that should have left before the window, but left inside it, count in the window.
         assert!(m.attempted as f64 <= 1.02 * expected + 1.0 + 100.0 / 0.05 * kept_s, "{io:?}, {kept_s} s: {m:?}");
         assert_eq!(part.total.connected, 0, "{io:?}");
         assert!(part.total.errors.0.keys().all(|&k| k == ErrorKind::ConnectTimeout), "{io:?} {:?}", part.total);

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds: so far in the future that it never comes, but adding a start time cannot
-/// overflow.
+/// Due time that means "never", nanoseconds: it is beyond the end of any load, but adding a start time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which the peak rate of recorded times is searched, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;

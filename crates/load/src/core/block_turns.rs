@@ -1,4 +1,4 @@
-//! Times at which the sender of blocks gets to each of its connections.
+//! Times at which the sender of blocks uses each of its connections.
 
 use run::{Blocks, LoadPlan};
 
@@ -11,7 +11,7 @@ pub(crate) struct BlockTurns {
     pub(super) connect_ns: u64,
     /// Messages per connection.
     pub(super) messages: u32,
-    /// True to end connections in the way of the source's client.
+    /// True to end connections as the source's client does.
     pub(super) compat: bool,
 }
 

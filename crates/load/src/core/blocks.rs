@@ -2,7 +2,7 @@
 //! walks its connections: one send, a pause, the next connection. Each connection therefore sends once per period of
 //! `block * pause`. A connection whose answer is late misses its turn, as in the source.
 //!
-//! A connection is made once and not replaced after a failure; the counts say how many were held. The client closes it
+//! A connection is made once and not replaced after a failure; the counts tell how many were held. The client closes it
 //! with a FIN when its 1 + x messages are answered. Nothing is under way at that point, so no half-close is needed.
 //! With `compat` it closes like the source's client: it ends its own side, and closes when the server has ended the
 //! other side.
@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // Two blocks of 10 at 40,960 B/s: 10 messages/s each, so each connection has one turn per second.
+        // Two blocks of 10 connections at 40,960 B/s send 10 messages/s each, so each connection has one turn per
+        // second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);

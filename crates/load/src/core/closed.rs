@@ -38,9 +38,9 @@ impl Core {
         }
     }
 
-    /// Handles an established connection. With a connect rate, the connection stays silent until the last connection is
-    /// up or the window begins. Requests during this time would slow down the accepts, and the accepts would slow down
-    /// measured requests.
+    /// Handles an established connection. With a connect rate, the connection sends nothing until the last connection
+    /// is established or the window begins. Requests during this time would slow down the accepts, and the accepts
+    /// would slow down measured requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
@@ -69,7 +69,7 @@ impl Core {
         }
     }
 
-    /// Schedules the first request of a connection: after the last connection is due, plus a pause.
+    /// Schedules the first request of a connection: after the time of the last connect, plus a pause.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
@@ -99,8 +99,7 @@ impl Core {
             return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
-            // The server announced that it will close the connection and finishes the requests in flight. A new
-            // connection takes over.
+            // The server announced the close, and finishes the requests in flight first. A new connection takes over.
             0 if !self.sessions.session(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
@@ -187,11 +186,11 @@ mod tests {
         let (part, _) = simulate(&plan(1000.0, 12.0), &SimServer::default()).unwrap();
         let opened = part.opened.unwrap();
         assert!(opened.connections == 200 && (1.9..2.1).contains(&opened.at_s), "{opened:?}");
-        // 200 per second in the 10 s after that.
+        // 200 requests per second in the 10 s after that.
         assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
     }
 
-    /// Connecting takes a second here, so the last connection is up after 3 s.
+    /// Connecting takes a second here, so the last connection is established after 3 s.
     #[test]
     fn connections_stay_silent_until_the_last_is_up_but_not_in_the_window() {
         let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };

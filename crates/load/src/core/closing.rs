@@ -1,10 +1,10 @@
 //! Connections whose end the server announced (`Connection: close`, GOAWAY). The server usually closes them at once, so
-//! that TIME_WAIT stays there. Such a connection keeps its number until its FIN arrives, while its client
-//! already connects under another number. So no client waits for the end of an old connection.
+//! that TIME_WAIT stays there. Such a connection keeps its number until its FIN arrives, while its client already
+//! connects under another number. No client therefore waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client, and hold a worker until the client closes. The first FIN that does not
-//! come in time reveals such a server. From then on the client closes first, and about once a second it waits to see
-//! whether the server closes again.
+//! Some servers leave the close to the client, and hold a worker until the client closes. The first FIN that is late
+//! reveals such a server. From then on the client closes first, and about once a second it waits to see whether the
+//! server closes again.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

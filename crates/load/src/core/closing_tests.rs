@@ -1,4 +1,5 @@
-//! Tests of the client's side of an end: who closes, when the client continues, and which requests it sends again.
+//! Tests of the client's side when a connection ends: who closes, when the client continues, and which requests it
+//! sends again.
 
 use run::{ErrorKind, Tally};
 
@@ -19,7 +20,7 @@ fn answer_last(fixture: &mut Fixture) -> u32 {
     conn
 }
 
-/// A client that thinks for 10 ms, and sends its second request at 15 ms.
+/// Makes a client that thinks for 10 ms, and sends its second request at 15 ms.
 fn thought(weights: &[f64]) -> Fixture {
     let mut fixture = Fixture::ready(1, 10.0, weights);
     fixture.at_ms(5);

@@ -17,7 +17,7 @@ pub(super) struct Descriptors {
     pub(super) wanted: u32,
     pub(super) spread: Spread,
     pub(super) think: Think,
-    /// Descriptors that should connect but have no number, because established connections hold all.
+    /// Descriptors that should connect but have no connection number, because established connections hold all numbers.
     pub(super) missing: u32,
     pub(super) pace: Option<Pace>,
 }

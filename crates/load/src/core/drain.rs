@@ -1,7 +1,7 @@
 //! The drain: no new request starts, and the load ends once all are answered.
 //!
-//! Where only the order of answers tells which request each belongs to, the load then listens for a moment. A server
-//! that sends two answers for each request is ahead of the client's count by then, so it still sends answers.
+//! If only the order of answers tells which request each belongs to, the load then listens for a moment. A server that
+//! sends two answers per request is ahead of the client's count by then, so its further answers arrive in this time.
 
 use super::{Conn, Core, Mode, State};
 use crate::driver::Ops;
@@ -9,8 +9,8 @@ use crate::driver::Ops;
 /// Time for which the drain listens for answers without a request, in mean response times. If a server delays a second
 /// answer, every other answer waits for it, so its delay is about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
-/// Shortest and longest time to listen, nanoseconds. A thread may lack a CPU for some milliseconds. The longest time
-/// bounds the cost for the steps of a search with overloaded servers.
+/// Shortest and longest time to listen, nanoseconds. A thread may lack a CPU for some milliseconds. The maximum limits
+/// the time that each step of a search spends here with an overloaded server.
 const LISTEN_NS: (u64, u64) = (2_000_000, 250_000_000);
 
 impl Core {
@@ -40,13 +40,13 @@ impl Core {
         self.draining && (self.is_done() && now_ns >= self.listen_end_ns() || now_ns >= self.drain_end_ns)
     }
 
-    /// Returns the end of the drain as far as known.
+    /// Returns the end of the drain, if it is known.
     pub(crate) fn drain_end_ns(&self) -> u64 {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of recorded times. The window ends there if all requests are answered, so that an order that comes
-    /// late does not lower the rate.
+    /// Returns the end of recorded times. The window ends there if all requests are answered, so that a late command
+    /// does not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),
@@ -65,7 +65,7 @@ impl Core {
         if self.open > 0 { self.answered_ns.max(begin_ns).saturating_add(self.listen_ns) } else { 0 }
     }
 
-    /// Returns true if requests wait that start even in the drain: those to send again, and those of a recording.
+    /// Returns true if requests wait that start even in the drain: those to send again, and recorded ones.
     pub(super) fn has_rest(&self) -> bool {
         let recorded = match &self.mode {
             Mode::Open(pool) => pool.dues().recorded_waiting(),

@@ -27,8 +27,8 @@ fn rate(part: &LoadPart) -> f64 {
     part.measured.completed as f64 / part.measured_s
 }
 
-/// Workers with 1 ms for each request serve 1000 per second each, whoever closes. The simulated server serves the requests
-/// of a pipeline at the same time, so there is one worker then.
+/// Workers that need 1 ms per request serve 1000 per second each, whichever side closes. The simulated server serves
+/// all requests of a pipeline at the same time, so this case has one worker.
 #[test]
 fn no_wait_for_a_fin_enters_the_rate() {
     for (pipeline, workers) in [(1, 4), (8, 1)] {
@@ -38,8 +38,8 @@ fn no_wait_for_a_fin_enters_the_rate() {
         assert!((rate(&closes) / full - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&closes));
         assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
         let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
-        // The answer takes 0.05 ms to the client, and the simulated server learns of the client's close without delay.
-        // Once a second, a trial of the server's close occupies one of the workers for 10 ms.
+        // An answer takes 0.05 ms to the client, and the simulated server learns of the client's close at once. Once a
+        // second, a trial of the server's close occupies one of the workers for 10 ms.
         let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
         assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
         assert_eq!(leaves.total.error_count(), 0, "{pipeline}");
@@ -76,7 +76,7 @@ fn requests_behind_an_announced_close_are_sent_again() {
 
 #[test]
 fn think_time_goes_on_when_the_server_closes_the_connection() {
-    // Each client asks once in 151.1 ms (with the connect: 151.2 ms), though its connection ends after 100 ms.
+    // Each client sends a request every 151.1 ms (151.2 ms with a connect), although its connection ends after 100 ms.
     let idle = SimServer { closes_after: 0, keep_alive_ns: 100_000_000, workers: 100, ..server() };
     let part = run(&plan(30, 1, 150.0), &idle);
     assert!((rate(&part) * 0.1512 / 30.0 - 1.0).abs() < 0.01, "{}", rate(&part));
@@ -123,7 +123,7 @@ fn a_restart_is_told_from_a_keep_alive_timeout() {
     assert_eq!(run(&plan(30, 1, 0.0), &server).ended_together, None);
 }
 
-/// The worker sends each answer twice, so it answers half as many requests as answers come.
+/// The worker sends each answer twice, so it completes half as many requests as it sends answers.
 #[test]
 fn late_second_answers_are_seen_in_the_drain() {
     for (connections, pipeline, again_ms, workers) in [(1, 1, 5, 1), (20, 1, 60, 20), (4, 8, 20, 4), (10, 1, 100, 100)]

@@ -1,5 +1,5 @@
-//! Wait for the FIN of a server that announced the end of a connection. It decides which connections wait, how long,
-//! and which side closes.
+//! Wait for the FIN of a server that announced the end of a connection. This module decides which connections wait, for
+//! how long, and which side closes.
 
 use std::collections::VecDeque;
 

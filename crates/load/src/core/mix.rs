@@ -61,8 +61,8 @@ impl Mix {
         self.classes.get(usize::from(item)).copied().unwrap_or(item)
     }
 
-    /// Returns the next request of a connection on which `made` requests were started. A mix with a single request
-    /// draws no random number.
+    /// Returns the next request of a connection that has started `made` requests. A mix with a single request draws no
+    /// random number.
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {

@@ -3,8 +3,8 @@
 //! Sessions are called dynamically, which costs some nanoseconds per request. Compiling per protocol would add a minute
 //! to every build.
 //!
-//! Three kinds of load share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts.
-//! Everything after the start is common and lives in [`requests`] and [`connections`].
+//! Three kinds of load share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts. All
+//! code after the start is common and lives in [`requests`] and [`connections`].
 
 mod alias;
 mod block_turns;
@@ -49,10 +49,10 @@ const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
 const TIMER_LATENESS_NS: u64 = 90_000;
 /// Maximum share of time spent busy-waiting for due times.
 const MAX_SPIN_SHARE: f64 = 0.45;
-/// Rate above which the loop does not busy-wait: it hardly sleeps anyway, and requests need the CPU time.
+/// Rate above which the loop does not busy-wait, because it hardly sleeps anyway and requests need the CPU time.
 const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
-/// Maximum number of timers fired in one pass. A late generator has thousands due and must still read commands and
-/// answers.
+/// Maximum number of timers fired in one pass. A generator that is late has thousands of due timers, and must still
+/// read commands and answers.
 const MAX_TIMERS_PER_PASS: usize = 256;
 /// Maximum delay that batching adds to a response time.
 const MAX_BATCH_US: u64 = 200;
@@ -83,7 +83,8 @@ pub(crate) enum State {
 pub(crate) struct Conn {
     /// Time at which the timer takes effect. The heap may hold an earlier entry.
     deadline_ns: u64,
-    /// Start of the connect. Once the connection is established: the time of that, or in an open loop of the last send.
+    /// Start of the connect. Once the connection is established: the time of the establishment, or, in an open loop, of
+    /// the last send.
     began_ns: u64,
     /// Due time of this connect's request (S-Clients with an arrival process), or the start of the connect (closed loop
     /// with one connection per request).
@@ -203,7 +204,7 @@ impl Core {
         let service = by_the_clock(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        // A new connection does not have the values that earlier requests of a sequence captured.
+        // A new connection lacks the values that earlier requests of a sequence captured.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
@@ -261,7 +262,7 @@ impl Core {
         }
     }
 
-    /// Starts the load. The clock must have reached the task's start time.
+    /// Starts the load. The clock must have reached the task's start time by then.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         match &self.mode {
             Mode::Closed { .. } => self.closed_start(ops),
@@ -372,7 +373,7 @@ impl Core {
     /// Records the edge of a phase ordered for `at_ns`, unless it is already recorded. Does not touch connections,
     /// because their events may be under way.
     ///
-    /// The ordered time counts even if a thread without a CPU sees the order late, because the thread did nothing
+    /// The ordered time counts even if a thread without a CPU reads the command late, because the thread did nothing
     /// meanwhile. The windows of agents that compete for a CPU are therefore identical.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);

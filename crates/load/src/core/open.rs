@@ -40,7 +40,7 @@ impl Core {
         }
     }
 
-    /// Starts all recorded requests that are due at the end of the window. A thread that was late would lose the last
+    /// Starts all recorded requests that are due at the end of the window. Otherwise a late thread would lose the last
     /// ones.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
@@ -203,7 +203,8 @@ impl Core {
         }
     }
 
-    /// Handles a failed connect (`established` false) or connection: retries after a pause if a request waits.
+    /// Handles a failed connect (`established` is false) or a failed connection: retries after a pause if a request
+    /// waits.
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
         let wanted = self.wanted();
         let Some(pool) = self.pool() else { return };

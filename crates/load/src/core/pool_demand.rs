@@ -6,8 +6,8 @@
 pub(super) const MIN_ALLOWED: u64 = 128;
 /// Ratio of the allowed connections to the mean demand. The factor is above 1 because arrivals and answers vary.
 const MARGIN: f64 = 2.0;
-/// Maximum factor by which the allowance grows per window. The late answers of one pause fall into one or two windows,
-/// those of a slow server into all windows.
+/// Maximum factor by which the allowance grows per window. The late answers after one pause fall into one or two
+/// windows; those of a slow server fall into all windows.
 const MAX_GROWTH_PER_WINDOW: u64 = 4;
 /// Minimum length of a window.
 const MIN_WINDOW_NS: u64 = 20_000_000;
@@ -23,7 +23,7 @@ pub(super) struct PoolDemand {
     answers: u64,
     took_ns: u64,
     allowed: u64,
-    /// Size of the largest pool at the end of a window that did not need so many connections.
+    /// Size of the largest pool at the end of a window that needed fewer connections.
     largest_unneeded: u64,
 }
 
@@ -96,7 +96,7 @@ mod tests {
                 demand.allowed
             })
             .collect();
-        // 2 x 3000/s x 0.4 s
+        // Expected: 2 x 3000/s x 0.4 s.
         assert_eq!(allowed, [512, 2048, 2400, 2400]);
         let largest_unneeded: u64 = (0..1000).map(|_| demand.answered(5_000_000_000, 1_000_000, 1000)).sum();
         assert!(demand.allows(MIN_ALLOWED - 1) && !demand.allows(MIN_ALLOWED));
@@ -110,7 +110,7 @@ mod tests {
         let mut demand = PoolDemand::new(100.0, 1, 0);
         (0..2000).for_each(|_| demand.arrived());
         (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
-        // 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms
+        // Expected: 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms.
         assert_eq!(demand.allowed, 200);
     }
 }

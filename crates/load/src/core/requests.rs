@@ -115,8 +115,8 @@ impl Core {
         }
     }
 
-    /// Sends the session's bytes that belong to no request (pings, window updates, the end of a handshake), if the
-    /// connection still exists.
+    /// Sends the session's bytes that belong to no request, such as pings, window updates or the end of a handshake, if
+    /// the connection still exists.
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
@@ -201,7 +201,7 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        // If the server closed too early, only its own reason adds anything to the kind of the failure.
+        // If the server closed too early, only the server's own reason adds information.
         let said = (fault != Fault::Short).then(|| fault.to_string());
         let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);
@@ -241,7 +241,7 @@ impl Core {
                 self.server_ended(ops.now(), conn);
                 self.record.closed_while_idle(idle_ns);
             }
-            // These are last bytes, such as the answer to a close.
+            // The session has last bytes to send, such as the answer to a close.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);

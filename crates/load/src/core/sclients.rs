@@ -1,6 +1,6 @@
 //! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997): D descriptors are always
-//! connecting, each for at most T. A connect that succeeds leaves the D descriptors, sends its request and is replaced
-//! at once. A connect that is not established after T is closed and replaced at once. The offered rate is therefore at
+//! connecting, each for at most T. A successful connect leaves the D descriptors, sends its request and is replaced at
+//! once. A connect that is not established after T is closed and replaced at once. The offered rate is therefore at
 //! least D/T and linear in D, for every server.
 //!
 //! A refused connect keeps its descriptor until its T is over. The rate stays D/T, and a dead server causes no storm.

@@ -1,6 +1,6 @@
-//! Tests of the engine with a small protocol that has all features of TLS, HTTP/2 and request mixes: a handshake,
-//! answers in any order, single failures, pings at any time. The driver is an in-memory wire that the tests write to
-//! directly.
+//! Tests of the engine with a small protocol that has the features of TLS, HTTP/2 and request mixes. These are a
+//! handshake, answers in any order, single failures, and pings at any time. The driver is an in-memory wire, to which
+//! the tests write directly.
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 use run::{ErrorKind, Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
@@ -296,8 +296,7 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // First with a request under way that will not be answered, then without a request and with the server's close
-    // directly after.
+    // The first case has a request that will not be answered. The second has no request, and the server closes at once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -395,7 +394,7 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread without a CPU misses the edge: its pending events belong to the next phase.
+/// A thread without a CPU misses the edge, so its pending events belong to the next phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);

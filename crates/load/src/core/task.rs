@@ -39,11 +39,13 @@ pub(crate) struct Task {
 pub(crate) enum Shape {
     /// Clients in a closed loop.
     Closed { connections: u32, pipeline: u32, think: Think },
-    /// Due times, mean rate per second, the maximum number of connections, and of requests in flight on each.
+    /// Due times, mean rate per second, maximum number of connections, and maximum number of requests in flight on
+    /// each.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
     /// The handling half of two-process S-Clients. Established connections come from the other process.
     Handling { connections: u32, paced: bool },
-    /// D, T, the maximum number of established connections besides D, and the position of the first connects in a gap.
+    /// D, T, the maximum number of established connections in addition to D, and the position of the first connects
+    /// within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

@@ -82,7 +82,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
-    // Same server, one connection: answers are as late, mostly blocked before the send.
+    // With one connection to the same server, answers are as late, but mostly because requests wait before the send.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
@@ -114,7 +114,7 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
 
 #[test]
 fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
-    // 50,000/s against a server that serves 125,000/s and stalls for 50 ms once a second: 2500 requests wait each time.
+    // A server that serves 125,000/s gets 50,000/s and stalls for 50 ms once a second, so 2500 requests wait each time.
     let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
     let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
     let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();
@@ -127,7 +127,8 @@ fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
 
 #[test]
 fn a_slow_server_gets_the_connections_that_it_needs() {
-    // 500/s at 1 s each: 500 at a time. The first answers come after 1 s, and the pool grows with them.
+    // At 500/s with 1 s each, 500 requests are in flight. The first answers come after 1 s, and the pool grows with
+    // them.
     let second = 1_000_000_000;
     let server = SimServer { service: Service::Constant, service_ns: second, workers: 10_000, ..SimServer::default() };
     let slow = LoadPlan { warmup_s: 5.0, ..plan(open(500.0, Arrival::Constant), 5.0) };
@@ -152,7 +153,8 @@ fn due_requests_that_never_left_are_counted() {
 
 #[test]
 fn an_open_loop_pipelines_once_its_pool_is_full() {
-    // 8 at a time over a round trip of 40 ms: 200/s on 8 connections, 1600/s with pipelines of 8.
+    // With 8 requests at a time over a round trip of 40 ms, 8 connections complete 200/s, and 1600/s with pipelines of
+    // 8.
     let far = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 40_000_000, ..SimServer::default() };
     let run = |pipeline| {
         let one = Intensity::Open { rate: 800.0, arrival: Arrival::Poisson, max_connections: 8, pipeline };
@@ -304,7 +306,7 @@ fn paced_s_clients_connect_when_the_arrival_process_says_so() {
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
     assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
-    // Two are accepted. Of the other 498 connects, those of the last 500 ms are still in progress.
+    // Two are accepted. The other 498 connects fail, except those of the last 500 ms, which are still in progress.
     assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
     let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
     assert_eq!(part.total.due, 500);

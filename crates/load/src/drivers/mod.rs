@@ -20,7 +20,7 @@ use crate::LoadError;
 /// Builds the table and maps each row to its driver type. The mapping happens once per thread, before the loop.
 macro_rules! drivers {
     (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
-        /// All client drivers. `auto` tries those that it may choose in table order.
+        /// All client drivers. `auto` tries its permitted drivers in table order.
         pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
 
         /// Runs one shard on the driver of a row and returns its result.

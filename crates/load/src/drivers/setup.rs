@@ -18,7 +18,7 @@ pub(crate) struct Setup {
     /// Maximum number of writes, and of bytes, that one connection sends before an answer comes. Absent if a request
     /// takes several writes.
     pub(crate) burst: Option<(usize, usize)>,
-    /// Sets TCP_NODELAY. Needed when a connection writes again before everything is acknowledged.
+    /// Sets TCP_NODELAY. TCP_NODELAY is needed when a connection writes again before everything is acknowledged.
     pub(crate) nodelay: bool,
     /// Sends ACKs at once after each request; only the epoll driver supports it.
     pub(crate) quick_ack: bool,

@@ -14,8 +14,8 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval between progress reports while the load settles, for at most the first [`FINE_TICKS_S`].
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum length of the part of a warm-up with fine ticks, seconds. Afterwards, the six rates of steps of 0.1 s are
-/// known, and finer ticks tell nothing more.
+/// Maximum length of the part of a warm-up with fine ticks, seconds. After that time, six rates over steps of 0.1 s are
+/// known, and finer ticks give no further information.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Interval between ticks with details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);

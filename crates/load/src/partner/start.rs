@@ -18,8 +18,8 @@ use crate::shard::{self, LiveCounts, Order};
 
 /// Interval at which the partner publishes its counts.
 const PUBLISH_INTERVAL_NS: u64 = 50_000_000;
-/// Starts the handling process of one shard; `others` are those started before. Must run before any connection is made,
-/// because a forked process copies every descriptor.
+/// Starts the handling process of one shard; `others` are the partners started before. Must run before any connection
+/// is made, because a forked process copies every descriptor.
 pub(crate) fn start(
     client: &dyn AnyClient,
     task: Task,
@@ -76,7 +76,7 @@ fn order_of(message: PartnerMessage, now: u64, current: Phase) -> Order {
     Order {
         phase: if due { message.phase } else { current },
         at_ns: message.at_ns,
-        // When the establishing side ends at its own end of the drain, the remaining answers are still awaited here.
+        // If the establishing side ends after its own drain, the remaining answers are still awaited here.
         stop: message.gone && message.phase != Phase::Drain,
         next_ns: if due { u64::MAX } else { message.at_ns },
         factor: 1.0,

@@ -14,7 +14,7 @@ pub(crate) enum Offered {
     Rate(f64),
     /// Requests that an arrival process made due.
     Due,
-    /// Connects started, or this many per second if fewer were started: the generator is to blame for a shortfall.
+    /// Connects that were started, but at least `at_least` per second: the generator is to blame for a shortfall.
     Attempts { at_least: f64 },
     /// Counts requests that were sent.
     Sent,

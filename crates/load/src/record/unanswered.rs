@@ -74,7 +74,8 @@ impl Record {
         });
     }
 
-    /// Calls `record` with the times of the request's class and its start, and with the service times and its send.
+    /// Calls `record` twice: with the times of the request's class and its intended start, and with the service times
+    /// and its send.
     fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);

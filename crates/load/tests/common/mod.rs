@@ -180,7 +180,7 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             midway();
             std::thread::sleep(half);
             control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
-            // The load ends by itself. Dropping the sender would stop the load before its drain is over.
+            // The load ends by itself. Dropping the sender would stop the load before its drain has ended.
             while control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }

@@ -33,7 +33,7 @@ pub(super) struct Slot {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     pub(super) connecting: bool,
-    // Boxed, because most connections never have one and there may be very many connections.
+    // The field is boxed, because most connections never need it and there may be very many connections.
     rest: Option<Box<Unsent>>,
 }
 
@@ -71,7 +71,7 @@ impl EpollOps {
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
-        // Set before the connect, which negotiates the window scale.
+        // The option is set before the connect, which negotiates the window scale.
         if let Some(bytes) = self.receive_buffer {
             socket::set_recv_buffer(&fd, bytes as usize)?;
         }
@@ -125,7 +125,7 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // Registers the socket after the connect, so a connection on loopback, which is established without delay, is
+        // The socket is registered after the connect. A loopback connection, which is established at once, is then
         // reported without a wake-up.
         self.register(conn, fd, true)
     }

@@ -17,7 +17,7 @@ use crate::{LoadError, ceiling, share};
 /// Uses one shard, whatever the plan's number of threads.
 pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObservations), LoadError> {
     let plan = share::prepared(plan)?;
-    // On a simulated connection, one answer is under way at a time.
+    // A simulated connection has only one answer under way at a time.
     let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
     let client = proto::client(&plan.protocol, None, None)?;
     let task = share::task(&plan, 0, 0, u64::from(u32::MAX));

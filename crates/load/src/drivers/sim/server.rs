@@ -44,7 +44,7 @@ pub struct SimServer {
     /// Number of answers after which the server announces the end of a connection (HTTP/1 only) and closes it; 0 for no
     /// end.
     pub closes_after: u32,
-    /// True to leave announced closes to the client. The worker waits for them.
+    /// True if the client must close after an announced end. The worker waits for this close.
     pub leaves_close: bool,
     /// Idle time in nanoseconds after which the server closes a connection; 0 for no such time.
     pub keep_alive_ns: u64,

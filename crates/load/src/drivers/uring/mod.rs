@@ -47,8 +47,9 @@ const CLOCK_EVERY: usize = 8;
 /// Maximum wait at the end for closed connections, in nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
 /// Minimum and maximum number of receive buffers. The kernel fills them in turn, so fewer buffers stay in the CPU's
-/// caches. But a receive without a buffer ends and must be restarted, which is frequent when many answers come within
-/// one pass. The driver starts with enough for few connections and doubles the number whenever a receive found none.
+/// caches. However, a receive without a buffer ends and must be restarted, which is frequent when many answers come
+/// within one pass. The driver starts with enough for few connections and doubles the number whenever a receive found
+/// none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
 /// Size of one receive buffer in bytes.
@@ -236,7 +237,7 @@ fn received(
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
         (Ok(_), None) => {}
-        // The buffers ran out. Those of this pass are returned before the next wait, so restarting the receive is
+        // The buffers ran out. The buffers of this pass are returned before the next wait, so restarting the receive is
         // enough.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),

@@ -10,7 +10,7 @@ use crate::drivers::setup::Setup;
 /// Maximum wait, in case the awaited event never comes.
 const TIMEOUT_NS: u64 = 20_000_000_000;
 
-/// Result of a wait, as far as these tests distinguish.
+/// Result of a wait, reduced to the cases that these tests distinguish.
 #[derive(Debug, PartialEq, Eq)]
 enum WaitResult {
     Connected,
@@ -157,7 +157,7 @@ fn a_half_close_never_meets_the_next_connection_of_its_number() {
         assert_eq!(next(&mut driver), Some(WaitResult::Bytes(b"ping".to_vec())), "{round}");
         driver.ops().close(0);
     }
-    // A connect that is given up while it waits for its table entry leaves no operation behind.
+    // A connect that is given up while it waits for its table entry starts no operation later.
     driver.ops().connect(0).unwrap();
     assert_eq!(next(&mut driver), Some(WaitResult::Connected));
     let ops = driver.ops();
