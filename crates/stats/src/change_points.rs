@@ -1,5 +1,5 @@
 //! Changes of the mean of a series: E-divisive (D. Matteson and N. James, *Journal of the American Statistical
-//! Association* 109, 2014) with Student's t test, in windows and with a merging step, as in Hunter (M. Fleming and
+//! Association* 109, 2014) with Student's t test. Windows and a merging step are added as in Hunter (M. Fleming and
 //! others, *ICPE* 2023) and Apache Otava.
 //!
 //! Hunter's t test assumes independent, normal values. Two additions drop these assumptions. An isolated value far from
@@ -20,7 +20,8 @@ pub const MIN_SEGMENT: usize = 3;
 pub const LEVEL: f64 = 0.0001;
 /// Level at which a split becomes a candidate, as in Hunter. The merging step then applies [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 0.01;
-/// Number of values in one window. A split takes time proportional to its square. Otava's 50 values hide small changes.
+/// Number of values in one window. The time for a split is proportional to the square of this number. Otava's 50 values
+/// hide small changes.
 const WINDOW: usize = 200;
 /// Distance of an outlier from both neighbours, in standard deviations. Few normal values are that far.
 const OUTLIER_SD: f64 = 3.0;
@@ -207,11 +208,12 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
 }
 
-/// Returns the split of E-divisive and its end: the two indexes that maximize the weighted energy distance between the
-/// values before the split and those from there to the end. `None` if there are too few values.
+/// Returns the best split by E-divisive, with its end: the two indexes that maximize a weighted energy distance. The
+/// distance is between the values before the split and those from the split to the end. `None` if there are too few
+/// values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
-    // Row j has the sums of the distances from value j to all values before each index.
+    // Row j has, for each index, the sum of the distances from value j to all values before that index.
     let distances: Vec<f64> = values.iter().flat_map(|value| distance_sums(values, *value)).collect();
     let between =
         |j: usize, part: Range<usize>| distances[j * (n + 1) + part.end] - distances[j * (n + 1) + part.start];

@@ -12,7 +12,7 @@ use crate::two_means::Trimmed;
 
 /// Degrees of freedom that trimming takes in addition to Yuen's. With Yuen's alone, of 40,000 simulated pairs of equal
 /// alternatives with 6 to 15 rounds 5.4 to 5.9 % differ at a level of 5 %, and 1.2 to 1.4 % at 1 %. With one degree
-/// less, it is 0.3 to 1.0 % at 1 %.
+/// less, 0.3 to 1.0 % differ at a level of 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.
@@ -85,9 +85,9 @@ impl PairwiseTest {
         self.differs.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
     }
 
-    /// Returns the maximum number of pairs that can still be equal at the same time. Equality is transitive, so equal
-    /// alternatives form clusters without a pair that differs. A pair counts as open if any pair around it is open,
-    /// which makes the number larger, never smaller. With this property some largest clustering has neighbours only.
+    /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as open if any pair
+    /// that encloses it is open, which can only make the number larger. There is then a largest clustering in which all
+    /// clusters consist of neighbours. With this property some largest clustering has neighbours only.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();
@@ -100,7 +100,7 @@ impl PairwiseTest {
         most[count]
     }
 
-    /// Returns for each alternative the last one up to which it may be equal, directly or around another open pair.
+    /// Returns for each alternative the last one that it may equal, directly or because an enclosing pair is open.
     fn reaches(&self) -> Vec<usize> {
         let mut furthest = 0;
         let last_open = |i: usize| (i..self.differs.len()).rev().find(|j| !self.differs[i][*j]).unwrap_or(i);
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Ten servers that burn 20.0 to 22.0 µs in three groups: windows scatter by 1 %.
+    /// Ten servers cost 20.0 to 22.0 µs per request in three groups, and windows scatter by 1 %.
     #[test]
     fn planted_groups_come_out_in_their_order() {
         let costs = [20.0, 20.0, 20.0, 21.0, 21.0, 21.0, 21.0, 22.0, 22.0, 22.0];
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Ten servers from 20.0 to 22.0 µs at equal distances of 1.1 %.
+    /// Ten servers cost 20.0 to 22.0 µs, at equal distances of 1.1 %.
     #[test]
     fn a_row_of_servers_comes_out_in_its_order() {
         let costs: Vec<f64> = (0..10).map(|i| 20.0 + 2.0 * f64::from(i) / 9.0).collect();
@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    /// A noisy alternative does not lend its scatter to others, nor takes theirs.
+    /// A noisy alternative does not widen the intervals of other pairs.
     #[test]
     fn each_pair_has_its_own_scatter() {
         let mut random = fastrand::Rng::with_seed(14);

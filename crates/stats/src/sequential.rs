@@ -1,7 +1,7 @@
-//! Levels of a test that looks at growing data several times. All looks together err as seldom as a single test.
+//! Levels of a test that looks at growing data several times. All looks together are wrong as seldom as a single test.
 //!
-//! A share of the level is spent at each look, which depends on the share of the planned data at that look (K. Lan and
-//! D. DeMets, *Biometrika* 70, 1983). The spending is that of O'Brien and Fleming: early looks need strong evidence, and
+//! Each look spends a share of the level, which depends on the share of the planned data at that look (K. Lan and D.
+//! DeMets, *Biometrika* 70, 1983). The spending is that of O'Brien and Fleming: early looks need strong evidence, and
 //! the last look keeps nearly the whole level. The sum of the data is a Brownian motion, whose density between the
 //! boundaries follows by recursive integration (P. Armitage and others, *JRSS A* 132, 1969).
 
@@ -12,9 +12,9 @@ use crate::student::quantile;
 const STEPS: u32 = 200;
 /// Number of halvings of the search for a boundary, which is then exact to eight digits.
 const HALVINGS: u32 = 32;
-/// Largest boundary, in standard deviations. Nothing lies beyond.
+/// Largest boundary, in standard deviations. No probability that matters lies beyond this boundary.
 const MAX_DEVIATIONS: f64 = 40.0;
-/// Smallest distance of two looks, as a share of the planned data: the integral needs some.
+/// Minimum distance of two looks, as a share of the planned data, because the integral needs some distance.
 const MIN_DISTANCE: f64 = 0.01;
 
 /// Returns the two-sided level of the last of several looks. `shares` are the shares of the planned data at all looks
@@ -124,8 +124,8 @@ mod tests {
         }
     }
 
-    /// A difference that a single look at all data would find in nine of ten tests. More than four looks hardly save
-    /// data.
+    /// A single look at all data would find this difference in nine of ten tests. With more than four looks, hardly any
+    /// more data is saved.
     #[test]
     fn four_looks_save_most_of_the_data_that_many_looks_save() {
         let mean_share = |looks: u32| {

@@ -1,5 +1,5 @@
-//! Change points in simulated series with known steps, against those that Apache Otava finds in the same series, and
-//! alarms in series without a step.
+//! Change points in simulated series with known steps, compared with those that Apache Otava finds in the same series.
+//! Series without a step show the rate of false alarms.
 //!
 //! `LOADLINE_WRITE_SERIES=FILE` writes the series, and `otava_f1.py FILE` prints the rows of [`OTAVA`] for them.
 

@@ -29,8 +29,8 @@ pub enum ConstraintKind {
         limit_s: f64,
     },
     /// Share of failed requests. A rate limiter with a burst refuses as many requests as a queue of that length loses
-    /// (diffusion limit: J. Keilson, *J. Appl. Prob.* 2, 1965). At `1 + x` times the limiter's rate, the share is `x /
-    /// (1 - exp(-steep x)) / (1 + x)`.
+    /// (diffusion limit: J. Keilson, Journal of Applied Probability 2, 1965). At `1 + x` times the limiter's rate, the
+    /// share is `x / (1 - exp(-steep x)) / (1 + x)`.
     Refused {
         /// Share of requests that may fail.
         allowed: f64,

@@ -18,16 +18,16 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for
 /// M/M, 1 for M/D, and larger for servers that work in batches or pause. A limit that equals many services makes the
-/// line steep. Without this prior, windows too short to exceed the limit would allow a flat line.
+/// line steep. Otherwise windows that are too short to exceed the limit would allow a flat line.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed over the closed loop's saturated steps (about four), as a share of a single
 /// window's.
 const STEPS_SHARE: f64 = 0.5;
 
-/// Prior probability that something slowed a window down and no meter saw it: a garbage collection, a checkpoint, a
-/// neighbour. No disturbance makes a server faster. A spoiled window therefore shows more late requests than the
-/// capacity predicts, never fewer.
+/// Prior probability that something slowed a window down without any meter noticing: a garbage collection, a
+/// checkpoint, a neighbour. No disturbance makes a server faster. A spoiled window therefore shows more late requests
+/// than the capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
 /// Capacities and steepnesses of a grid.

@@ -1,11 +1,11 @@
-//! Widens an interval for changes of the machine that are slower than the run. The amount depends on the changes that
+//! Widens an interval for changes of the machine that are slower than the run. The widening depends on the changes that
 //! the run observed.
 //!
 //! On a shared machine, the CPU time of a request varies over seconds and minutes about as much as over hours (flicker
-//! noise with a flat Allan deviation; D. W. Allan, *Proc. IEEE* 54, 1966). The possible difference of the next run is
-//! therefore predicted from two observations of a run. The first is the change of speed between windows. The second is
-//! the distance between the saturation rates of the closed loop, which came first, and of the open loop. The amounts
-//! that even a steady run shows are subtracted.
+//! noise with a flat Allan deviation; D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference of the
+//! next run is therefore predicted from two observations of a run. The first is the change of speed between windows.
+//! The second is the distance between the saturation rates of the closed loop, which came first, and of the open loop.
+//! The amounts that even a steady machine shows are subtracted.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -51,9 +51,9 @@ mod tests {
     fn only_a_run_with_slow_changes_gets_a_wider_interval() {
         assert!((half(0.01, 1000.0) - 0.03).abs() < 1e-9, "{}", half(0.01, 1000.0));
         assert!((half(0.01, 1040.0) - 0.03).abs() < 1e-9, "a closed loop that is a little off");
-        // Expects 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the 3 % of the other source.
+        // Expected: 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the interval's own 3 %.
         assert!((half(0.1, 1000.0) - 0.101).abs() < 0.002, "{}", half(0.1, 1000.0));
-        // Expected: 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2), combined with the 3 %.
+        // Expected: 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2), combined with the interval's own 3 %.
         assert!((half(0.01, 1200.0) - 0.174).abs() < 0.004, "{}", half(0.01, 1200.0));
     }
 }

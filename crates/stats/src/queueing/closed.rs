@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn a_station_with_several_servers_is_the_machine_repairman_model() {
-        // M/M/3 with 5 clients that think for 1 s and a service time of 0.5 s: the sum over the states of the
-        // birth-death chain.
+        // For M/M/3 with 5 clients that think for 1 s and a service time of 0.5 s, the reference is the sum over the
+        // states of the birth-death chain.
         let (m, n, z, s) = (3u32, 5u32, 1.0f64, 0.5f64);
         let mut weights = vec![1.0f64];
         for k in 1..=n {
