@@ -11,9 +11,9 @@ pub struct AnswerLine {
     pub value: String,
     /// Explanation, which continues the value as one sentence.
     pub detail: String,
-    /// Tone of the value.
+    /// Tone in which the value is shown.
     pub tone: Tone,
-    /// ID of the section with more, for forms with links; empty for none.
+    /// ID of the section with more details, for forms with links; empty for none.
     pub to: &'static str,
     /// True if a short form may leave the line out.
     pub optional: bool,
@@ -57,7 +57,8 @@ impl AnswerLine {
 }
 
 impl Warnings {
-    /// Counts the last shown warning among the others, unless only one is shown. Returns true if that changed anything.
+    /// Hides the last shown warning and counts it among the others, unless only one is shown. Returns true if anything
+    /// changed.
     pub fn fold_one(&mut self) -> bool {
         let folds = self.shown.len() > 1;
         if folds {

@@ -134,8 +134,8 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Names the servers of the same group that differ from this server. Omits servers of earlier rows, whose notes name
-/// the pair.
+/// Names the servers of the same group that nevertheless differ from this server. Omits servers of earlier rows,
+/// because the notes of those rows name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();

@@ -26,13 +26,13 @@ pub struct Section {
     pub id: String,
     /// Heading; empty for the verdict, which needs none.
     pub title: String,
-    /// Which readers need the section.
+    /// Readers who need the section.
     pub weight: Weight,
     /// Contents of the section.
     pub blocks: Vec<Block>,
 }
 
-/// Which readers need a section.
+/// Readers who need a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// All readers, before everything else. If a document has such a section, the brief form shows nothing else.
@@ -81,10 +81,10 @@ pub enum Block {
     Multiples(Vec<Plot>),
 }
 
-/// A sentence that readers should notice.
+/// A sentence that readers should notice, with its details.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
-    /// Tone.
+    /// Tone in which the sentence is shown.
     pub tone: Tone,
     /// Sentence.
     pub text: String,
@@ -101,7 +101,7 @@ pub struct KeyFigure {
     pub value: String,
     /// Explanation.
     pub detail: String,
-    /// Tone.
+    /// Tone in which the figure is shown.
     pub tone: Tone,
 }
 
@@ -140,7 +140,7 @@ pub struct Item {
     pub term: String,
     /// Sentence.
     pub text: String,
-    /// Tone.
+    /// Tone in which the entry is shown.
     pub tone: Tone,
 }
 
@@ -179,7 +179,7 @@ pub struct Col {
 pub struct Cell {
     /// Contents.
     pub text: String,
-    /// Tone.
+    /// Tone in which the cell is shown.
     pub tone: Tone,
     /// Details, for forms that can show them on demand.
     pub hint: String,

@@ -26,7 +26,7 @@ pub fn render_history(form: &str, history: &History, style: &Style) -> Result<St
     crate::answer::render(form, history, &document(history, form == "html"), style)
 }
 
-/// Returns the document. Only a page lists all runs: a comment on a pull request would be too long.
+/// Returns the document. Only the HTML page lists all runs, because a comment on a pull request would be too long.
 fn document(history: &History, list_runs: bool) -> Doc {
     let notes = first(history);
     let mut sections = Vec::new();

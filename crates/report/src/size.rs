@@ -1,5 +1,5 @@
-//! One server with different resources as a document: the cheapest setting, a table, a chart, and the resources of a
-//! container.
+//! Results of one server with different resources as a document: the cheapest setting, a table, a chart, and the
+//! resources of a container.
 
 use run::{ArenaCapacity, Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep};
 

@@ -1,4 +1,4 @@
-//! Small changes to sentences of other crates.
+//! Small changes to sentences from other crates.
 
 /// Returns the sentence with a capital first letter, unless it begins with a name such as `p99`.
 pub(crate) fn capital(sentence: &str) -> String {

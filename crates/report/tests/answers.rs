@@ -15,7 +15,7 @@ use run::{
     WindowOrder,
 };
 
-/// A hostile name that would run as a script and reverse the following text.
+/// A hostile name that tries to run as a script and to reverse the following text.
 const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
 /// Style wide enough for a table without line breaks within cells.
 const WIDE: Style = Style { width: 300, color: false, ascii: false };
@@ -132,7 +132,7 @@ fn harmless(form: &str, text: &str) {
     }
 }
 
-/// Failures, a missing capacity, and undecided figures have their own words. None of them counts as a speed.
+/// Failures, a missing capacity, and undecided figures are described in words. None of them may appear as a speed.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());

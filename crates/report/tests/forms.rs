@@ -172,7 +172,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
-    // Only the title states the cause. The text must not say "Interrupted", because no user interrupted the run.
+    // Only the title may state the cause. The text must not say "Interrupted", because no user interrupted the run.
     let told_once = |text: &str| text.matches("killed by SIGKILL").count() == 1;
     assert!(text.starts_with(plain) && text.contains("Ended early") && !text.contains("Interrupted"), "{text}");
     let screen = brief(&run, &wide, 42);
@@ -323,7 +323,7 @@ fn json_is_run_json() {
     sides.for_each(|side| side.counters.retain(|_, reading| reading.value().is_some()));
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // Values that are not stored are computed again, as by every reader of a run.
+    // A reader of a run computes again the values that are not stored.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }

@@ -127,7 +127,7 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns what would decide the open figures, in a time that a person has.
+/// Returns advice on how to decide the open figures, in a time that is practical for the user.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
@@ -140,14 +140,14 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds; `None` if its time does not decide, or is
-/// not known.
+/// Returns the length of a measurement that would decide a figure, seconds; `None` if more time does not decide, or if
+/// the length is unknown.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
 }
 
-/// Length from which a measurement is counted in hours, seconds.
+/// Length of a measurement, seconds, from which it is written in hours.
 const HOURS_S: f64 = 2.0 * 3600.0;
 
 /// Formats the length of a measurement in seconds, whole minutes or hours, rounded up.
@@ -161,7 +161,7 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// Names the change that an hour would not show; `None` if less than an hour decides.
+/// Names the smallest change that an hour would show; `None` if less than an hour decides.
 fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
@@ -207,7 +207,7 @@ fn tone(word: ComparisonResult) -> Tone {
     }
 }
 
-/// Ratio from which a change is a factor: "+641,452 %" is meaningless to a reader.
+/// Ratio from which a change is written as a factor, because "+641,452 %" is meaningless to a reader.
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {
@@ -330,8 +330,8 @@ fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent, and is a lower bound while
-/// requests were open.
+/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent. It is a lower bound if requests
+/// were still open.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -340,7 +340,7 @@ fn value(c: &ComparedFigure, side: usize) -> String {
     format!("{}{}", if c.open[side] > 0 { "≥" } else { "" }, quantity(value, Unit::Share))
 }
 
-/// Says how many requests were still open, which a failed share does not count.
+/// Says how many requests were still open, which the failed share does not count.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();

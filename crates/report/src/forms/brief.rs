@@ -3,9 +3,9 @@
 use super::text::Page;
 use crate::{Block, Doc, Style, Weight};
 
-/// Maximum number of lines of an answer. The command prints two more about the place of the report.
+/// Maximum number of lines of an answer. The command prints two more lines about the place of the report.
 const ANSWER_LINES: usize = 12;
-/// Numbers of lines to which lines of a long answer are cut: first to many, then to few.
+/// Numbers of lines to which a long line of the answer is cut: first to many, then to few.
 const MANY_LINES: usize = 3;
 const FEW_LINES: usize = 2;
 /// Number of rows of a table that are never left out.
@@ -17,7 +17,8 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     if has_answer { answer(doc, style) } else { first_sections(doc, style, most) }
 }
 
-/// Renders the answer. If that of a search is too long, lines are left out or cut, the least important ones first.
+/// Renders the answer. If the answer of a search is too long, lines are left out or cut, the least important ones
+/// first.
 fn answer(doc: &Doc, style: &Style) -> String {
     let mut doc = doc.clone();
     doc.subtitle.clear();
@@ -27,7 +28,7 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // A line that adds little, and a warning that is counted instead, cost less than a cut sentence.
+    // Leaving out a minor line, or counting a warning instead of showing it, loses less than cutting a sentence.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
@@ -47,7 +48,7 @@ fn leave_out(doc: &mut Doc) -> bool {
     })
 }
 
-/// Counts a warning among the others.
+/// Hides a warning and counts it among the others.
 fn fold_warning(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| if let Block::Warnings(warnings) = block { warnings.fold_one() } else { false })
 }
@@ -60,8 +61,8 @@ fn cut_to_few(doc: &mut Doc) -> bool {
     cut_last(doc, FEW_LINES)
 }
 
-/// Limits the last line of the answer that may be longer, so that the first ones stay whole. Returns false if there is
-/// none.
+/// Limits the last line of the answer that can be shortened, so that the first lines stay whole. Returns false if there
+/// is no such line.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {
@@ -86,7 +87,7 @@ fn first_sections(doc: &Doc, style: &Style, most: usize) -> String {
     for table in
         sections.flat_map(|s| &mut s.blocks).filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None })
     {
-        // One more line states how many rows are missing.
+        // An additional line states how many rows are missing.
         table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
     }
     Page::of(&doc, style, Weight::First).text()

@@ -1,4 +1,4 @@
-//! Commands and names within sentences, which stand between backticks.
+//! Commands and names within sentences, between backticks.
 
 /// Part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) enum Piece<'a> {
     Code(&'a str),
 }
 
-/// Splits a text at its code. A backtick without a partner, or one next to another, is part of the words.
+/// Splits a text at its code. A backtick without a partner, or next to another backtick, is part of the words.
 pub(super) fn code_spans(text: &str) -> Vec<Piece<'_>> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while let Some((begin, end)) = next_span(rest) {

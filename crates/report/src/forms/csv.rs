@@ -1,5 +1,5 @@
 //! The CSV form: one row per trial. Columns and their order are stable, and new columns are added at the end. Costs per
-//! request follow, with one column per cost and side that any trial has. A missing figure is an empty field.
+//! request come last, with one column per cost and side that any trial has. A missing figure is an empty field.
 
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ fn cost(trial: &Trial, side: &str, id: &str) -> String {
     value.map_or_else(String::new, machine)
 }
 
-/// Returns the name of a cost's column, such as `server_cpu_user_us_per_request`. All its values have one unit.
+/// Returns the name of a cost's column, such as `server_cpu_user_us_per_request`. All values of a cost have one unit.
 fn cost_name(side: &str, id: &str, unit: FigureUnit) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
     let unit = if unit == FigureUnit::Bytes { "bytes" } else { unit.symbol() };

@@ -35,7 +35,7 @@ struct Shown<'a> {
     body: String,
 }
 
-/// Fewest titled sections of a page with a table of contents.
+/// Minimum number of titled sections for a table of contents.
 const MIN_CONTENTS: usize = 6;
 
 #[derive(Template)]
@@ -45,7 +45,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Returns the number of visible entries of a list. Folding one or two more entries would save no space.
+    /// Returns the number of visible entries of a list. Folding only one or two entries would save no space.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }

@@ -1,18 +1,19 @@
 //! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A table of a few columns is
-//! stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, and its
-//! first column stays visible. The page needs no script, so the width of a table is estimated from its texts.
+//! stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, while its
+//! first column stays visible. The page must work without a script, so the width of a table is estimated from its
+//! texts.
 
 use askama::Template;
 
 use crate::Table;
 
-/// Characters per line on a phone (390 px) and on the widest page.
+/// Number of characters per line on a phone (390 px) and on the widest page.
 const PHONE: usize = 54;
 const PAGE: usize = 176;
 /// Gap between two columns, and maximum width of a column of words before it wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Maximum number of columns of a card, and of one without sentences.
+/// Maximum number of columns of a card, and of a card without sentences.
 const STACKED: usize = 5;
 const STACKED_FIGURES: usize = 7;
 
@@ -32,7 +33,7 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// Column that names the row. It needs no heading in a card.
+    /// Column that names the row. This column needs no heading in a card.
     name: Option<usize>,
 }
 
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(room(&of(words(5), long)), Room::Stacked);
         assert_eq!(room(&of(words(7), "eleven char")), Room::Stacked);
         assert_eq!(room(&of(words(8), "eleven char")), Room::Wide);
-        // A click on a heading sorts the table, so the headings stay.
+        // A click on a heading sorts the table, so a sortable table keeps its headings.
         let sortable = Table { sortable: true, ..of(words(7), "eleven char") };
         assert_eq!(room(&sortable), Room::Wide);
         assert_eq!(room(&of(words(12), long)), Room::Wider);

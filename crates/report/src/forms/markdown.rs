@@ -115,11 +115,11 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Escapes a text for Markdown: no markup but code, no HTML, no ends of cells or lines.
+/// Escapes a text for Markdown, so that it contains no markup except code, no HTML, and no ends of cells or lines.
 fn escape(text: &str) -> String {
     let piece = |piece| match piece {
         Piece::Words(words) => escape_words(words),
-        // Within code, only the bar of a table has a meaning.
+        // Within code, only the bar between table cells has a meaning.
         Piece::Code(code) => format!("`{}`", code.replace('|', "\\|")),
     };
     code_spans(&clean(text)).into_iter().map(piece).collect()

@@ -93,7 +93,7 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_run_info", &text_labels(&about), 1.0);
     out.family("loadline_interrupted", "gauge", "1 when the run was ended early.");
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
-    // A load that the user chose has no capacity, since no other load was tried.
+    // A load that the user chose shows no capacity, since no other load was tried.
     let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
     if let Some(capacity) = searched {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
@@ -241,7 +241,7 @@ impl Exposition {
             let labels = format!("{labels},quantile=\"{q}\"");
             match s.figure(figure).exact() {
                 Some(us) => self.sample(name, &labels, us / 1e6),
-                // A request that was never answered takes longer than any time.
+                // A request that was never answered counts as longer than any time.
                 None => drop(writeln!(self.0, "{name}{{{labels}}} +Inf")),
             }
         }
@@ -262,7 +262,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // OpenMetrics has its own escape for the end of a line.
+    // OpenMetrics has its own escape for line ends.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

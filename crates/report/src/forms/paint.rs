@@ -12,7 +12,7 @@ pub(super) fn code(tone: Tone) -> &'static str {
     }
 }
 
-/// Returns the text in a colour, if the terminal has colours.
+/// Returns the text in a colour, if the terminal supports colours.
 pub(super) fn paint(text: &str, code: &str, style: &Style) -> String {
     if !style.color || code.is_empty() || text.trim().is_empty() {
         return text.into();

@@ -1,4 +1,4 @@
-//! Flame graphs of the server's threads as one picture, for a page that has no style sheet of ours.
+//! Flame graphs of the server's threads as one picture, for use outside our pages and their style sheet.
 
 use run::Run;
 

@@ -21,7 +21,7 @@ pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportEr
 pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Sections of this and more important weights are shown.
+    /// Least important weight of the sections that are shown.
     weight: Weight,
 }
 
@@ -45,7 +45,7 @@ impl Page {
     }
 
     fn section(&mut self, section: &Section) {
-        // The parts of the brief answer stand together.
+        // The parts of the brief answer have no empty line between them.
         if !self.lines.is_empty() && (self.weight > Weight::Answer || section.id == "answer") {
             self.lines.push(String::new());
         }
@@ -235,7 +235,7 @@ fn bar(length: f64, ascii: bool) -> String {
         return "#".repeat(length.round() as usize);
     }
     let eighths = (length * 8.0).round() as usize;
-    // A value above zero stays visible.
+    // A small value above zero stays visible.
     let eighths = if length > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }

@@ -1,5 +1,6 @@
 //! Tables in a terminal: figures are aligned to the right, and sentences wrap in their column. If there is not enough
-//! room, the columns of the highest rank are left out first, and the first column of words last. A line names them.
+//! room, the columns of the highest rank are left out first, and the first column of words last. An extra line names
+//! the columns that were left out.
 
 use std::ops::Range;
 
@@ -50,7 +51,7 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
 /// Number of rows that are laid out together, to limit memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of columns. They depend on the contents, or are fixed if not all rows are laid out together.
+/// Widths of columns. They depend on the contents of all rows, or are fixed if the rows are laid out in several parts.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
@@ -110,7 +111,7 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the minimum width in which a heading fits into the lines of a cell without cutting a word.
+/// Returns the minimum width in which a heading fits into the lines of a cell without a cut word.
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
     let enough = (longest.max(MIN_WIDTH)..MOST).find(|width| wrap(name, *width).len() <= LINES);

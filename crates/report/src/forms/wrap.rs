@@ -50,8 +50,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Cuts a text to a number of characters. The cut is after a whole word, unless this would lose more than half of these
-/// characters.
+/// Cuts a text to a number of characters. The cut comes after a whole word, unless this would lose more than half of
+/// these characters.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {

@@ -1,4 +1,4 @@
-//! The answer of a search or an experiment in a few lines: the rate, what limits it, the test of that, and what to do.
+//! The answer of a search or an experiment in a few lines: the rate, its limit, the test of this limit, and advice.
 
 use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
 
@@ -56,7 +56,7 @@ fn of_rate(c: &Capacity) -> AnswerLine {
     AnswerLine::new("Rate", rate::capacity(c), format!("with {}{broken}", c.objective)).toned(tone)
 }
 
-/// Returns what happens above the capacity, or why the capacity is only a lower bound.
+/// Returns the result above the capacity, or the reason why the capacity is only a lower bound.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
     let higher = match run.findings.failure {
@@ -90,7 +90,7 @@ fn own_limit(limit: &OwnLimit) -> String {
     )
 }
 
-/// Returns the highest rate of good answers of any trial, where it is not the capacity.
+/// Returns the highest rate of good answers of any trial, if it is not the capacity.
 fn peak(run: &Run) -> Option<String> {
     let (trial, rate) = answered::beyond(run)?;
     let rate = quantity(rate, Unit::PerSecond);
@@ -100,7 +100,7 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the capacity in users: the largest number that held the objective and the smallest that did not.
+/// Returns the capacity in users: the largest number that held the objective, and the smallest that did not.
 fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     let objective = capacity.map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
@@ -120,7 +120,7 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
 }
 
-/// Returns the upstream service that the server waits for, or what its threads wait for.
+/// Returns the upstream service that the server waits for, or the object that its threads wait for.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
@@ -136,7 +136,7 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     let mut path = vec![waits.address.clone()];
     let found = |address: &str| run.findings.behind.iter().find(|load| load.behind.address == address);
     let mut before = found(&waits.address).map(|load| load.behind.from.clone());
-    // A file may contain a circle.
+    // A damaged file may contain a circle of upstreams.
     while let Some(from) = before.filter(|from| !from.is_empty() && !path.contains(from)) {
         before = found(&from).map(|load| load.behind.from.clone());
         path.push(from);
@@ -243,7 +243,7 @@ mod tests {
         assert!(told(&run)[0].ends_with("; not 182; 151 by all windows (84 to 250)"), "{:?}", told(&run));
     }
 
-    /// A file may name services that wait for each other.
+    /// A damaged file may name services that wait for each other.
     #[test]
     fn the_chain_leads_from_the_client_to_the_service_even_in_a_circle() {
         let mut run = found();

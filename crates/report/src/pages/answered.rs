@@ -1,4 +1,5 @@
-//! Whether a run has an answer, and of which kind. All pages ask here, so they agree on what the answer contains.
+//! Tests whether a run has an answer, and of which kind. All pages use these functions, so they agree on the contents
+//! of the answer.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
@@ -15,14 +16,14 @@ pub(super) fn has_title(run: &Run) -> bool {
     }
 }
 
-/// Returns true if the answer is that of a search or an experiment on the verdict.
+/// Returns true if the answer comes from a search or an experiment on the verdict.
 pub(super) fn is_of_search(run: &Run) -> bool {
     let found = &run.findings;
     let measured = !run.trials.is_empty() && run.plan.experiment().is_none();
     measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
 }
 
-/// Returns the capacity of a search. A load that was asked for has none.
+/// Returns the capacity of a search. A load that the user chose has no capacity.
 pub(super) fn searched(run: &Run) -> Option<&Capacity> {
     run.findings.capacity.as_ref().filter(|_| !asked(run))
 }
@@ -34,23 +35,23 @@ pub(super) fn is_judged(run: &Run) -> bool {
     has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
 }
 
-/// Returns the trial with the highest rate of good answers and that rate, where it is not the capacity.
+/// Returns the trial with the highest rate of good answers, and this rate, if it is not the capacity.
 pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     let place = run.findings.picks.beyond?;
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
 }
 
-/// Returns true if the findings are about a load that was asked for, and not about a search.
+/// Returns true if the findings are about a load that the user chose, and not about a search.
 pub(super) fn asked(run: &Run) -> bool {
     run.findings.state == Some(LoadState::Requested)
 }
 
-/// Returns the loads that were asked for, with their outcomes.
+/// Returns the loads that the user chose, with their outcomes.
 pub(super) fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
     run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
 }
 
-/// Returns the only load that was asked for. Several loads are shown in a table.
+/// Returns the load that the user chose, if it is the only one. Several loads are shown in a table.
 pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
     let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
     fixed.next().filter(|_| fixed.next().is_none())

@@ -10,7 +10,7 @@ use super::{answered, capacity, pick, rate};
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising};
 use crate::{Block, Section, Unit, Weight};
 
-/// Fewest windows of a chart.
+/// Minimum number of windows for a chart.
 const MIN_WINDOWS: usize = 2;
 /// Free space beside the windows, as a share of their range of loads.
 const MARGIN: f64 = 0.06;
@@ -23,7 +23,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. Windows of deliberate overload would squeeze all others.
+/// Returns the chart by offered rate. Windows of deliberate overload are left out, because they would squeeze all
+/// others.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;

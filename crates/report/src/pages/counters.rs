@@ -35,7 +35,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters that get a chart if they change, with the unit of their curve. Times per second are CPUs, threads or shares.
+/// Counters that get a chart if they change, with the unit of their curve. The growth of a time per second is a number
+/// of CPUs or threads, or a share.
 const CHOSEN: &[(&str, &str)] = &[
     ("cpu.user", "CPUs"),
     ("cpu.system", "CPUs"),

@@ -1,11 +1,11 @@
-//! Section about a load whose rate changed: the rates at which the server kept up, stage by stage.
+//! Section about a load whose rate changed: the highest rate at which the server kept up, and each stage.
 
 use run::{CourseFinding, CoursePart};
 
 use crate::{AnswerLine, Cell, Col, Table, Tone, Unit};
 use run::number::{number, quantity, span};
 
-/// Greatest number of stages on the screen.
+/// Maximum number of stages on the screen.
 const SHOWN: usize = 10;
 
 /// Returns the result as the start of a headline.

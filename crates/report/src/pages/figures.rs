@@ -6,9 +6,9 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// Number of trials above which tables come after the charts.
+/// Number of trials above which charts come before tables.
 const LONG: usize = 60;
-/// Number of lines above which a chart takes the whole width.
+/// Number of lines above which a chart takes the whole width of the page.
 const MAX_LINES_OF_NARROW: usize = 6;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -20,7 +20,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     if !shown.charts.is_empty() {
         let figures = Section::new("figures", "Figures", Weight::Full, plots(&shown.charts));
-        // Readers would have to scroll through hundreds of rows to find the charts.
+        // With many trials, readers would have to scroll through hundreds of rows to find the charts.
         let at = if run.trials.len() > LONG { 0 } else { sections.len() };
         sections.insert(at, figures);
     }
@@ -37,7 +37,7 @@ pub(super) fn has_table(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown| !shown.tables.is_empty())
 }
 
-/// Returns true if the trials are of several servers, each with its own verdict in its row.
+/// Returns true if the trials concern several servers, each with its own verdict in its row.
 pub(super) fn judged_by_row(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown: &ExperimentReport| shown.judged_by_trial)
 }
@@ -45,7 +45,7 @@ pub(super) fn judged_by_row(run: &Run) -> bool {
 fn table(table: &ResultTable) -> Table {
     let column = |c: &run::ResultColumn| Col { name: c.name.clone(), right: c.numeric, rank: c.rank };
     let cell = |text: &Option<String>| text.as_ref().map_or_else(|| Cell::absent(table.absent.clone()), Cell::new);
-    // A file may have rows of any length.
+    // A damaged file may have rows of any length.
     let row = |cells: &Vec<Option<String>>| {
         (0..table.columns.len()).map(|i| cells.get(i).map_or_else(Cell::default, cell)).collect()
     };

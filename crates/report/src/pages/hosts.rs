@@ -1,4 +1,4 @@
-//! Generator hosts, side by side: their share of the load, their utilisation and their packet loss.
+//! Generator hosts, side by side: their shares of the load, their utilisation and their packet losses.
 
 use run::{HostFinding, HostLoad, Run, Trial};
 

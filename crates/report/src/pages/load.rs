@@ -1,4 +1,4 @@
-//! The result of `load`: the main figures of a load that the user chose. It has no capacity, since no other load was
+//! The result of `load`: the main figures of a load that the user chose. There is no capacity, since no other load was
 //! tried.
 
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
@@ -9,7 +9,7 @@ use super::{course, cpus, first_failures, limited, server_acts, spread, statuses
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
-/// Returns the counts of a single load. The answer has its main figures.
+/// Returns the counts of a single load. The answer contains the main figures already.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = single(run) else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
@@ -24,7 +24,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| rate(trial), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
-    // Otherwise the command below is the advice.
+    // If no advice is shown, the next command takes its place.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -55,7 +55,8 @@ fn target(run: &Run) -> String {
     }
 }
 
-/// Returns the headline of a load: failures first, then how far a changing rate was held, then percentiles; `None` for a search.
+/// Returns the headline of a load: failures first, then the rates at which the server kept up, then percentiles; `None`
+/// for a search.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -91,8 +92,8 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns the broken limit that a headline begins with. For a changing rate, another sentence states how far the
-/// server kept up.
+/// Returns the broken limit with which a headline begins. For a changing rate, another sentence states the highest rate
+/// at which the server kept up.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
@@ -107,7 +108,7 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the limits on the response time that the user named, and whether the load met them. A broken limit of errors
+/// Returns the limits on the response time that the user set, and whether the load met them. A broken limit of errors
 /// is also shown, since it decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
@@ -136,7 +137,7 @@ fn rate(trial: &Trial) -> AnswerLine {
     AnswerLine::new("Completed", format!("{} requests/s", number(rates.completed_rate)), detail)
 }
 
-/// Returns the percentiles, and the moment from which they count.
+/// Returns the percentiles, and the moment from which response times count.
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {
@@ -171,7 +172,7 @@ fn counts(trial: &Trial) -> KeyFigure {
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
 
-/// Returns what the server did of its own accord.
+/// Returns a line about actions that the server took unasked, such as closing connections.
 fn acts(trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
@@ -216,7 +217,7 @@ mod tests {
 
     use super::*;
 
-    /// The count covers the whole load, and the objective only the window: both shares name their base.
+    /// The number covers the whole load and the objective only the window, so both shares must name their base.
     #[test]
     fn the_number_of_errors_and_its_share_have_one_base() {
         let mut trial = Trial::default();

@@ -175,7 +175,7 @@ fn title(run: &Run) -> String {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
-            // A guess is not worth a headline.
+            // A guess is left out of the headline.
             id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };

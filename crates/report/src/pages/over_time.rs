@@ -1,5 +1,5 @@
-//! The main charts of a single load: the completed rate over time, beside the offered one if that changed, and the
-//! response times. A short load has no response times over time, so its distribution is shown instead.
+//! The main charts of a single load: response times, and the completed rate over time, beside the offered rate if that
+//! changed. A short load has no response times over time, so its distribution is shown instead.
 
 use run::Run;
 
@@ -19,7 +19,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Maximum number of points of a line. More would hide its course in noise.
+/// Maximum number of points of a line. More points would hide the course of the line in noise.
 const MAX_POINTS: usize = 240;
 
 fn rate(plot: Plot) -> Plot {

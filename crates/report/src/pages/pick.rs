@@ -10,7 +10,7 @@ pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// Returns how these trials are drawn. A line through several repeats would zigzag.
+/// Returns the style in which these trials are drawn. A line through several repeats would zigzag.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }

@@ -85,8 +85,8 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table of the load with and without each lever. It has the levers with alternating turns, or all levers
-/// at an offered rate.
+/// Returns the table of the load with and without each lever. The table lists the levers with turns, or all levers at
+/// an offered rate.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -137,7 +137,7 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities that are no parts: of the number of CPUs, and of the load.
+/// Returns the table of the elasticities that are not parts of the whole: of the number of CPUs, and of the load.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();

@@ -3,8 +3,8 @@
 use run::Capacity;
 use run::number::number;
 
-/// Width of the 95 % interval, as a share of the rate, above which a third digit would be noise: it changes the rate by
-/// at most 1 %.
+/// Width of the 95 % interval, as a share of the rate, above which a third digit would be noise. A third digit changes
+/// the rate by at most 1 %.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
 /// Returns the capacity with its interval, or the bound that is known.
@@ -23,7 +23,7 @@ pub(super) fn rate(c: &Capacity) -> String {
     rounded(c, c.rate)
 }
 
-/// Returns the 95 % interval in brackets; empty where the windows give none.
+/// Returns the 95 % interval in brackets; empty if the windows give none.
 fn interval(c: &Capacity) -> String {
     let ends = c.low.zip(c.high);
     ends.map_or(String::new(), |(low, high)| format!(" ({} to {})", rounded(c, low), rounded(c, high)))

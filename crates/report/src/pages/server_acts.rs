@@ -1,11 +1,11 @@
-//! Sentences on the server's unrequested actions: closed connections, and unrequested messages.
+//! Sentences on actions that the server took unasked: closed connections and unrequested messages.
 
 use run::number::{count, number, prose::counted, quantity};
 use run::{EndsTogether, ErrorKind, Intensity, Tally, Trial};
 
 use crate::Unit;
 
-/// Returns a sentence for each kind of act that happened.
+/// Returns a sentence for each kind of action that happened.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
@@ -43,22 +43,22 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
     )
 }
 
-/// Fewest connections from which their mean number of answers is a habit of the server.
+/// Minimum number of connections for their mean number of answers to count as a property of the server.
 const MIN_CONNECTIONS: u64 = 20;
-/// Fewest connections of each client. Two restarts of a server give three.
+/// Minimum number of connections per client. Two restarts of a server give only three.
 const GENERATIONS: f64 = 4.0;
-/// Share of the connections that ended. In measured loads against such servers it was above 0.99; the last connection of
-/// each client stays open.
+/// Minimum share of the connections that ended. In measured loads against such servers, the share was above 0.99: only
+/// the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Describes a server that ends its connections after some answers without saying so. Nearly all connections ended, and
-/// nearly each end cost a request.
+/// Describes a server that ends its connections after some answers without announcing this. Nearly all connections
+/// ended, and nearly every end cost a request.
 fn unannounced(trial: &Trial) -> Option<String> {
     let tally = &trial.tally;
     let errors = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
     let lost = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::KeepAliveRace].map(errors);
     let ended = lost.into_iter().chain([tally.resent]).fold(0, u64::saturating_add);
-    // A server that went away once also ends all of its connections, but clients then had only one or two each.
+    // A server that restarts once also ends all of its connections, but then each client has had only one or two.
     let again = tally.connected as f64 >= GENERATIONS * trial.rates.concurrency;
     let all = ended as f64 >= NEARLY_ALL * tally.connected as f64;
     let most = tally.connected >= MIN_CONNECTIONS && again && all && errors(ErrorKind::ConnectRefused) == 0;
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that ends each connection after one or seven answers, without `Connection: close`.
+    /// The server ends each connection after one or seven answers, without `Connection: close`.
     #[test]
     fn silent_closes_after_some_answers_are_named() {
         let said = |connected, completed, lost, refused| {
@@ -129,7 +129,7 @@ mod tests {
         assert!(said[0].contains("refused 50 connects, so it went away") && !said[0].contains("563 ms"), "{said:?}");
     }
 
-    /// A server behind a balancer restarted: no connect was refused.
+    /// A server behind a load balancer restarted, so no connect was refused.
     #[test]
     fn a_restart_without_refused_connects_is_no_timeout() {
         let ended_together = Some(EndsTogether {

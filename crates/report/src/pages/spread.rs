@@ -5,9 +5,9 @@ use run::{Hist, Trial};
 use crate::{BarRow, Bars, Hue, Segment, Unit};
 use run::number::quantity;
 
-/// Number of ranges. With their labels, they need eight lines of a terminal.
+/// Number of ranges. With their labels, the ranges need eight lines of a terminal.
 const RANGES: i32 = 7;
-/// Share of the requests in all ranges but the last one, which has the slowest requests.
+/// Share of the requests in all ranges except the last one, which holds the slowest requests.
 const BODY: f64 = 0.999;
 
 /// Returns one bar per range of response times; `None` if no response time was measured.

@@ -1,9 +1,9 @@
-//! Unexpected statuses of responses, named as what they are.
+//! Unexpected statuses of responses, with their meaning.
 
 use run::Tally;
 use run::number::count;
 
-/// Greatest number of statuses that are named.
+/// Maximum number of statuses that are named.
 const NAMED: usize = 4;
 
 /// Returns a text for each unexpected status, the most frequent first: `12 of status 429 (Too Many Requests: a rate limit)`.
@@ -18,7 +18,7 @@ pub(super) fn each(tally: &Tally) -> Vec<String> {
     texts.chain((rest > 0).then(|| format!("{} {rest_name}", count(rest)))).collect()
 }
 
-/// Returns the status of most failures, where one status explains at least half of them.
+/// Returns the status of most failures, if it explains at least half of them.
 pub(super) fn main(tally: &Tally) -> Option<String> {
     let failed = tally.error_count() + tally.unexpected_status + tally.unanswered;
     let (status, n) = tally.unexpected_statuses.iter().max_by_key(|(_, n)| **n)?;

@@ -13,8 +13,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.experiment().is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// Returns the verdict of an experiment, which follows the experiment's own conclusions. There is none where no request
-/// was sent, and where each trial has its own verdict their table has it.
+/// Returns the verdict of an experiment, which follows the experiment's own conclusions. Returns none if no request was
+/// sent, or if the table of trials shows a verdict per trial.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
     let together = run.plan.experiment().is_some() && run.sent_requests() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
@@ -30,7 +30,7 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
 }
 
-/// Returns the figures of the verdict, without those that the answer has.
+/// Returns the figures of the verdict that the answer does not contain.
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let in_answer = answered::is_of_search(run);
@@ -80,12 +80,12 @@ fn bottleneck(found: &Bottleneck) -> KeyFigure {
     }
 }
 
-/// Returns ` (95 % sure)`, and nothing for a verdict that names no cause.
+/// Returns ` (95 % sure)`; empty for a verdict that names no cause.
 fn sure(confidence: f64) -> String {
     if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
-/// Returns the evidence and what follows from it. The first advice may be part of the answer.
+/// Returns the evidence and the advice that follows from it. The first advice may be part of the answer.
 fn reasons(found: &Bottleneck, advised: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !found.evidence.is_empty() {

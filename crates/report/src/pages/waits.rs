@@ -1,4 +1,4 @@
-//! Threads of the server, by what they do or wait for.
+//! Threads of the server, grouped by what they do or wait for.
 
 use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitProfile};
 

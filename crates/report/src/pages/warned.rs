@@ -1,4 +1,4 @@
-//! What readers must know before they trust the figures: results of expectations, an interrupt, and warnings.
+//! Facts that readers must know before they trust the figures: results of expectations, an interrupt, and warnings.
 
 use run::Run;
 

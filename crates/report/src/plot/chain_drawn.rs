@@ -17,7 +17,7 @@ const BETWEEN: f64 = 28.0;
 const IN: f64 = 18.0;
 /// Distance from the top of a box at which arrows meet it.
 const MEETS: f64 = 24.0;
-/// Length of an arrow head.
+/// Length of an arrowhead.
 const HEAD: f64 = 7.0;
 
 /// Position of a box.
@@ -51,7 +51,7 @@ pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     (high, out)
 }
 
-/// Draws a path with an arrow head.
+/// Draws a path with an arrowhead.
 fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }

@@ -11,7 +11,7 @@ use run::number::quantity;
 
 /// Distance between lines of text.
 const LINE: f64 = 15.0;
-/// Top of the frame without a legend; of a small chart, which has no name of its axis either.
+/// Top of the frame without a legend, and top of a small chart, which has no axis name either.
 const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
 /// Maximum number of points of a line with dots.
@@ -53,7 +53,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points are drawn first. If both agree, a ring stays visible around the dot.
+    // Published points are drawn first. If a published point equals a measured one, its ring stays visible around the
+    // dot.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);

@@ -1,5 +1,5 @@
-//! Placement of labels inside a frame. Placement of labels: of several candidate positions, a label takes the one that
-//! covers lines and other labels least.
+//! Placement of labels inside a frame. A label takes the candidate position at which it covers the fewest lines and
+//! other labels.
 
 use super::labels::width;
 

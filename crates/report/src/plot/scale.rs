@@ -107,7 +107,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
         Scale::Linear => {
             let ticks = round.unwrap_or(5);
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
-            // The highest point needs room for its label above it.
+            // The highest point needs room for a label above it.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
             let step = step(axis, span / ticks.max(1) as f64);

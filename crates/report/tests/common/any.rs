@@ -42,7 +42,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
             let mut hist = Hist::new();
             durations.iter().for_each(|ns| hist.record_ns(*ns));
             let intensity = if open {
-                // A plan is checked before it runs, so its rate is always a number.
+                // The rate is always a number, because a plan is checked before it runs.
                 let rate = if f[0].is_finite() { f[0] } else { 1.0 };
                 Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections, pipeline: 1 }
             } else {

@@ -3,7 +3,7 @@
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Maximum number of boxes in the drawing. The table has all of them.
+/// Maximum number of boxes in the drawing. The table lists all services.
 const MAX_BOXES: usize = 12;
 
 /// Returns the drawing.
@@ -45,7 +45,7 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // Services whose predecessor is drawn come first, and of the others the first ones.
+    // Services whose predecessor is drawn come before the others. Within both groups, the first ones come first.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();

@@ -35,7 +35,7 @@ fn unwatched(run: &Run) -> Option<Block> {
     some.then(|| Note::block(Tone::Plain, text))
 }
 
-/// Returns the table of all services. In a terminal, the drawing has these figures.
+/// Returns the table of all services. In a terminal, the drawing contains these figures.
 fn table(stops: &[Stop], figure: &str) -> Table {
     let columns = vec![
         Col::words("at", 0),

@@ -13,7 +13,7 @@ pub(super) struct Stop {
     pub(super) processes: Vec<String>,
     /// Index of the service from which its connections come; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number and unit of the connections to it.
+    /// Number and unit of the connections to the service.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
@@ -41,7 +41,7 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers that slow the client or the server. The largest share among them counts for that service.
+/// Levers that slow only the client, or only the server. The largest share of these levers counts for that service.
 const CLIENT: &[&str] = &["client-cpu"];
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
@@ -61,7 +61,7 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a kind of device. A thread has another name.
+/// Returns the name of a kind of device. For a thread, returns `thread`, its own name.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
