@@ -9,7 +9,7 @@ pub(crate) enum Exit {
     Done,
     /// An objective or a comparison failed, or nothing completed.
     Failed,
-    /// The data of a comparison decides neither way.
+    /// The data of a comparison does not decide.
     Undecided,
     /// The user ended the command early. The measurements are stored.
     Interrupted,

@@ -12,7 +12,7 @@ pub(crate) struct Ends {
     pub(crate) kept: Option<Kept>,
     /// True to print run.json instead of text.
     pub(crate) json: bool,
-    /// Number of lines already on the screen, if only the answer is wanted; `None` prints the whole report.
+    /// Number of lines already on the screen, if only the answer is printed; `None` prints the whole report.
     pub(crate) used: Option<usize>,
 }
 
@@ -41,13 +41,13 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
-        // The trials were saved one by one, unless the disk was full.
+        // The trials were already saved one by one, unless the disk was full.
         dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }
         let place = kept.settle()?;
-        // The whole text is on the screen already, or the reader is a program.
+        // The whole text is already on the screen, or the reader is a program.
         let details = if ends.used.is_some() {
             format!("details: loadline report {}\n", kept.shell_path())
         } else {
@@ -64,7 +64,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     match result {
-        // A run is the latest one even if its report could not be written.
+        // A run counts as the latest one even if its report could not be written.
         Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
         Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
             Some(place) => Err(anyhow::anyhow!("{error}; the measurements until then are in {place}")),

@@ -17,7 +17,7 @@ const REPORT_MARK: &str = "· loadline</title>";
 /// Text at the beginning of every `run.json`.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// The directory of one run. Dropping this value without a `run.json` restores the state before.
+/// The directory of one run. If no `run.json` was written, dropping this value restores the earlier state.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     aside: Option<PathBuf>,
     /// Link to this run, which is set when the run is complete.
     link: Option<PathBuf>,
-    /// Keeps other runs out of the directory until this one has ended.
+    /// The lock keeps other runs out of the directory until this one has ended.
     _lock: Option<fs::File>,
 }
 
@@ -112,7 +112,8 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // Nothing was measured. Files that cannot be moved back stay in the sibling directory.
+        // If nothing was measured, the earlier run is moved back. Files that cannot be moved back stay in the sibling
+        // directory.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
             let _ = fs::remove_dir(aside);
@@ -123,8 +124,8 @@ impl Drop for Kept {
     }
 }
 
-/// Locks the directory of a run, so that two runs at a time do not mix their files. Returns `None` if there can be no such
-/// directory, which the first file written explains.
+/// Locks the directory of a run, so that two runs at a time do not mix their files. Returns `None` if the directory
+/// cannot exist; writing the first file will then give the error.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -276,14 +277,14 @@ mod tests {
             kept.settle().unwrap();
             assert!(read(&latest).contains(run));
         }
-        // An interrupted run is the latest run, too. A run without a trial is not.
+        // An interrupted run can be the latest run, too. A run without a trial cannot.
         let kept = Kept::by_time(&runs, latest.clone()).unwrap();
         assert_eq!(kept.cut_short(), None);
         put(kept.dir(), "half");
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // A link that is given as --out has the same effect.
+        // Passing the link as --out has the same effect.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

@@ -14,8 +14,8 @@ pub(crate) struct LockedDir {
 }
 
 impl LockedDir {
-    /// Creates the folder of `--out`, or one below `parent` named by the time. `otherwise` says what to do with a folder
-    /// that has files.
+    /// Creates the folder of `--out`, or one below `parent` named by the time. `otherwise` is the advice for a folder
+    /// that already has files.
     pub(crate) fn new(out: Option<&Path>, parent: &str, otherwise: &str) -> anyhow::Result<Self> {
         let path = match out {
             Some(out) => out.to_path_buf(),

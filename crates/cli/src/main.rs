@@ -40,10 +40,11 @@ pub(crate) fn command() -> clap::Command {
     args::defaults::shown(Cli::command())
 }
 
-/// Prints an error of the command line and exits. The error quotes words of it, so secrets are removed first.
+/// Prints an error of the command line and exits. The error quotes parts of the command line, so secrets are removed
+/// first.
 fn usage(error: &clap::Error) -> ! {
     let shown = error.render().to_string();
-    // The standard library does not say which form of a number is accepted.
+    // The standard library's error does not say which form of a number is accepted.
     let mut text = shown
         .replace("invalid digit found in string", "write a whole number in digits, such as 10000")
         .replace("invalid float literal", "write a number, such as 10 or 0.5");
@@ -85,7 +86,7 @@ fn main() -> ExitCode {
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }
-    // If this fails, a file beyond the size limit ends the program instead of being an error.
+    // If this call fails, writing a file beyond the size limit ends the program instead of being an error.
     let _ = sys::limits::large_files_are_errors();
     if !cli.command.undoes_by_itself() {
         lab::agents::put_back().iter().for_each(|note| output::tell(&format!("loadline: {}", output::safe(note))));

@@ -46,7 +46,7 @@ fn listen(listener: &TcpListener, shared: &Shared) {
     let clients = Arc::new(());
     for client in listener.incoming() {
         let Ok(client) = client else {
-            // Descriptors have run out. Trying again at once would take a CPU.
+            // Descriptors have run out. Trying again at once would keep a CPU busy.
             std::thread::sleep(SILENCE);
             continue;
         };
@@ -58,7 +58,7 @@ fn listen(listener: &TcpListener, shared: &Shared) {
             answer(client, &shared);
             drop(counted);
         };
-        // A client without a thread is disconnected and asks again.
+        // A client for which no thread can be started is disconnected, and may ask again.
         let _ = std::thread::Builder::new().name("loadline-metrics".into()).spawn(body);
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 /// Ends the program silently when the reader of its pipe closes it.
 pub(crate) fn quiet_on_closed_pipe() {
-    // If this fails, a closed pipe causes a write error with a message, which is also correct.
+    // If this fails, a closed pipe causes a write error with a message, which is acceptable.
     let _ = sys::terminal::end_on_closed_pipe();
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn catch_interrupts() {
     let _ = sys::interrupt::catch();
 }
 
-/// Writes the report of one run among many into its folder. The measurement goes on without it.
+/// Writes the report of one run among many into its folder. The measurement continues even if this fails.
 pub(crate) fn write_report(run: &run::Run, dir: &Path) {
     let written = report::render("html", run, &plain())
         .map_err(anyhow::Error::from)

@@ -108,7 +108,7 @@ impl Screen {
 
     /// Writes a line of the run. If its reader closed the pipe, the run ends as with Ctrl-C: silently, and stored.
     fn line(&self, text: &str) {
-        // Names and first answers come from other programs.
+        // Names and first answers come from other programs, so they are made visible.
         let text = run::visible(text);
         if self.view.is_some() {
             return self.waiting.borrow_mut().push(text.into_owned());
@@ -218,7 +218,7 @@ impl Watch for Screen {
         if let Some(shared) = &self.shared {
             shared.lock().note(sentence);
         }
-        // A file or a pipe gets lines of full length.
+        // If the output is a file or a pipe, lines are not shortened.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
             self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
@@ -248,12 +248,12 @@ fn head() -> String {
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    // The line has 80 characters, with a label of up to 25 and a device such as `server thread 99.9 %`.
+    // The line has 80 characters, including a label of up to 25 and a device such as `server thread 99.9 %`.
     let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
     line.trim_end().to_string()
 }
 
-/// Formats a step under load. Missing response times are absent and not zero.
+/// Formats a step under load. Missing response times are absent and not shown as zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
     let known = |figure| report::short_time(trial.latency_us.figure(figure));

@@ -1,5 +1,5 @@
-//! Flags of other load generators. Flags with an equal meaning in loadline are accepted. The others are answered with
-//! the right flag.
+//! Flags of other load generators. Flags with an equal meaning in loadline are accepted. Other flags get an error with
+//! the right flag of loadline.
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("prove", "rate", &['q'], &["qps"]),
 ];
 
-/// Answers to the other flags: commands (all if empty), flags, and the tip.
+/// Answers to other flags: commands (all if empty), flags, and the tip.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],

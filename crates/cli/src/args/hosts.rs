@@ -1,4 +1,4 @@
-//! Flags of other hosts.
+//! Flags for other hosts.
 
 use clap::Args;
 use run::{HostPlan, Plan, Role};

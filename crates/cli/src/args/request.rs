@@ -58,7 +58,7 @@ impl RequestArgs {
         Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
     }
 
-    /// Returns the given flags about a single request.
+    /// Returns the given flags that describe a single request.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         ["body", "method", "body-type"].into_iter().filter(given).collect()

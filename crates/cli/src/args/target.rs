@@ -98,8 +98,8 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the protocol of a target's scheme, with that protocol's settings in a plan file. An unknown scheme is
-/// refused later, when the target is resolved.
+/// Returns the protocol of a target's scheme, with the settings that a plan file has for this protocol. An unknown
+/// scheme is refused later, when the target is resolved.
 pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
     let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }

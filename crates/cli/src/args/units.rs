@@ -11,7 +11,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
         ("", Some(_)) => return Err(format!("{text:?} has no unit; write {number}ms or {number}s")),
         _ => {}
     }
-    // Each part must have a smaller unit than the part before: `30s1m` is refused.
+    // Each part must have a smaller unit than the preceding part, so `30s1m` is refused.
     let (mut rest, mut sum, mut last) = (text.trim(), 0.0, f64::INFINITY);
     while !rest.is_empty() {
         let (number, after) = split(rest);
@@ -58,7 +58,8 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     positive(number, thousands(unit).ok_or_else(bad)?).filter(|v| *v > 0.0).ok_or_else(bad)
 }
 
-/// Parses bytes from `1294`, `16k`, `16KiB`, `40MB`: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` of 1024.
+/// Parses bytes from `1294`, `16k`, `16KiB`, `40MB`. The prefixes `k`, `M` and `G` are powers of 1000; `Ki`, `Mi` and
+/// `Gi` are powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let bad = || format!("{text:?} is not a size; write 1294, 16KiB or 40MB");
     let (number, unit) = split(text);

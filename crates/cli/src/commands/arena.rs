@@ -42,7 +42,7 @@ pub(crate) struct Args {
 /// Compares all servers of the file, prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong form is found before the measurements.
+    // A wrong form is reported before the measurements.
     report::render_arena(form, &ArenaResult::default(), &output::plain())?;
     let (mut state, plan, file) = match &args.resume {
         Some(dir) => resumed(dir)?,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status: a comparison in which no server got a rank failed.
+/// Returns the exit status: a comparison in which no server got a rank has failed.
 fn status(result: &ArenaResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -105,7 +105,7 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns a plan without secrets of its commands, which the user's file keeps.
+/// Returns a plan whose commands contain no secrets. The user's file keeps the secrets.
 fn stored(plan: &ArenaPlan) -> ArenaPlan {
     let mut plan = plan.clone();
     let commands = plan.entries.iter_mut().flat_map(|entry| [&mut entry.command, &mut entry.build]);
@@ -170,7 +170,7 @@ fn memory(plan: &ArenaPlan) -> anyhow::Result<Option<u64>> {
     Ok(bytes)
 }
 
-/// Measures what the state lacks.
+/// Conducts the measurements that the state lacks.
 fn measure(
     state: &mut ArenaState,
     plan: &ArenaPlan,
@@ -197,7 +197,7 @@ fn measure(
     Ok(())
 }
 
-/// Formats a line of progress with the time left.
+/// Formats a line of progress with the remaining time.
 fn progress(sentence: &str, left_s: f64) -> String {
     match left_s.is_finite() {
         true => format!("{sentence} · about {} left", run::number::span(left_s.max(0.0))),

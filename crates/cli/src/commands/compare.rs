@@ -158,7 +158,8 @@ enum IfUndecided {
     Fail,
 }
 
-/// Returns the exit status. An interrupted comparison is shown, but its status reports only that the new server died.
+/// Returns the exit status. An interrupted comparison is shown, but its exit status can only report that the new server
+/// died.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
         _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,
@@ -348,7 +349,7 @@ fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<Command
     Ok([start(0)?, start(1)?])
 }
 
-/// Reacts to Ctrl-C: the windows end, and the finished ones are compared.
+/// Handles Ctrl-C: the windows end, and the finished ones are compared.
 struct Interrupts;
 
 impl lab::Watch for Interrupts {

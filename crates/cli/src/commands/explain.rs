@@ -63,7 +63,7 @@ fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> 
     Ok(shown.map(page).collect())
 }
 
-/// Returns what a command does, and where its flags are explained.
+/// Returns a page with the command's purpose and the place where its flags are explained.
 fn command_page(name: &str, program: &Command) -> Option<String> {
     let command = program.find_subcommand(name.trim().trim_start_matches("loadline "))?;
     let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string).unwrap_or_default());

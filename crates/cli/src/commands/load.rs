@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeat_count());
     let kept = args.target.out.prepare(&plan)?;
     let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
-    // A rate with stages cannot be changed by hand.
+    // A rate with stages cannot be changed while the load runs.
     let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
@@ -147,7 +147,7 @@ fn speed(text: &str) -> Result<f64, String> {
 /// Returns the open loop of recorded times, with its mean rate and duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    // The window ends a mean gap after the last request, so that requests divided by its length are their mean rate.
+    // The window ends a mean gap after the last request, so that requests divided by its length give their mean rate.
     let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
@@ -179,7 +179,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // Stages begin with the load, so all of it is measured.
+                // Stages begin with the load, so the whole load is measured.
                 let (stages, length_s) = rate.over(args.duration);
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

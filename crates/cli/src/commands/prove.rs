@@ -77,7 +77,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the load from the command line, otherwise from the plan file, otherwise the default number of clients.
+/// Returns the load from the command line, or else from the plan file, or else the default number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

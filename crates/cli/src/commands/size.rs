@@ -63,7 +63,7 @@ pub(crate) struct Args {
 /// Measures all settings, prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong form is found before the measurements.
+    // A wrong form is reported before the measurements.
     report::render_size(form, &SizeResult::default(), &output::plain())?;
     let settings = settings(args)?;
     let plan = plan(args)?;
@@ -191,7 +191,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
-    // The time of the experiment serves the capacity.
+    // No experiment runs, so that its time is used for the capacity.
     plan.search.prove = Prove::Off;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;

@@ -1,5 +1,5 @@
-//! Checks that every relative link, heading and source path exists that is named in docs/ and in the files beside
-//! README.md, and that the index of docs/ is complete.
+//! Checks that every relative link, heading and source path in docs/ and in the files beside README.md exists. Also
+//! checks that the index of docs/ is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn the_index_names_every_page_once() {
     }
 }
 
-/// Maximum size of all pictures of the pages together, bytes. A clone and a page stay small.
+/// Maximum size of all pictures of the pages together, bytes. The limit keeps a clone and a page small.
 const MAX_PICTURES_BYTES: u64 = 300_000;
 
 #[test]

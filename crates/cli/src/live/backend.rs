@@ -1,5 +1,5 @@
-//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` takes and restores
-//! the terminal, because a signal handler may do so.
+//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` takes over and
+//! restores the terminal, because a signal handler may have to do so.
 
 use std::io::{self, Write as _};
 
@@ -70,7 +70,7 @@ impl Backend for Ansi {
                 look = Some((cell.fg, cell.modifier));
             }
             self.out.extend(cell.symbol().as_bytes());
-            // A symbol of two columns skips the next cell.
+            // A symbol that is two columns wide skips the next cell.
             at = x.checked_add(1).map(|next| (next, y)).filter(|_| cell.symbol().is_ascii());
         }
         Ok(())

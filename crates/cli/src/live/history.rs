@@ -42,7 +42,7 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The moment that is not complete yet, and its number of source moments.
+    /// The moment that is not complete yet, and the number of source moments in it.
     open: Option<(Moment, u32)>,
     /// Number of source moments per kept moment; 0 means 1.
     each: u32,

@@ -46,7 +46,7 @@ struct Flags {
     end: AtomicBool,
     /// True if the user asked to end the run.
     quit: AtomicBool,
-    /// Steps by which the user raised the rate, minus those down.
+    /// Number of steps by which the user raised the rate, minus the steps down.
     steps: AtomicI32,
 }
 
@@ -140,13 +140,13 @@ impl Painter {
             if Instant::now() >= due {
                 due = Instant::now() + DRAW_EVERY;
                 if self.paint().is_err() {
-                    // A closed terminal sends SIGHUP.
+                    // A closed terminal sends SIGHUP, which ends the run.
                     return;
                 }
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // The unshifted keys of + and - work, too.
+                // The unshifted keys of + and - also work.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,

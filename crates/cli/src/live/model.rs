@@ -13,7 +13,7 @@ use super::sides::{CpuKinds, SideNow};
 
 /// Maximum number of steps and notes that are kept.
 const MOST_LINES: usize = 50;
-/// Minimum time in seconds between two states from which a rate is computed.
+/// Minimum time in seconds between the two states from which a rate is computed.
 const APART_S: f64 = 0.15;
 
 /// State of a running run; see the module documentation.

@@ -16,7 +16,7 @@ const HOSTS: usize = 5;
 /// Maximum number of busy devices that are named.
 const DEVICES: usize = 3;
 
-/// Draws the command, and the time that is gone and left.
+/// Draws the command, the elapsed time and the remaining time.
 pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     let gone = model.start.elapsed().as_secs_f64();
     let time = match model.budget_s {
@@ -30,7 +30,7 @@ pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     Line::from(vec![Span::from(format!("{name:<room$}  ")).bold(), Span::from(time)])
 }
 
-/// Draws the capacity and the suspect by the trials so far.
+/// Draws the capacity and the suspect according to the trials so far.
 pub(super) fn so_far(model: &Model) -> Vec<Line<'static>> {
     let line = |(i, line): (usize, &AnswerLine)| {
         let name = if i == 0 { "so far" } else { "suspect" };
@@ -124,7 +124,7 @@ pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the utilisation of each client host, busiest first. The bar above belongs to the first.
+/// Draws the utilisation of each client host, busiest first. The CPU bar above this line describes the first host.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));

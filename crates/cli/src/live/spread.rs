@@ -5,7 +5,7 @@ use run::CoarseHist;
 
 /// Number of ranges of response times.
 const RANGES: i32 = 6;
-/// Share of the values that set the scale, and the factor by which a value beyond them is an outlier.
+/// Share of the values that determines the scale, and factor above that scale from which a value is an outlier.
 const USUAL: f64 = 0.95;
 const OUTLIER: f64 = 3.0;
 
@@ -52,7 +52,7 @@ pub(super) fn scale(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the values in at least this many columns: each value is repeated if there are fewer.
+/// Returns the values in at least this many columns. If there are fewer values, each is repeated.
 pub(super) fn stretched(values: &[f64], columns: usize) -> Vec<f64> {
     let columns = columns.max(values.len());
     (0..columns).filter_map(|i| values.get(i * values.len() / columns.max(1)).copied()).collect()

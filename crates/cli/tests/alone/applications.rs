@@ -1,5 +1,6 @@
 //! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name that limit or
-//! report that it does not know. `find` must not call another limit sure or proven. The sources are in `applications/`.
+//! report that it does not know. `find` must not call any other limit sure or proven. The sources are in
+//! `applications/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,7 +62,7 @@ impl Language {
     }
 }
 
-/// Builds a Go program and returns the path of its binary.
+/// Builds a Go program and returns the path of the executable.
 fn built(go: &Path, source: &Path, build_dir: &Path) -> PathBuf {
     let file = build_dir.join("app");
     let build = Command::new(go).env("GOTOOLCHAIN", "local").args(["build", "-o"]).arg(&file).arg(source).output();

@@ -83,7 +83,8 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
-/// One server sleeps 2 ms per request in each of its two workers, the other 3 ms. Both searches have equal objectives.
+/// One server sleeps 2 ms per request in each of its two workers, the other server 3 ms. Both searches have equal
+/// objectives.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();
@@ -135,7 +136,7 @@ fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }
 
-/// Sends Ctrl-C in the middle. The measurements so far are compared, and the exit status is always that of an
+/// Sends Ctrl-C in the middle. The measurements so far are compared, and the exit status always reports the
 /// interruption.
 #[test]
 fn an_interrupted_comparison_of_live_servers_ends_as_one() {
@@ -163,7 +164,7 @@ fn dying(port: u16, after_s: f64) -> String {
     format!("{program} serve --listen 127.0.0.1:{port} & server=$!; sleep {after_s}; kill -9 $server; sleep 60")
 }
 
-/// End of a server that answers well at first.
+/// Failure of a server that answers well at first.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     /// Each response has status 500.
@@ -174,7 +175,7 @@ enum Turn {
     Silent,
 }
 
-/// Serves at a free port, and turns after this many responses.
+/// Serves at a free port, and fails after this many responses.
 fn turning(turn: Turn, after: usize) -> std::net::SocketAddr {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,6 +1,6 @@
 //! The experiment must refute a verdict from wrong counters. A real experiment runs on a server with a full CPU, and
-//! then the counters of both sides are exchanged. Judge blames the wrong side, and the levers of the experiment refute
-//! this.
+//! then the counters of both sides are exchanged. Judge then blames the wrong side, and the levers of the experiment
+//! refute this verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -15,11 +15,11 @@ use servers::Server;
 
 /// A planted cause.
 enum Planted {
-    /// Cause and a part of its name, its function or its peer.
+    /// Cause of waiting, and a part of the name of its object, its function or its peer.
     Wait(&'static str, &'static str),
-    /// Part of the name of a function that uses the CPU, one of these.
+    /// One of these is a part of the name of a function that uses the CPU.
     Function(&'static [&'static str]),
-    /// Verdict alone: the cause inside the process is not visible from outside.
+    /// Only the verdict is expected, because the cause inside the process is not visible from outside.
     Verdict(&'static str),
     /// No cause of this kind.
     Without(&'static str),

@@ -11,8 +11,8 @@ use testkit::{
     ChildProcess, OtherPrograms, TwoHosts, alone_with_release, first_line, json, num, program, skip, verdict,
 };
 
-/// Server of four processes that each answer with 2 ms of arithmetic. With "lock" they do it in turns, under a file
-/// lock.
+/// Server of four processes that each answer with 2 ms of arithmetic. With "lock", the processes take turns, under a
+/// file lock.
 const PROCESSES: &str = r#"
 import fcntl, os, socket, sys, tempfile, threading, time
 listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -43,7 +43,7 @@ for child in children:
     os.kill(child, 9)
 "#;
 
-/// Returns throughput with whole CPUs taken away over throughput without, and the run.
+/// Returns the ratio of throughput with whole CPUs taken away to throughput without, and the run.
 fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)> {
     let Some(python) = program("python3") else {
         skip(test, "python3 is not installed");
@@ -85,8 +85,8 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
     assert_ne!(run["findings"]["bottleneck"]["id"], "server-cpu", "{}", verdict(&run));
 }
 
-/// 30 ms away, with 4 connections: nothing is full, so that twice the connections get twice the answers, although the
-/// user allowed no more.
+/// The server is 30 ms away, and the load has 4 connections. Nothing is full, so twice the connections get twice the
+/// answers, although the user allowed no more.
 #[test]
 fn over_a_distance_twice_the_load_is_twice_the_throughput() {
     let (_alone, binary) = alone_with_release!("more load over a distance");

@@ -1,5 +1,5 @@
-//! Limits outside the server: a link with its own rate, a firewall that drops connects, a quota of the generator. Also a
-//! server that is too slow for many measurements. `find` must not be sure that something else is the limit.
+//! Limits outside the server: a link with its own rate, a firewall that drops connects, a quota of the generator. There
+//! is also a server that is too slow for many measurements. `find` must not be sure that something else is the limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -38,8 +38,8 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     );
 }
 
-/// The link passes 1 MB at once and then 10 Mbit/s. A link like this delays answers on purpose, and so does a server
-/// with a rate limit. Only the server's round-trip time and unacknowledged bytes distinguish them.
+/// The link passes 1 MB at once and then 10 Mbit/s. Such a link delays answers as a server with a rate limit does. Only
+/// the server's round-trip time and unacknowledged bytes distinguish the two.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";
@@ -77,7 +77,7 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
 }
 
-/// All levers act through the generator's group, so a thief in it gets less than it ordered.
+/// All levers act through the generator's control group, so a thief in it gets less CPU time than ordered.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");

@@ -1,6 +1,6 @@
 //! Levers that change the load, each on a real server for which it decides: kept connections, and more generator
-//! threads. (`window` is in `live_window.rs`, because it needs a long line.) These tests need the release binary,
-//! because relative speeds matter.
+//! threads. (The lever `window` is tested in `live_window.rs`, because it needs a long line.) These tests need the
+//! release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

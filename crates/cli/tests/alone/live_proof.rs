@@ -74,8 +74,8 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
-/// The number of nginx's first process stands for its workers, too. An earlier version slowed only the first process,
-/// which never computes, and excluded the server's CPU.
+/// nginx's first process is given by its number, and its workers belong to it. An earlier version slowed only the first
+/// process, which never computes, and excluded the server's CPU.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");
@@ -90,7 +90,7 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
     assert!(num(&part["low"]) > 0.5, "{part:#}\n{}", verdict(&run));
 }
 
-/// With an open loop, the experiment predicts the response time. Its growth belongs to the server, and the generator's
+/// With an open loop, the experiment predicts the response time. The growth belongs to the server, and the generator's
 /// share is below a quarter.
 #[test]
 fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
@@ -185,8 +185,8 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     assert_eq!(limit(), before);
 }
 
-/// An application with one thread that computes 10 ms per request. On a slow machine, too, this is far more than the
-/// proxy's CPU time.
+/// An application with one thread that computes 10 ms per request. This work is far more than the proxy's CPU time,
+/// even on a slow machine.
 const APP: &str = "
 import http.server, sys, time
 class App(http.server.BaseHTTPRequestHandler):

@@ -18,7 +18,7 @@ fn found(binary: &Path, server: &Running, out: &Path) -> Value {
     json(binary, &["find", &url, "--cpus", "0", "--prove", "off", "--budget", "16s", "--out", out])
 }
 
-/// Returns the median throughput of the seconds of a load. A second in which the machine stalls does not count. The CPU
+/// Returns the median throughput of the seconds of a load. A second in which the machine stalls is left out. The CPU
 /// quota has ten periods per second.
 #[track_caller]
 fn completed(run: &Value) -> f64 {

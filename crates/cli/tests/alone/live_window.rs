@@ -33,8 +33,8 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
-    // Half of the window gives at most about half of the throughput: the kernel may shrink the window by more than
-    // ordered. The effect is then not the predicted one, so it supports the verdict and does not prove it.
+    // Half of the window gives at most about half of the throughput, because the kernel may shrink the window by more
+    // than ordered. The effect is then not the predicted one, so it supports the verdict and does not prove it.
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
     let ratio = num(&proof["measured"]["ratio"]);

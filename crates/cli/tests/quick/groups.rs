@@ -1,5 +1,5 @@
-//! Group models whose next group cannot start or serve because descriptors ran out. Its connections are reset and
-//! reported, never left hanging, and the other groups continue.
+//! Group models whose next group cannot start or serve because descriptors ran out. The connections of this group are
+//! reset and reported, never left hanging, and the other groups continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -31,7 +31,7 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     assert_eq!((c.failed_at, c.held), (before.failed_at, before.held));
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
     // The server answers in 88 us at 400/s, and in 2 ms to one client that sends its next request at once. Version
-    // 0.1.0 called this a concurrency of one worker with 2 ms. In fact a limit delays requests.
+    // 0.1.0 called this a concurrency of one worker with 2 ms. In fact, a rate limit delays requests.
     assert_eq!(then.findings.bottleneck.id, "server-concurrency");
     assert_eq!(now.findings.bottleneck.id, "server-rate-limit");
 }

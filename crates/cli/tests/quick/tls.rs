@@ -125,8 +125,8 @@ fn resumed_sessions_equal_the_server_s_log() {
         let lines = server.logged(total(&run, "completed"));
         let reused = lines.iter().filter(|line| line[1] == "r").count() as u64;
         assert_eq!(reused, resumed, "{version} {resume}");
-        // The first handshake of each of the eight connections cannot resume a session, nor can the second if a ticket
-        // came late.
+        // The first handshake of each of the eight connections cannot resume a session. If a ticket came late, the
+        // second handshake cannot either.
         let can = handshakes.saturating_sub(16) as f64;
         let expected = match resume {
             "on" => can..=handshakes as f64,

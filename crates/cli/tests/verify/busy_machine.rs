@@ -1,4 +1,4 @@
-//! If other programs use the machine, this is the first warning, even of an experiment that only times calls.
+//! If other programs use the machine, the first warning says so, even for an experiment that only times calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

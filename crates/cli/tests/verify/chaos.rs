@@ -18,7 +18,8 @@ const KILLS: usize = 100;
 const WHOLE_ROUNDS: usize = 4;
 /// Number of kills of a lever that slows a link.
 const LINK_KILLS: usize = 12;
-/// Minimum share of rounds in which something was changed at the moment of the kill. Otherwise the test shows nothing.
+/// Minimum share of rounds in which something was changed at the moment of the kill. With a smaller share, the test
+/// would show nothing.
 const MIN_CHANGED_SHARE: f64 = 0.2;
 /// Descriptor limits of the server's processes. Levers raise limits up to 2048.
 const DESCRIPTORS: &str = "256";
@@ -172,7 +173,7 @@ impl LeverAgent {
     }
 }
 
-/// Runs a command that has nothing to do with the server.
+/// Runs a command that does not concern the server.
 fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     let mut command = Command::new(binary!());
     match random.u8(0..3) {
@@ -186,7 +187,7 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Kills that were made, and the rounds in which they met a change.
+/// Number of kills, and number of rounds in which a kill came while something was changed.
 #[derive(Default)]
 struct Count {
     kills: usize,
@@ -267,7 +268,7 @@ fn ctrl_c_ends_an_experiment_and_blames_nobody() {
     let (took, text) = (begin.elapsed(), String::from_utf8_lossy(&output.stdout).into_owned());
     assert!(output.status.code() == Some(130) && text.contains("Interrupted"), "{text}");
     assert!(!text.contains("ended at") && !text.contains("generator \""), "{text}");
-    // The experiment had tens of seconds left. A report and a busy machine take a few.
+    // The experiment had tens of seconds left. A report on a busy machine takes a few seconds.
     assert!(took < Duration::from_secs(20), "{took:?}");
     assert_eq!(victim.state(), victim.before);
 }

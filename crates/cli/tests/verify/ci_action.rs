@@ -43,7 +43,7 @@ impl Runner {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         ["temp", "bin", "work"].iter().for_each(|name| std::fs::create_dir(dir.path().join(name)).unwrap());
-        // A `gh` that keeps its arguments and the comment.
+        // A fake `gh` that stores its arguments and the comment.
         let gh = dir.path().join("bin/gh");
         let text = "#!/bin/sh\necho \"$@\" >\"$RUNNER_TEMP/gh\"\ncat \"$5\" >\"$RUNNER_TEMP/comment\"\n";
         std::fs::write(&gh, text).unwrap();
@@ -123,7 +123,7 @@ fn the_action_checks_expectations_and_passes_on_the_status() {
     let runner = Runner::new();
     let failed = runner.run(&line("p50<1ns"), "").expect("a broken limit");
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-    // Words of the command line are no commands of the shell.
+    // The shell must not interpret words of the command line as commands.
     let runner = Runner::new();
     let failed = runner.run("load $(touch ran) `touch ran`; touch ran", "").expect("no such target");
     let file = runner.dir.path().join("work/ran");

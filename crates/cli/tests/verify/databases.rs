@@ -49,7 +49,7 @@ fn of_postgres(name: &str) -> Option<PathBuf> {
     in_versions().or_else(|| program(name))
 }
 
-/// A PostgreSQL with an own folder for its data and its socket.
+/// A PostgreSQL server with its own folder for its data and its socket.
 struct Postgres {
     _server: ChildProcess,
     dir: tempfile::TempDir,
@@ -115,7 +115,7 @@ fn assert_row_lock(found: &Value) {
     let first = &found["waits"][0];
     assert_eq!(first["cause"], "row-lock", "{found:#}");
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
-    // One of the backends holds the lock, and one made the table.
+    // Of the twelve backends, one holds the lock. Two further backends may exist, one of which made the table.
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(first["sentence"].as_str().unwrap().contains("backends of postgres wait for a row lock"), "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
@@ -140,7 +140,7 @@ fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
         let first = &found["waits"][0];
         assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
         assert!(first["event"].as_str().unwrap().starts_with("Lock:"), "{first:#}");
-        // The holder sleeps for 20 ms, and a sample meets a sleep in its middle on average.
+        // The holder sleeps for 20 ms, so most samples meet it during its sleep.
         assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"SELECT pg_sleep(?)".into()));
         assert!(first["held_s"].as_f64().unwrap() > 0.01, "{first:#}");
         assert!(found["databases"][0]["samples"].as_u64().unwrap() >= 10, "{found:#}");

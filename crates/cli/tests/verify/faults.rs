@@ -1,4 +1,5 @@
-//! Bad input and faults. Each ends in one clear sentence with advice, keeps all measurements, and causes no panic.
+//! Bad input and faults. Each of them ends in one clear sentence with advice, keeps all measurements, and causes no
+//! panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -119,7 +120,7 @@ fn headline_says_it(output: &Output, run: &Value) {
 /// Starts `find`, waits until `run.json` has trials, disturbs the run, and waits for its end.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
     let mut command = Command::new(binary!());
-    // The budget is far longer than any of these tests needs. With a short one, a step could end before it is
+    // The budget is far longer than any of these tests needs. With a short budget, a step could end before it is
     // disturbed.
     command.args(["find", url, "--budget", "60s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
@@ -198,7 +199,7 @@ fn a_generator_that_dies_is_reported() {
         // killed.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
-                // The process may have ended since it was seen.
+                // The process may have ended in the meantime.
                 let _ = signalled(child, "KILL");
             }
             has_ended(pid).then_some(())
@@ -325,7 +326,7 @@ int main(int argc, char **argv) {
 fn no_root_is_needed() {
     let Some(setpriv) = program("setpriv") else { return skip("no root", "setpriv is not installed") };
     let dir = tempfile::tempdir().unwrap();
-    // A copy in a directory that the user nobody may read.
+    // The user nobody gets a copy in a readable directory.
     let copy = dir.path().join("loadline");
     std::fs::copy(binary!(), &copy).unwrap();
     assert!(Command::new("chmod").args(["-R", "a+rx"]).arg(dir.path()).status().unwrap().success());
@@ -341,7 +342,8 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// Tests definitions of a good answer, and expectations on the result. A missed one is named and sets the exit status.
+/// Tests definitions of a good answer, and expectations on the result. A missed expectation is named and sets the exit
+/// status.
 #[test]
 fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);

@@ -1,4 +1,4 @@
-//! Servers that send without end. The generator keeps a limited amount of it with every protocol.
+//! Servers that send without end. With every protocol, the generator keeps only a limited amount of the received data.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,13 +11,14 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{Watched, alone, binary, watched};
 
-/// Maximum memory in KiB of any process of loadline in these tests. With a normal server it uses about a third.
+/// Maximum memory in KiB of any process of loadline in these tests. With a normal server, a process uses about a third
+/// of this.
 const MAX_MEMORY_KIB: u64 = 96 * 1024;
 /// Maximum number of bytes that a server sends on each connection; loadline may stop reading earlier.
 const FLOOD: usize = 64 << 20;
 
-/// A malicious server: its first bytes, how it recognises a request, the correct answer to the very first request, and
-/// the bytes that all others get without end.
+/// A malicious server: its first bytes, a function that recognises a request, the correct answer to the very first
+/// request, and bytes that are sent without end after all others.
 struct Hostile {
     scheme: &'static str,
     hello: Vec<u8>,

@@ -35,7 +35,7 @@ fn requests_of_chromium_are_made_again() {
     {
         assert!(toml.contains(part), "{part}: {toml}");
     }
-    // Once from the HAR file, and once from the TOML that loadline prints for it.
+    // The requests are made once from the HAR file, and once from the TOML that loadline prints for it.
     std::fs::write(path("page.toml"), &toml).unwrap();
     for (file, at) in [(har, 0), (path("page.toml"), 1)] {
         let url = format!("http://{addr}/");

@@ -1,5 +1,5 @@
-//! Ctrl-C at twenty different times, from before the first request to the middle of a search. Each leaves a valid run
-//! marked as interrupted, and the same exit status.
+//! Ctrl-C at twenty different times, from before the first request to the middle of a search. Each interrupt leaves a
+//! valid run that is marked as interrupted, and the same exit status.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -66,8 +66,8 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
 /// Checks that the directory has a valid run that is marked as interrupted. Returns its number of trials.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Before the program installs its handlers, a signal ends it like any program. At this time, the program has
-    // started nothing that it must end.
+    // Before the program installs its handlers, a signal ends it at once, like any program. At that time, the program
+    // has started nothing that it must end.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;
@@ -97,6 +97,7 @@ fn ctrl_c_leaves_a_valid_run_at_twenty_different_times() {
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(one_after_another))));
     let trials = trials.into_inner().unwrap();
-    // Runs that were interrupted after their first trial contain it. On a slow machine, the others may have no trial.
+    // A run that was interrupted after its first trial contains this trial. On a slow machine, the other runs may have
+    // no trial.
     assert!(trials.len() == 20 && trials.iter().filter(|n| **n > 0).count() >= 3, "{trials:?}");
 }

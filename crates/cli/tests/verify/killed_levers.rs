@@ -109,8 +109,8 @@ fn with_words(words: &str) -> Vec<u32> {
     pids.filter(|pid| has(pid) && lives(*pid)).collect()
 }
 
-/// No kill of the conductor and one of the two agents above a server leaves the server, although it has a session of
-/// its own. Where all three are killed, the next command ends the server.
+/// Killing the conductor and one of the two agents above a server never leaves the server running, although it has its
+/// own session. If all three are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();
@@ -134,7 +134,7 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         let agents = [outer.clone(), inner.clone(), [outer, inner].concat()][round % 3].clone();
         kill_all(&[&[comparison.pid()][..], &agents].concat());
         if round % 3 == 2 {
-            // Nothing of loadline is left to end the server. The next command of any kind ends it.
+            // No process of loadline is left to end the server. The next command of any kind ends it.
             let next = Command::new(binary!()).args(["explain", "server-cpu"]).stdout(Stdio::null()).status();
             assert!(next.unwrap().success());
         }

@@ -158,7 +158,7 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     // Texts of a few megabytes that would take gigabytes of memory.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
-    // Each takes 60 bytes of text and a quarter of a megabyte of memory.
+    // Each trial takes 60 bytes of text and a quarter of a megabyte of memory.
     let of_a_trial = format!(r#"{{"histograms":{{"response":{EMPTY},"service":{EMPTY}}}}}"#);
     for (text, found, most) in [
         (many(r#""trials":["#, "{}", 900_000, "]"), "900000 trials".to_string(), trials),
@@ -177,7 +177,7 @@ fn too_large_runs_are_refused_before_they_take_memory() {
 
 /// Maximum address space in MiB for a run with the largest number of all items, besides the program's own.
 const LARGEST_MIB: usize = 2560;
-/// Divisor of the tested limits and of the memory. Testing the full limits would take minutes.
+/// Divisor of the tested limits and of the allowed memory. Testing the full limits would take minutes.
 const PART: usize = 8;
 
 #[test]

@@ -44,7 +44,7 @@ CREATE USER watcher@'127.0.0.1' IDENTIFIED BY 'hunter3';
 GRANT PROCESS ON *.* TO watcher@'127.0.0.1';
 ";
 
-/// A MariaDB with an own folder for its data and its socket.
+/// A MariaDB server with its own folder for its data and its socket.
 struct Mariadb {
     _server: ChildProcess,
     _dir: tempfile::TempDir,

@@ -84,7 +84,7 @@ fn logs_of_nginx_and_apache_are_replayed() {
         let packed = copy.with_extension("copy.gz");
         let url = format!("http://{}/", server.addr);
 
-        // Replay by time: every GET once more. The most frequent one is also the test request before the load.
+        // Replay by time sends every GET once more. The most frequent one is also the test request before the load.
         let run = load(&url, &packed, &["--speed", "2"]);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{name}");
         let after = server.counts(total + 41);
@@ -102,7 +102,7 @@ fn logs_of_nginx_and_apache_are_replayed() {
         );
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
-        // Replay by frequency: three of four requests.
+        // Replay by frequency sends three of four requests.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
@@ -241,7 +241,7 @@ fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();
     let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    // Times of a burst at once and of one request every tenth of a second, as a column of a file without order.
+    // The file has the times of a burst and of one request every tenth of a second, in a column without order.
     let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
     let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
     let file = dir.path().join("times.csv");

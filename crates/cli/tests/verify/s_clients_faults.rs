@@ -67,7 +67,7 @@ fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // The pause is long, because a busy machine looks at the server late and could miss a short one.
+        // The pause is long, because loadline on a busy machine checks the server late and could miss a short pause.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
@@ -112,7 +112,7 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // 136 descriptors are left besides those that a process needs itself. A fifth of them is for established
+    // 136 descriptors are left in addition to those that a process needs itself. A fifth of them is for established
     // connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");

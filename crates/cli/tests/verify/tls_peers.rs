@@ -63,7 +63,7 @@ fn counts_equal_those_of_haproxy() {
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // HAProxy counts the connections that the end of the previous load cut when it notices their end.
+        // HAProxy counts a connection that the end of the previous load cut only when it notices this end.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));

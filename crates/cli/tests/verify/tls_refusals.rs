@@ -1,5 +1,5 @@
-//! TLS servers with which no connection is possible, or that require more than the client gives. Each gives one clear
-//! sentence or a counted error, and no hang.
+//! TLS servers with which no connection is possible, or that require more than the client gives. Each of them causes
+//! one clear sentence or a counted error, and no hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -122,7 +122,8 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
         assert!(text.contains(family), "{family} is missing: {text}");
     }
     assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
-    // Sixty clients that send nothing for 200 ms each would make a server of one client at a time wait for 12 s.
+    // If the server handled one client at a time, sixty clients that send nothing for 200 ms each would make it wait
+    // for 12 s.
     let slow: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     let begin = Instant::now();
     assert!(ask("/metrics").ends_with("# EOF\n"));

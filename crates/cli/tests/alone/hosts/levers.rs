@@ -1,5 +1,5 @@
-//! Levers that change the server or its limits, on the server's host. Facts that only that host knows are read there,
-//! and changes are undone there.
+//! Levers that change the server or its limits, on the server's host. Only the server's host knows some facts, which
+//! are read there. Changes are undone there, too.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;

@@ -6,7 +6,8 @@ mod levers;
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
-/// Levers are agents. Each works on the host to which it belongs, and the output explains levers that cannot.
+/// Levers are agents. Each lever works on the host to which it belongs, and the output explains why a lever was not
+/// used.
 #[test]
 fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("prove_on_other_hosts", binary!(), "switch:1G") else { return };

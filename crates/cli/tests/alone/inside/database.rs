@@ -23,7 +23,7 @@ fn as_nobody(program: &Path) -> Command {
     command
 }
 
-/// Creates a folder without write permission.
+/// Creates a folder in which every user may write.
 fn open_folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     assert!(Command::new("chmod").arg("777").arg(dir.path()).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Faults on other hosts. Each is named, nothing hangs, and no process is left running.
+//! Faults on other hosts. Each fault is named, nothing hangs, and no process is left running.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -50,9 +50,9 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// S-Clients continue if other hosts are lost, so the run is still active when the hosts return. b and c are stopped,
-/// and the links of d and e are cut: b and d for 10 s, c and e for 40 s. The test needs little CPU and measures no
-/// speed, so other tests may run meanwhile.
+/// S-Clients continue if other hosts are lost, so the run is still active when the hosts return. Hosts b and c are
+/// stopped, and the links of d and e are cut: b and d for 10 s, c and e for 40 s. The test needs little CPU and
+/// measures no speed, so other tests may run meanwhile.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);

@@ -125,8 +125,8 @@ fn windows_are_scheduled_ahead_of_a_long_network_delay() {
     assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
     let loads = trial["host_loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2);
-    // If agents started when a message arrives, hosts would differ by half a round trip. Only the error of the clocks
-    // remains.
+    // If each agent started when a message arrives, hosts would differ by half a round trip. With compared clocks, only
+    // the error of the comparison remains.
     assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
     assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
 }

@@ -1,4 +1,4 @@
-//! axum with a mutex of std that a handler holds while it sleeps. Takes the port as its argument.
+//! axum with a mutex of std that a handler holds while it sleeps. The program takes the port as its argument.
 use std::sync::Mutex;
 use std::time::Duration;
 
