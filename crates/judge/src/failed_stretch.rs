@@ -8,9 +8,12 @@ use crate::number::{counted, rate};
 use crate::single::{clients, closed, failed_and_all, good};
 use crate::thresholds::{FEWEST_REQUESTS, REFUSED};
 
-/// Maximum number of steps, at either end of the stretch, in which some requests failed and others succeeded. Each
-/// generator reports its counts every tenth of a second, so the edge is known within three steps.
-const MAX_EDGE_STEPS: usize = 3;
+/// Number of report intervals around an edge of the stretch whose counts may contain requests from both sides of it.
+/// Each of several generators reports at its own times, so the intervals before and after the edge are mixed.
+const MIXED_REPORTS: usize = 2;
+/// Maximum number of steps, at either end of the stretch, in which some requests failed and others succeeded. A report
+/// interval is as long as a step but may begin inside one, so some intervals in a row touch one step more.
+const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
 /// Counts of requests that ended in one step of a trial's window, or in its whole window.
 #[derive(Clone, Copy, Debug)]
@@ -227,6 +230,24 @@ mod tests {
             text,
         });
         assert!(FailedStretch::of(&run).is_some(), "a request without load failed, too");
+    }
+
+    #[test]
+    fn an_edge_of_the_stretch_has_at_most_three_mixed_steps() {
+        let is_found = |mixed: usize| {
+            let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]).run();
+            let measured = &mut run.trials[0].measured;
+            let share = |i: usize| match i {
+                0..8 => 0.0,
+                i if i < 8 + mixed => 0.5,
+                _ => 1.0,
+            };
+            measured.series_refused =
+                measured.series_completed.iter().enumerate().map(|(i, rate)| share(i) * rate).collect();
+            measured.series_failed = measured.series_refused.clone();
+            FailedStretch::of(&run).is_some()
+        };
+        assert_eq!([0, 3, 4].map(is_found), [true, true, false]);
     }
 
     /// In half of the simulated runs, answers fail at random throughout. In the other runs, a token bucket empties and

@@ -8,21 +8,19 @@ use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
 use crate::number::{finite, percent, positive, ratio};
 use crate::single::{closed, sides_of};
-use crate::thresholds::FEWEST_REQUESTS;
+use crate::thresholds::{FEWEST_REQUESTS, MOST_RESUME, MOST_SHAKE};
 use crate::view::View;
 use stats::fit::linear;
 
-/// Minimum handshakes per request at which each request counts as having one.
-const EACH: f64 = 0.9;
 /// Maximum handshakes per request at which connections count as kept.
 const KEPT: f64 = 0.1;
-/// Minimum handshakes per request for a short alternating window. The minimum is lower than `EACH`, because at the
-/// window's ends a handshake and its request fall into different windows.
-const MANY: f64 = 0.5;
-/// Maximum share of resumed handshakes in a window of full handshakes, and (`RESUMED`) minimum share in a window of
-/// resumed ones. The first handshake of each connection has no session to resume.
-const MOSTLY_FULL: f64 = 0.1;
-const RESUMED: f64 = 0.5;
+/// Minimum handshakes per request at which each request counts as having one. A short alternating window needs only
+/// [`MOST_SHAKE`], because at its ends a handshake and its request fall into different windows.
+const EACH: f64 = 1.0 - KEPT;
+/// Maximum share of resumed handshakes in a window of full handshakes. The first handshake of each connection has no
+/// session to resume.
+const MOSTLY_FULL: f64 = KEPT;
+
 /// Returns the handshakes per completed request in the measured window.
 pub(crate) fn each(trial: &Trial) -> Option<f64> {
     let tally = &trial.measured.tally;
@@ -50,7 +48,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     let sound = |t: &&Trial| t.kind == TrialKind::Handshakes && t.broken().is_none();
     let windows: Vec<&Trial> = run.trials.iter().filter(sound).collect();
     let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each <= KEPT)).count();
-    let anew: Vec<&Trial> = windows.iter().copied().filter(|t| each(t).is_some_and(|each| each >= MANY)).collect();
+    let anew: Vec<&Trial> = windows.iter().copied().filter(|t| each(t).is_some_and(|each| each >= MOST_SHAKE)).collect();
     if kept == 0 {
         return None;
     }
@@ -59,7 +57,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
         if counted(anew).handshakes < FEWEST_REQUESTS {
             return None;
         }
-        let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each < MANY));
+        let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each < MOST_SHAKE));
         let all = kept.chain(anew);
         let points: Vec<(f64, f64)> = all.filter_map(|t| Some((each(t)?, cpu_us(t, side)?))).collect();
         line(&points)
@@ -86,8 +84,8 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
     };
     let full = of(0.0, MOSTLY_FULL);
-    let full = if full.is_empty() { of(MOSTLY_FULL, RESUMED) } else { full };
-    [full, of(RESUMED, f64::INFINITY)]
+    let full = if full.is_empty() { of(MOSTLY_FULL, MOST_RESUME) } else { full };
+    [full, of(MOST_RESUME, f64::INFINITY)]
 }
 
 /// Returns the cost of a resumed handshake, if some windows had resumed handshakes and others full ones.

@@ -3,10 +3,11 @@
 //! in the server's accept queue are not answered either.
 
 use crate::number::figure;
+use crate::thresholds::ALL_ANSWERED;
 
 /// Maximum relative difference between the server's and the client's counts of connections that the window's edges can
-/// explain.
-const EDGES: f64 = 0.02;
+/// explain: the share of requests that the edges can hide.
+const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
 /// Returns a sentence about the `unanswered` connections of a trial. In the measured window, the client counts `ours`
 /// new connections, and the server's host counts `seen`.

@@ -182,7 +182,8 @@ thresholds! {
             ALONE_REACHES, "one client that alone reaches the limiter's rate from one that does not",
             POOL_IN_USE, "an open loop that used all its connections from one with some to spare",
             CAPACITY_APART, "a capacity that differs from the highest rate, and is stated beside it, from one that equals it",
-            FULL_STEP, "steps of the closed loop at which the server was full from the steps before"];
+            FULL_STEP, "steps of the closed loop at which the server was full from the steps before",
+            NEAR_CAPACITY, "windows of a search that show the server at its capacity from windows at lower rates"];
         DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
             Chosen, "a queue of ten requests; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_sets_one_that_pauses_do_not_change", also [
             LONG_SILENCE, "a silence of the server from the time of an answer, in medians",
@@ -383,6 +384,8 @@ thresholds! {
             LINK_USED, "a link with a known rate that is full from one beside a link whose rate is not known",
             HALF_USED, "a resource whose cost per request shows when it is full from one whose cost is mostly wake-ups",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",
+            MOST_SHAKE, "requests with handshakes of their own from requests on kept connections",
+            MOST_RESUME, "windows of resumed handshakes from windows of full ones",
             BUFFER_FILLED, "a send buffer that limits its sender from one with room",
             COMMON_RATE_SHARE, "a rate for all servers, as a share of the smallest capacity, from one at which the slowest has a queue"];
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",

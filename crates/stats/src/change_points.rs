@@ -18,8 +18,11 @@ pub const MIN_SEGMENT: usize = 3;
 /// Level of a change's t test. Hunter's 0.001 finds as many true changes, and three times as many false ones: the place of
 /// a change is chosen where the difference is largest (simulated in `tests/change_points.rs`).
 pub const LEVEL: f64 = 0.0001;
-/// Level at which a split becomes a candidate, as in Hunter. The merging step then applies [`LEVEL`].
-const CANDIDATE_LEVEL: f64 = 0.01;
+/// Level of Hunter's t test.
+const HUNTER_LEVEL: f64 = 0.001;
+/// Level at which a split becomes a candidate: ten times Hunter's level, as in Hunter and Otava. The merging step then
+/// applies [`LEVEL`].
+const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
 /// Number of values in one window. The time for a split is proportional to the square of this number. Otava's 50 values
 /// hide small changes.
 const WINDOW: usize = 200;

@@ -3,10 +3,11 @@
 use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
 
 use super::figure::Figure;
+use crate::thresholds::NEAR_CAPACITY;
 
-/// Minimum rate, as a share of the capacity, at which a window of a search counts as near the capacity.
-const NEAR: f64 = 0.9;
-/// Minimum number of stretches into which all windows together are cut. Each window gets the same number of them.
+/// Minimum number of stretches into which all windows together are cut. Each window gets the same number of them. Ten
+/// to thirty batches give nearly the most precise interval of a mean (B. Schmeiser, *Operations Research* 30, 1982);
+/// ten are the longest and so the least correlated ones.
 pub(super) const STRETCHES: usize = 10;
 
 /// Windows that represent a run or a repeat.
@@ -17,7 +18,7 @@ impl<'a> Seen<'a> {
     pub(super) fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
         let near = |t: &&Trial| {
             let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
-            t.kind == TrialKind::Search && t.broken().is_none() && (NEAR..=1.0).contains(&share)
+            t.kind == TrialKind::Search && t.broken().is_none() && (NEAR_CAPACITY..=1.0).contains(&share)
         };
         let all: Vec<&Trial> = trials.iter().filter(near).filter(|_| chosen.kind == TrialKind::Search).collect();
         Self(if all.is_empty() { vec![chosen] } else { all })

@@ -34,8 +34,8 @@ const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the windows of a slow server may be longer.
 const MAX_SLOW_FACTOR: f64 = 3.5;
-/// Minimum number of windows that show their scatter.
-const MIN_WINDOWS: f64 = 5.0;
+/// Number of windows that a search of a slow server should have: the fewest whose interval the search trusts.
+const MIN_WINDOWS: f64 = super::rate_search::MIN_WINDOWS as f64;
 /// Shortest warm-up, seconds: the test of steady state needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
 /// Shortest warm-up as a share of the budget. A larger budget gives a longer warm-up.

@@ -8,7 +8,7 @@ use super::windows::{MIN_WINDOWS, Windows};
 /// finds a difference in nine of ten comparisons. These looks find this difference after 76 % of the windows on
 /// average. Two looks find it after 87 %, and twelve after 71 % (simulated in `stats::sequential`). Each look judges a
 /// growing run, so twelve looks cost three times as much.
-const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
+pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Looks at the windows of a comparison.
 pub(super) struct Looks {

@@ -24,13 +24,14 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacities.
+/// Share of the budget for the capacities. The required figures come from windows, so these get the larger part. The
+/// default budget of 60 s then has 12 s per search; from 10 s on, even a slow server gets an interval.
 const CAPACITY_SHARE: f64 = 0.4;
-/// Share of the windows that run before the first step of a search, if the whole budget is used. They show the response
-/// time.
-const FIRST_SHARE: f64 = 0.25;
-/// Time of windows between the steps of the searches, as a share of the time of the searches (chosen): a dozen windows
-/// show the scatter.
+/// Share of the windows that run before the first step of a search, if the whole budget is used. With looks, no search
+/// begins before the first look, either.
+const FIRST_SHARE: f64 = looks::SHARES[0];
+/// Time of windows between the steps of the searches, as a share of the time of the searches. The default budget then
+/// has three pairs of windows there, the fewest whose scatter can be estimated (`judge`'s `FEWEST_WINDOWS`).
 const BESIDE_SEARCH: f64 = 0.25;
 
 /// Plan of a comparison in turns.
