@@ -1,0 +1,195 @@
+//! Histograms of durations: nanoseconds in memory, microseconds in summaries, HdrHistogram V2 on disk.
+
+mod payload;
+mod summary;
+
+use hdrhistogram::Histogram;
+
+pub use payload::HistError;
+pub(crate) use payload::short;
+pub use summary::Summary;
+
+/// Longest distinct duration, nanoseconds: 1 hour. Longer durations count as 1 hour, and also in [`Hist::saturated`].
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Three significant digits: values are off by at most 0.1 %.
+const DIGITS: u8 = 3;
+
+/// A histogram of durations. Recording a duration never allocates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hist {
+    inner: Histogram<u64>,
+    saturated: u64,
+}
+
+impl Default for Hist {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Hist {
+    /// Longest distinct duration, nanoseconds.
+    pub const HIGHEST_NS: u64 = HIGHEST_NS;
+
+    /// Makes an empty histogram. Only this call allocates memory (270 KiB), and it touches all of it.
+    pub fn new() -> Self {
+        let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
+        // The library accepts these constant bounds; the fallback only satisfies the type checker.
+        let inner = inner.unwrap_or_else(|_| Histogram::<u64>::new(DIGITS).unwrap_or_else(|_| unreachable!()));
+        Self { inner, saturated: 0 }
+    }
+
+    /// Records one duration in nanoseconds.
+    #[inline]
+    pub fn record_ns(&mut self, ns: u64) {
+        if ns > HIGHEST_NS {
+            self.saturated += 1;
+        }
+        self.inner.saturating_record(ns.clamp(1, HIGHEST_NS));
+    }
+
+    /// Records `count` durations of the same length.
+    pub fn record_many_ns(&mut self, ns: u64, count: u64) {
+        if ns > HIGHEST_NS {
+            self.saturated = self.saturated.saturating_add(count);
+        }
+        self.inner.saturating_record_n(ns.clamp(1, HIGHEST_NS), count);
+    }
+
+    /// Adds all counts of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        // The bounds are equal on both sides, so this cannot fail.
+        let _ = self.inner.add(&other.inner);
+        self.saturated = self.saturated.saturating_add(other.saturated);
+    }
+
+    /// Adds another histogram and consumes it. An empty histogram takes its place without copying.
+    pub fn absorb(&mut self, other: Self) {
+        if self.is_empty() && self.saturated == 0 {
+            *self = other;
+        } else {
+            self.merge(&other);
+        }
+    }
+
+    /// Clears all counts and keeps the memory. Does not touch the memory of an empty histogram.
+    pub fn clear(&mut self) {
+        if !self.is_empty() {
+            self.inner.reset();
+        }
+        self.saturated = 0;
+    }
+
+    /// Returns the number of durations.
+    pub fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// Returns true if nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// Returns the number of durations longer than one hour.
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// Returns the `q` quantile (0 to 1) in microseconds; 0 if empty.
+    pub fn quantile_us(&self, q: f64) -> f64 {
+        self.inner.value_at_quantile(q) as f64 / 1e3
+    }
+
+    /// Returns the mean in microseconds; 0 if empty.
+    pub fn mean_us(&self) -> f64 {
+        self.inner.mean() / 1e3
+    }
+
+    /// Returns the share of durations (0 to 1) at or below a duration in nanoseconds; 1 if empty.
+    pub fn share_within_ns(&self, ns: u64) -> f64 {
+        if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
+    }
+
+    /// Returns the `q` quantile (0 to 1) of the wait that arrivals at random moments would see, in microseconds.
+    /// Assumes that the durations follow each other without a gap, as for one closed-loop client. An arrival in the
+    /// middle of a long duration waits until it ends, but a closed-loop client meets each long duration only once.
+    pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
+        let steps: Vec<(f64, f64)> =
+            self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
+        // Share of arrivals that wait longer than v = sum of (x - v) over all x > v, divided by the sum of all x.
+        let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
+        let (mut longer, mut sum) = (0.0, 0.0);
+        for (x, n) in steps.iter().rev() {
+            if longer > 0.0 && sum - longer * x >= beyond {
+                break;
+            }
+            (longer, sum) = (longer + n, sum + x * n);
+        }
+        if longer > 0.0 { ((sum - beyond) / longer).max(0.0) / 1e3 } else { 0.0 }
+    }
+
+    /// Returns the summary.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            count: self.len(),
+            mean: self.mean_us(),
+            min: if self.is_empty() { 0.0 } else { self.inner.min() as f64 / 1e3 },
+            p50: self.quantile_us(0.50),
+            p90: self.quantile_us(0.90),
+            p99: self.quantile_us(0.99),
+            p99_9: self.quantile_us(0.999),
+            max: self.inner.max() as f64 / 1e3,
+            ..Summary::default()
+        }
+    }
+
+    /// Returns points of the percentile curve: (share of counts, microseconds), denser towards 1.
+    pub fn curve_us(&self) -> Vec<(f64, f64)> {
+        self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
+    }
+
+    /// Returns the library's histogram, with values in nanoseconds, for writers of other formats.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.inner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_equals_recording_in_one() {
+        let (mut a, mut b, mut both) = (Hist::new(), Hist::new(), Hist::new());
+        for i in 1..500u64 {
+            if i % 2 == 0 {
+                a.record_ns(i * 977)
+            } else {
+                b.record_ns(i * 977)
+            }
+            both.record_ns(i * 977);
+        }
+        a.merge(&b);
+        assert_eq!(a, both);
+    }
+
+    #[test]
+    fn arrivals_meet_a_duration_in_proportion_to_its_length() {
+        let mut even = Hist::new();
+        (0..1000).for_each(|_| even.record_ns(100_000));
+        // Arrivals spread evenly over durations of 100 us: 1 % wait longer than 99 us.
+        assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
+        // One stall of 50 ms after 100 ms of work covers a third of all moments.
+        even.record_ns(50_000_000);
+        let wait = even.wait_of_arrivals_us(0.99);
+        assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");
+        assert_eq!(Hist::new().wait_of_arrivals_us(0.99), 0.0);
+    }
+
+    #[test]
+    fn durations_above_an_hour_are_counted_as_saturated() {
+        let mut hist = Hist::new();
+        hist.record_ns(u64::MAX);
+        assert_eq!((hist.len(), hist.saturated()), (1, 1));
+    }
+}

@@ -1,0 +1,80 @@
+//! Summary of a distribution of durations.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::skip_empty;
+use crate::{LowerBounds, SummaryFigure, TimeFigure};
+
+/// Summary of durations, all in microseconds. Requests that were never answered count as longer than every duration; see
+/// [`crate::CensoredTimes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Summary {
+    /// Number of durations, without unanswered requests.
+    pub count: u64,
+    /// Mean of all values.
+    #[serde(with = "Figure")]
+    pub mean: f64,
+    /// Shortest value.
+    #[serde(with = "Figure")]
+    pub min: f64,
+    /// Median of all values.
+    #[serde(with = "Figure")]
+    pub p50: f64,
+    /// 90th percentile of all values.
+    #[serde(with = "Figure")]
+    pub p90: f64,
+    /// 99th percentile of all values.
+    #[serde(with = "Figure")]
+    pub p99: f64,
+    /// 99.9th percentile of all values.
+    #[serde(with = "Figure")]
+    pub p99_9: f64,
+    /// Longest value.
+    #[serde(with = "Figure")]
+    pub max: f64,
+    /// Number of requests that were never answered. They affect every figure except `count` and `min`.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub unanswered: u64,
+    /// Names of the figures that are lower bounds, because too many requests were not answered.
+    #[serde(skip_serializing_if = "LowerBounds::is_empty")]
+    pub at_least: LowerBounds,
+}
+
+impl Summary {
+    /// Returns a figure, or its lower bound.
+    pub fn figure(&self, figure: SummaryFigure) -> TimeFigure {
+        let mut copy = *self;
+        let us = *copy.field(figure);
+        match self.at_least.contains(figure) {
+            _ if us <= 0.0 && (self.count == 0 || self.at_least.contains(figure)) => TimeFigure::Unknown,
+            true => TimeFigure::AtLeast(us),
+            false => TimeFigure::Exact(us),
+        }
+    }
+
+    /// Returns the field of a figure.
+    pub(crate) fn field(&mut self, figure: SummaryFigure) -> &mut f64 {
+        match figure {
+            SummaryFigure::Mean => &mut self.mean,
+            SummaryFigure::P50 => &mut self.p50,
+            SummaryFigure::P90 => &mut self.p90,
+            SummaryFigure::P99 => &mut self.p99,
+            SummaryFigure::P999 => &mut self.p99_9,
+            SummaryFigure::Max => &mut self.max,
+        }
+    }
+
+    /// Returns the share of requests that were never answered, 0 to 1.
+    pub fn unanswered_share(&self) -> f64 {
+        let all = self.count as f64 + self.unanswered as f64;
+        if all > 0.0 { self.unanswered as f64 / all } else { 0.0 }
+    }
+
+    /// Returns true if nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
