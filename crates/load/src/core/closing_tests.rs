@@ -3,7 +3,7 @@
 
 use run::{ErrorKind, Tally};
 
-use super::session_tests::Fixture;
+use super::test_wire::Fixture;
 
 /// Completes the handshake of the current connection. Returns the bytes that were written after it.
 fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {

@@ -1,0 +1,33 @@
+//! Batches of answers under a closed loop without pauses. A delayed answer delays only that client's next request, and
+//! the server works on the other clients' requests meanwhile.
+
+use super::{Core, Mode};
+use crate::driver::Batch;
+
+/// Minimum number of requests in flight for batching. With fewer, every answer is handled on arrival.
+const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
+/// Maximum delay that batching adds to a response time.
+const MAX_BATCH_US: u64 = 200;
+
+impl Core {
+    /// Returns the batching of answers. Only a closed loop without pauses batches answers.
+    #[inline]
+    pub(crate) fn batch(&self) -> Batch {
+        self.batch
+    }
+
+    /// Recomputes [`Core::batch`] from the completions since the last call: at most a quarter of the response time (by
+    /// Little's law) and at most [`MAX_BATCH_US`].
+    pub(crate) fn retune(&mut self, now: u64) {
+        let completed = self.record.counts.completed;
+        let (since, answers) = (now.saturating_sub(self.tuned.0), completed - self.tuned.1);
+        self.tuned = (now, completed);
+        let response_us = since * self.in_flight / (answers.max(1) * 1000);
+        self.batch = match &self.mode {
+            Mode::Closed { think } if think.is_none() && self.in_flight >= MIN_IN_FLIGHT_TO_BATCH && answers > 0 => {
+                Batch { want: (self.in_flight / 2) as u32, within_us: (response_us / 4).min(MAX_BATCH_US) as u32 }
+            }
+            _ => Batch::default(),
+        };
+    }
+}

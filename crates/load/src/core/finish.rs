@@ -1,0 +1,57 @@
+//! The end of a shard: its result, and notes about resources that ran out.
+
+use super::{Core, Mode, State};
+use crate::driver::Ops;
+use crate::exhausted;
+use crate::record::Offered;
+
+impl Core {
+    /// Closes all connections, counts unanswered requests, and returns the shard's result.
+    pub(crate) fn finish<O: Ops>(mut self, ops: &mut O) -> run::LoadPart {
+        let now = ops.refresh();
+        self.record.advance(now, self.in_flight);
+        for conn in 0..self.conns.len() as u32 {
+            let c = self.conns[conn as usize];
+            self.record.counts.unanswered += u64::from(c.in_flight);
+            self.record.counts.phantom += u64::from(c.in_flight > 0 && !c.heard);
+            if !matches!(c.state, State::Free | State::Waiting) {
+                ops.close(conn);
+            }
+        }
+        self.record.counts.unanswered += self.requeued.len() as u64;
+        let offered = match &self.mode {
+            Mode::Open(pool) if pool.dues().is_even() => Offered::Rate(pool.dues().rate()),
+            Mode::Open(_) => Offered::Due,
+            Mode::SClients(d) if d.dues().is_some() => Offered::Due,
+            Mode::SClients(d) => Offered::Attempts { at_least: d.least_per_s() },
+            Mode::Handling => Offered::Attempts { at_least: 0.0 },
+            Mode::Closed { .. } => Offered::Sent,
+        };
+        let opened = (self.task.connect_gap_ns > 0.0).then(|| self.record.opened());
+        let mut part = self.record.part(now, offered);
+        part.opened = opened;
+        if self.handed_over + self.kept_here > 0 {
+            part.notes.push(format!(
+                "two processes: {} connections were passed on to the handling process, {} were handled where they were \
+                 established because it was behind",
+                self.handed_over, self.kept_here
+            ));
+        }
+        if let Mode::SClients(d) = &self.mode
+            && d.waited() > 0
+        {
+            part.notes.push(format!(
+                "{} arrivals found no free descriptor and waited for one: give more of them (--s-clients), at least the \
+                 highest rate times T",
+                d.waited()
+            ));
+        }
+        if self.ports_ran_out {
+            part.notes.push(exhausted::no_ports());
+        }
+        if self.fds_ran_out {
+            part.notes.push(exhausted::no_descriptors());
+        }
+        part
+    }
+}

@@ -1,0 +1,38 @@
+//! Phases of a trial, as the driver orders them.
+
+use run::Phase;
+
+use super::Core;
+use crate::driver::Ops;
+
+impl Core {
+    /// Records the edge of a phase ordered for `at_ns`, unless it is already recorded. Does not touch connections,
+    /// because their events may be under way.
+    ///
+    /// The ordered time counts even if a thread without a CPU reads the command late, because the thread did nothing
+    /// meanwhile. The windows of agents that compete for a CPU are therefore identical.
+    pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
+        let mut edge_ns = self.record.edge_ns(at_ns, now);
+        if phase == Phase::Drain && self.in_flight == 0 {
+            edge_ns = self.recorded_end_ns().map_or(edge_ns, |end| edge_ns.min(end.max(self.answered_ns)));
+        }
+        self.record.advance(edge_ns, self.in_flight);
+        if phase == Phase::Drain && self.record.measuring {
+            self.record_under_way(edge_ns);
+        }
+        self.record.enter(phase, edge_ns);
+    }
+
+    /// Starts a phase ordered for `at_ns`.
+    pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
+        let now = ops.now();
+        self.edge(phase, at_ns, now);
+        ops.tell_phase(phase, now);
+        if phase == Phase::Measure {
+            self.end_opening(now);
+        }
+        if phase == Phase::Drain && !self.draining {
+            self.drain(ops, now);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A small protocol for tests, with the features of TLS, HTTP/2 and request mixes: a handshake, answers in any order,
+//! single failures, and pings at any time.
+
+use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
+
+/// Protocol that begins with a handshake: client `H`, server `h`, client `F`. Requests are `R` id class. Answers are `A`
+/// id, `X` id (failed), `U` id (left unprocessed) or `T` id (status 408). The answer to a ping `P` is `p`, and to a
+/// close `C` is `c`. An error `E` is reported by `e`. `M` begins an answer, and `B` is a close with a reason.
+#[derive(Clone)]
+pub(super) struct TestProtocol {
+    pub(super) mix: proto::Mix,
+}
+
+pub(super) struct TestSession {
+    ready: bool,
+    leaving: bool,
+    answering: bool,
+    gave_reason: bool,
+    out: Vec<u8>,
+}
+
+const GREETING: &[u8] = b"H";
+
+impl proto::Client for TestProtocol {
+    type Session = TestSession;
+
+    fn session(&self) -> TestSession {
+        TestSession { ready: false, leaving: false, answering: false, gave_reason: false, out: GREETING.to_vec() }
+    }
+
+    fn mix(&self) -> &proto::Mix {
+        &self.mix
+    }
+
+    fn is_idempotent(&self, item: u16) -> bool {
+        item == 0
+    }
+}
+
+impl Requester for TestSession {
+    fn sends_unasked(&self) -> bool {
+        true
+    }
+
+    fn ready(&self) -> bool {
+        self.ready
+    }
+
+    fn takes_more(&self) -> bool {
+        !self.leaving
+    }
+
+    fn close_words(&self) -> Option<String> {
+        self.gave_reason.then(|| "closed with code 1011".to_owned())
+    }
+
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.answering)
+    }
+
+    fn leave(&mut self) {
+        self.out.push(b'l');
+    }
+
+    fn begin(&mut self, request: Request) {
+        assert!(!self.leaving, "no request where the server leaves");
+        assert!(self.ready, "no request before the handshake is done");
+        self.out.extend([b'R', request.id as u8, request.item as u8]);
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let n = out.len().min(self.out.len());
+        out[..n].copy_from_slice(&self.out[..n]);
+        self.out.drain(..n);
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+        let mut progress = Progress::default();
+        let mut end = |id: u8, status, outcome| {
+            progress.completed += 1;
+            done(Done { which: Which::Id(u16::from(id)), status, outcome, bytes: 0 });
+        };
+        let mut rest = input;
+        while let Some((&kind, after)) = rest.split_first() {
+            rest = after;
+            match (kind, after.split_first()) {
+                (b'h', _) => {
+                    self.ready = true;
+                    self.out.push(b'F');
+                }
+                (b'M', _) => self.answering = true,
+                (b'B', _) => {
+                    self.gave_reason = true;
+                    return Ok(Progress { close: true, ..progress });
+                }
+                (b'P', _) => self.out.push(b'p'),
+                (b'E', _) => {
+                    self.out.push(b'e');
+                    return Err(Fault::Malformed("an end that it is told of"));
+                }
+                (b'C', _) => {
+                    self.out.push(b'c');
+                    return Ok(Progress { close: true, ..progress });
+                }
+                (b'A' | b'X', Some((&id, after))) => {
+                    end(id, 0, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
+                    rest = after;
+                }
+                (b'T', Some((&id, after))) => {
+                    end(id, 408, Outcome::Unexpected);
+                    rest = after;
+                }
+                (b'U', Some((&id, after))) => {
+                    self.leaving = true;
+                    end(id, 0, Outcome::Failed(Fault::Unprocessed));
+                    rest = after;
+                }
+                _ => return Err(Fault::Malformed("not of this protocol")),
+            }
+        }
+        Ok(progress)
+    }
+
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn reset(&mut self) {
+        (self.ready, self.leaving, self.answering, self.out) = (false, false, false, GREETING.to_vec());
+        self.gave_reason = false;
+    }
+}

@@ -1,0 +1,109 @@
+//! An in-memory wire for tests of the engine, to which the tests write directly.
+
+use run::{Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
+use sys::Errno;
+
+use super::Core;
+use super::test_protocol::TestProtocol;
+use crate::driver::{Completion, Ops, Sent};
+
+/// Connections in memory with a manual clock.
+#[derive(Default)]
+pub(super) struct MemoryWire {
+    pub(super) now_ns: u64,
+    pub(super) writes: Vec<Vec<u8>>,
+    /// True if the driver reports a completed send only later.
+    pub(super) acked: bool,
+    pub(super) connects: u32,
+    pub(super) closes: u32,
+    /// Connection of the last connect.
+    pub(super) current: u32,
+}
+
+impl Ops for MemoryWire {
+    fn now(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn refresh(&mut self) -> u64 {
+        self.now_ns
+    }
+
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
+        self.connects += 1;
+        self.current = conn;
+        Ok(())
+    }
+
+    fn send(&mut self, _conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
+        let mut buffer = [0; 256];
+        let n = fill(&mut buffer);
+        self.writes.push(buffer[..n].to_vec());
+        Ok(if self.acked { Sent::Pending } else { Sent::All })
+    }
+
+    fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        self.send(conn, fill).is_ok()
+    }
+
+    fn close(&mut self, _conn: u32) {
+        self.closes += 1;
+    }
+}
+
+/// The engine with one connection over a [`MemoryWire`].
+pub(super) struct Fixture {
+    pub(super) core: Core,
+    pub(super) wire: MemoryWire,
+}
+
+impl Fixture {
+    /// Connects one connection with `pipeline` requests in flight, all measured.
+    pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
+        let think = ThinkTime { mean_ms: think_ms, exponential: false };
+        let intensity = Intensity::Closed { connections: 1, pipeline, think };
+        let plan = LoadPlan { intensity, ..LoadPlan::default() };
+        let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
+        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &TestProtocol { mix });
+        let mut fixture = Self { core, wire: MemoryWire::default() };
+        fixture.core.enter(&mut fixture.wire, Phase::Measure, 0);
+        fixture.core.start(&mut fixture.wire);
+        fixture.core.on(&mut fixture.wire, Completion::Connected { conn: 0 });
+        fixture
+    }
+
+    /// Connects and completes the handshake; the written bytes are the first requests.
+    pub(super) fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
+        let mut fixture = Self::new(pipeline, think_ms, weights);
+        fixture.hear(b"h");
+        assert_eq!(fixture.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
+        fixture
+    }
+
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Received { conn, bytes });
+    }
+
+    pub(super) fn up(&mut self) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Connected { conn });
+    }
+
+    pub(super) fn closed(&mut self, conn: u32) {
+        self.core.on(&mut self.wire, Completion::PeerClosed { conn });
+    }
+
+    pub(super) fn at_ms(&mut self, ms: u64) {
+        self.wire.now_ns = ms * 1_000_000;
+        self.core.advance(&mut self.wire);
+    }
+
+    pub(super) fn sent(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.wire.writes)
+    }
+
+    pub(super) fn part(mut self) -> LoadPart {
+        self.core.finish(&mut self.wire)
+    }
+}

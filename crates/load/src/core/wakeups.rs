@@ -1,0 +1,47 @@
+//! Times at which the loop must be awake: due requests, due connects and timers.
+
+use super::{Core, Mode, due_clock};
+
+/// Lateness of timer wake-ups that the loop compensates for (in a virtual machine: median 33 µs, above 100 µs for 1 %).
+const TIMER_LATENESS_NS: u64 = 90_000;
+/// Maximum share of time spent busy-waiting for due times.
+const MAX_SPIN_SHARE: f64 = 0.45;
+/// Rate above which the loop does not busy-wait, because it hardly sleeps anyway and requests need the CPU time.
+const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
+
+impl Core {
+    /// Returns the latest time at which [`Core::advance`] must run next.
+    pub(crate) fn next_ns(&self) -> u64 {
+        let due = self.dues().filter(|_| !self.draining).map_or(u64::MAX, due_clock::DueClock::next_ns);
+        self.timers.next().min(due)
+    }
+
+    /// Returns how long before [`Core::next_ns`] the loop should be awake, to compensate for late timers. Positive only
+    /// for requests with due times.
+    pub(crate) fn early_ns(&self) -> u64 {
+        match self.dues().map(due_clock::DueClock::rate) {
+            Some(rate) if !self.draining && rate < MAX_SPIN_RATE_PER_S => {
+                TIMER_LATENESS_NS.min((1e9 * MAX_SPIN_SHARE / rate.max(1e-9)) as u64)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Returns the clock of due requests or connects, if any.
+    fn dues(&self) -> Option<&due_clock::DueClock> {
+        match &self.mode {
+            Mode::Open(pool) => Some(pool.dues()),
+            Mode::SClients(d) => d.dues(),
+            _ => None,
+        }
+    }
+
+    /// Sets the rate of an open loop to `factor` times the planned rate from `now` on. Does nothing for other loads.
+    pub(crate) fn change_rate(&mut self, now: u64, factor: f64) {
+        if let Mode::Open(pool) = &mut self.mode
+            && pool.dues.change_rate(now, factor)
+        {
+            pool.demand.plan(pool.dues.rate());
+        }
+    }
+}
