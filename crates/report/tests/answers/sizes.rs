@@ -1,0 +1,63 @@
+//! Answers of `size`.
+
+use loadline_report::{Style, render_size};
+use run::{ArenaCapacity, Estimate, PodAmounts, PodResources, SizeGoal, SizeResult, SizeSetting, SizeStep};
+
+use crate::{HOSTILE, WIDE};
+
+/// Two quotas, of which the second is enough, and a server that did not start.
+fn sizes() -> SizeResult {
+    let step = |quota: f64, rate: f64| SizeStep {
+        setting: SizeSetting { quota: Some(quota), workers: Some(1), ..SizeSetting::default() },
+        capacity: Some(ArenaCapacity { rate, low: 0.95 * rate, high: 1.05 * rate }),
+        p99_us: Some(90_000.0),
+        throttled_periods: Some(0.9),
+        cost_cpus: Some(quota),
+        bottleneck: Some("server-cpu-quota".into()),
+        run: Some("runs/1".into()),
+        ..SizeStep::default()
+    };
+    let enough = SizeStep {
+        predicted: Some(Estimate { value: 490.0, low: 470.0, high: 510.0 }),
+        meets: true,
+        ..step(0.5, 500.0)
+    };
+    let failed = SizeStep {
+        setting: SizeSetting { quota: Some(1.0), workers: Some(2), ..SizeSetting::default() },
+        limited: Some(HOSTILE.into()),
+        ..SizeStep::default()
+    };
+    let amounts = PodAmounts { cpu: "500m".into(), memory: Some("64Mi".into()) };
+    SizeResult {
+        target: "http://127.0.0.1:8080/".into(),
+        command: HOSTILE.into(),
+        steps: vec![step(0.25, 250.0), enough, failed],
+        cheapest: Some(1),
+        goal: SizeGoal::Cpus,
+        resources: Some(PodResources { requests: amounts.clone(), limits: amounts }),
+        ..SizeResult::default()
+    }
+}
+
+#[test]
+fn sizes_name_the_cheapest_setting_and_its_container() {
+    let text = render_size("text", &sizes(), &WIDE).unwrap();
+    let container =
+        "resources: { requests: { cpu: \"500m\", memory: \"64Mi\" }, limits: { cpu: \"500m\", memory: \"64Mi\" } }";
+    let (measured, predicted) = ("500/s (475/s to 525/s)", "490/s (470/s to 510/s)");
+    for words in ["Cheapest that is enough: quota 0.5, 1 worker: 500/s", measured, predicted, "90 %", container] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let narrow = render_size("text", &sizes(), &Style::default()).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80) && !narrow.contains('\u{1b}'), "{narrow}");
+    let page = render_size("html", &sizes(), &WIDE).unwrap();
+    assert!(page.contains("<a href=\"runs/1/report.html\">") && page.contains("Capacity against CPUs"), "{page}");
+    assert!(!page.contains("<script>alert"), "{page}");
+    let markdown = render_size("markdown", &sizes(), &WIDE).unwrap();
+    assert!(markdown.contains("`resources: {"), "{markdown}");
+    let json: serde_json::Value = serde_json::from_str(&render_size("json", &sizes(), &WIDE).unwrap()).unwrap();
+    assert_eq!((&json["steps"][1]["setting"]["quota"], &json["cheapest"]), (&0.5.into(), &1.into()));
+    assert_eq!(json["steps"][0]["predicted"], serde_json::Value::Null);
+    let none = render_size("text", &SizeResult::default(), &WIDE).unwrap();
+    assert!(none.contains("No setting meets the objective"), "{none}");
+}
