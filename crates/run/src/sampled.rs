@@ -1,11 +1,11 @@
-//! The sampled threads of a run: one trial tells most of waiting, and one of running code.
+//! Sampled threads of a run: one trial tells most about waiting, and one about running code.
 
 use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose samples tell most of what requests wait for: many rounds, and many requests in flight, so
-    /// that some wait inside. Each doubling of either number tells about as much: with 8 requests in flight, a pool of 5 had
-    /// a short queue in 121 rounds of an experiment, and a long one with 64 in flight in 30 rounds of an overload.
+    /// Returns the trial whose samples tell most about what requests wait for: many rounds, and many requests in
+    /// flight, so that some wait inside. Each doubling of either number tells about as much. For example, a pool of 5
+    /// had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in flight.
     pub fn sampled_trial(&self) -> Option<usize> {
         let requests = |trial: &Trial| {
             let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);

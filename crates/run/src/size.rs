@@ -1,4 +1,5 @@
-//! Result of measuring one server with different resources. Only types: judge fills them, report prints them.
+//! Result of measuring one server with different resources. This module has only types: judge fills them, report prints
+//! them.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,7 @@ pub struct SizeStep {
     pub rss_bytes: Option<f64>,
     /// Bottleneck at the capacity, one id of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Limit besides the server, which makes the capacity a lower bound, or the reason why there is none.
+    /// Limit besides the server, which makes the capacity a lower bound, or the reason why there is no capacity.
     pub limited: Option<String>,
     /// Expectations of the user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -120,7 +121,7 @@ pub struct SizeResult {
     pub command: String,
     /// Start, RFC 3339 in UTC.
     pub started: String,
-    /// Time for all searches, and used time, seconds.
+    /// Time for all searches, seconds.
     pub budget_s: f64,
     /// Used time, seconds.
     pub used_s: f64,
@@ -133,7 +134,7 @@ pub struct SizeResult {
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,
-    /// What makes it the cheapest.
+    /// Quantity that decides which setting is cheapest.
     pub goal: SizeGoal,
     /// `resources:` of a container with the cheapest setting.
     pub resources: Option<PodResources>,

@@ -96,8 +96,8 @@ pub struct ArenaProfile {
     /// Required length of the body in bytes; absent for that of the first server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_bytes: Option<u64>,
-    /// Text that must be in the first 200 characters of the body. The body then need not equal that of the first
-    /// server.
+    /// Text that must be in the first 200 characters of the body. With this text, the body need not equal that of the
+    /// first server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_text: Option<String>,
 }

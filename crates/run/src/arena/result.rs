@@ -63,7 +63,7 @@ pub struct ArenaCell {
     pub group: Option<u32>,
     /// Reason why the cell has no group.
     pub refused: Option<String>,
-    /// Kind of that reason.
+    /// Kind of the reason in `refused`.
     pub refused_kind: Option<ArenaRefusalKind>,
     /// Capacity; absent if no rate held the objective.
     pub capacity: Option<ArenaCapacity>,
@@ -84,7 +84,7 @@ pub struct ArenaCell {
     /// Servers of the same group from which this one can be told apart: others between them tie with both.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
-    /// Folder of the search's own run, relative to that of the comparison.
+    /// Folder of the search's own run, relative to the folder of the comparison.
     pub run: Option<String>,
 }
 

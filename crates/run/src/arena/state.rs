@@ -1,5 +1,5 @@
-//! Everything measured so far in a comparison of many servers. It is stored after each step, so that an interrupted
-//! comparison can go on. The result is a pure function of it.
+//! Everything measured so far in a comparison of many servers. The state is stored after each step, so that an
+//! interrupted comparison can go on. The result of the comparison is a pure function of the state.
 
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ pub struct ArenaSearch {
     pub bottleneck: Option<String>,
     /// Reason why the cell gets no rank.
     pub refused: Option<ArenaRefusal>,
-    /// Folder of the search's own run, relative to that of the comparison.
+    /// Folder of the search's own run, relative to the folder of the comparison.
     pub run: Option<String>,
     /// Time from the command until the server was ready, seconds.
     pub start_s: f64,

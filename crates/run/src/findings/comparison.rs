@@ -42,10 +42,11 @@ pub struct Comparison {
     /// Name of the figure of `smallest_change`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change_of: Option<String>,
-    /// Length of a measurement that would show a change of 1 % of that figure, seconds.
+    /// Length of a measurement that would show a change of 1 % of the figure `smallest_change_of`, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_s: Option<f64>,
-    /// Number of runs of each side that would show a change of 1 % of that figure, where longer runs would not.
+    /// Number of runs of each side that would show a change of 1 % of the figure `smallest_change_of`, where longer
+    /// runs would not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
     /// Time after which the windows of two live servers decided, seconds; absent for stored runs and without a decision.
@@ -203,7 +204,7 @@ pub struct ComparedFigure {
     /// Factor of the data with which a change of 1 % would be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent: Option<f64>,
-    /// Kind of that data.
+    /// Kind of the data that `one_percent` multiplies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_of: Option<NeededData>,
     /// New value minus the old one, with its interval, for a share that may be 0, since a ratio to 0 does not exist.

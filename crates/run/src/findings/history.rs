@@ -39,11 +39,11 @@ pub struct HistoryChange {
     pub series: usize,
     /// Index in the `runs` of the series of the first run after the change, from 0.
     pub at: usize,
-    /// Label of that run.
+    /// Label of the first run after the change.
     pub label: String,
-    /// Directory of that run.
+    /// Directory of the first run after the change.
     pub run: String,
-    /// Start of that run.
+    /// Start of the first run after the change.
     pub started: String,
     /// Mean before the change, since the previous one.
     pub before: f64,
@@ -53,7 +53,7 @@ pub struct HistoryChange {
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,
-    /// Upper end of that interval.
+    /// Upper end of the 95 % interval of the change.
     pub high: f64,
     /// Two-sided p-value of Student's t test.
     pub p: f64,

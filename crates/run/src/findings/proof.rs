@@ -290,8 +290,8 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Returns true if this elasticity is one of the parts that add up to 1 with the remainder. Those of the number of
-    /// CPUs and of the load are not.
+    /// Returns true if this elasticity is one of the parts that add up to 1 with the remainder. The elasticities of the
+    /// number of CPUs and of the load are no such parts.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }

@@ -13,11 +13,11 @@ use crate::rundir::{FORMAT, Run, RunDirError};
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Maximum number of trials. Every trial takes part in every conclusion and has a row in every table.
 pub const MAX_TRIALS: usize = 10_000;
-/// Maximum number of histograms, including those of request classes. An empty one takes 60 bytes of text and 270 KiB of
-/// memory.
+/// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
+/// KiB of memory.
 pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
-/// Maximum number of hosts, sides at rest and client hosts of trials together. An empty one takes two bytes of text and
-/// up to 2 KiB of memory.
+/// Maximum number of hosts, sides at rest and client hosts of trials together. An empty host or side takes two bytes of
+/// text and up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
 /// Maximum number of objects (`{`) in `run.json`. Each takes some hundred bytes of memory. loadline's own objects take
 /// about 90 bytes of text, so its longest file stays within this limit.

@@ -30,7 +30,8 @@ impl CensoredTimes {
         }
     }
 
-    /// Returns the summary. Figures of answered requests alone stay as `plain` has them if nothing is censored.
+    /// Returns the summary. If nothing is censored, the figures stay as in `plain`, the summary of the answered
+    /// requests.
     pub(crate) fn summary(&self, plain: Summary) -> Summary {
         let survivals = Survivals::of(self);
         let mut summary = Summary { unanswered: self.count_unanswered(), ..plain };
@@ -108,8 +109,8 @@ impl Survivals {
         }
     }
 
-    /// Returns the highest exact percentile. Every higher percentile is at least as long. Where requests were only refused,
-    /// it is the time after which the curve falls no more.
+    /// Returns the highest exact percentile. Every higher percentile is at least as long. If requests were only
+    /// refused, this is the time after which the curve no longer falls.
     fn longest_known(&self) -> Option<u64> {
         let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
         first(&self.never, least).filter(|_| least < 1.0)

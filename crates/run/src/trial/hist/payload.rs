@@ -96,9 +96,9 @@ pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s
     s.collect_map(histograms.iter().map(|(name, hist)| (name, hist.to_short_base64(digits(name)))))
 }
 
-/// Checks that a payload's header claims no larger bounds than ours, and no more counts than follow. The library
-/// allocates memory as the header says before it reads further. A text of under 200 bytes could otherwise take
-/// gigabytes: with five digits up to 2^62, or with 4 GB of claimed counts.
+/// Checks that a payload's header claims no larger bounds than those of [`Hist`], and no more counts than follow. The
+/// library allocates memory as the header says before it reads further. Otherwise, a text of under 200 bytes could take
+/// gigabytes, by claiming five digits up to 2^62, or 4 GB of counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
