@@ -1,4 +1,4 @@
-//! Interleaved rounds and medians. All comparisons of this program use them.
+//! Interleaved rounds and medians. All comparisons of this program use these rounds.
 
 use anyhow::Result;
 

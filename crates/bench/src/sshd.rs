@@ -11,7 +11,7 @@ use crate::programs::{self, Server};
 /// The private sshd, which ends on drop.
 pub(crate) struct Sshd {
     _server: Server,
-    /// The ssh command that connects to it, without the host name.
+    /// The ssh command that connects to this sshd, without the host name.
     pub(crate) words: String,
 }
 

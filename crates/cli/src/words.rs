@@ -1,5 +1,5 @@
-//! All texts of loadline in one file, docs/reference/words.txt. It has every kind of sentence of the planted runs, the screens of
-//! some of them, the errors of wrong command lines, and the help of each command.
+//! All texts of loadline in one file, docs/reference/words.txt. The file has every kind of sentence of the planted
+//! runs, the screens of some of them, the errors of wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
 

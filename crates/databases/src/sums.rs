@@ -87,7 +87,7 @@ impl Sums {
         self.add_blockers(sample.blockers);
     }
 
-    /// Adds each blocking transaction once. Its lock is as old as the oldest wait for it.
+    /// Adds each blocking transaction once. The lock of a transaction is as old as the oldest wait for this lock.
     fn add_blockers(&mut self, blockers: Vec<BlockerSample>) {
         let mut transactions: BTreeMap<(SessionState, u32), BlockerSample> = BTreeMap::new();
         for blocker in blockers {

@@ -6,7 +6,7 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// epoll, edge-triggered. The other backends are compared with it.
+    /// epoll, edge-triggered. The other backends are compared with epoll.
     Epoll,
     /// io_uring multishot polls, with a queue of hints in user space.
     Uring,
@@ -26,9 +26,9 @@ pub struct BackendSpec {
     pub help: &'static str,
     /// System interface that this entry describes.
     pub backend: Backend,
-    /// True if events come in the order of arrival. Otherwise they come in the order of descriptor numbers, in turn.
+    /// True if events come in the order of arrival. False if events come in the order of descriptor numbers, in turn.
     pub fifo: bool,
-    /// True if every call reports a descriptor that stays ready. Otherwise only new arrivals are reported.
+    /// True if every call reports a descriptor that stays ready. False if only new arrivals are reported.
     pub level: bool,
 }
 

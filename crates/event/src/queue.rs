@@ -99,13 +99,13 @@ impl EventQueue {
         self.mechanism.generation(event.fd) == event.generation
     }
 
-    /// Sends collected declarations to the kernel at once. Otherwise the next [`EventQueue::get_next_event`] sends
-    /// them. Only io_uring collects declarations.
+    /// Sends collected declarations to the kernel at once. Without this call, the next [`EventQueue::get_next_event`]
+    /// sends them. Only io_uring collects declarations.
     pub fn flush(&mut self) -> Result<()> {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Joins a group. Its present and future process-wide interest applies to this queue, too.
+    /// Joins a group. The group's present and future process-wide interest applies to this queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

@@ -122,8 +122,8 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // If the call returned the state, only later arrivals must be reported. Otherwise the whole current state must
-        // be.
+        // If the call returned the state, only later arrivals must be reported. If the call did not return the state,
+        // the whole current state must be reported.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }

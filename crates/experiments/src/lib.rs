@@ -1,4 +1,4 @@
-//! Experiments from published sources, as rows of a table. Each one has a plan that a user can read and change
+//! Experiments from published sources, as rows of a table. Each experiment has a plan that a user can read and change
 //! (`experiments/NAME.toml`), and a function that runs its trials, fits its curves and computes its checks. In
 //! comments, "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names the paper.
 

@@ -1,5 +1,5 @@
 //! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of
-//! failures. Both a leak and a cache that is not full yet look like this; only a longer run tells them apart. If
+//! failures. A leak and a cache that is not full yet both show such growth; only a longer run tells them apart. If
 //! throughput falls or rises through a window, no single value describes it.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};

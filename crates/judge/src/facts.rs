@@ -28,8 +28,8 @@ pub struct Facts<'a> {
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep: its first step that reaches 97 % of the highest rate. In an
-    /// experiment without a sweep: the first trial that reaches 97 % and holds the objective. Otherwise: the trial with
-    /// the highest rate, in bytes if the requests differ in size.
+    /// experiment without a sweep: the first trial that reaches 97 % and holds the objective. In other runs: the trial
+    /// with the highest rate, in bytes if the requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,

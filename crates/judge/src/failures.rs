@@ -120,8 +120,8 @@ fn first_reason(trial: &Trial) -> Option<&str> {
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
 
-/// Returns the trial with the most requests, and the failed share over all trials. Returns `None` unless this share
-/// breaks the objective and every trial's share agrees with it within chance.
+/// Returns the trial with the most requests, and the failed share over all trials. Returns `None` unless the failed
+/// share breaks the objective and every trial's share agrees with it within chance.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();

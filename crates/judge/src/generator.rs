@@ -47,14 +47,14 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns true if the generator was more likely than not at its limit. This includes a generator at full speed whose
-/// server refuses everything beyond some rate.
+/// Returns true if the generator was more likely than not at its limit. A generator at full speed whose server refuses
+/// everything beyond some rate is at its limit, too.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server decides the rate of good answers. It kept this rate at several loads, or refused most
-/// requests of the decisive trial as too many. A faster generator would only be refused more often.
+/// Returns true if the server decides the rate of good answers. Such a server kept this rate at several loads, or
+/// refused most requests of the decisive trial as too many. A faster generator would only be refused more often.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)

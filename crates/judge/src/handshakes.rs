@@ -48,7 +48,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     let sound = |t: &&Trial| t.kind == TrialKind::Handshakes && t.broken().is_none();
     let windows: Vec<&Trial> = run.trials.iter().filter(sound).collect();
     let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each <= KEPT)).count();
-    let anew: Vec<&Trial> = windows.iter().copied().filter(|t| each(t).is_some_and(|each| each >= MOST_SHAKE)).collect();
+    let anew: Vec<&Trial> =
+        windows.iter().copied().filter(|t| each(t).is_some_and(|each| each >= MOST_SHAKE)).collect();
     if kept == 0 {
         return None;
     }

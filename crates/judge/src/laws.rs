@@ -40,9 +40,9 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
-/// Returns the requests in flight of one trial, as counted and by Little's law (rate times response time). Both numbers
-/// come from one window, so they should agree. Returns `None` if many connections were never answered, since their
-/// requests have no response time.
+/// Returns the requests in flight of one trial, as counted and by Little's law (rate times response time). The counted
+/// number and the computed number come from one window, so they should agree. Returns `None` if many connections were
+/// never answered, since their requests have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::SClients { .. } => 0.0,

@@ -1,5 +1,5 @@
 //! Judgement of a run: figures and conclusions that are derived from it. All functions are pure functions of a
-//! [`run::Run`]. They use no clock, file or network, and panic on no run.
+//! [`run::Run`]. These functions use no clock, file or network, and panic on no run.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
 //! knee, fits, bottleneck, trust, argument). A run that was judged before, also by an older version, can be judged

@@ -150,8 +150,9 @@ mod tests {
         assert_ne!(judged(&shaped).id, "server-rate-limit");
     }
 
-    /// Seen live with a link of 10 Mbit/s. Its segments woke the generator one by one, on CPUs that other programs
-    /// filled. The generator's threads waited for a CPU 85 % of the time, while the shaper's queue grew with the load.
+    /// Seen live with a link of 10 Mbit/s. The link's segments woke the generator one by one, on CPUs that other
+    /// programs filled. The generator's threads waited for a CPU 85 % of the time, while the shaper's queue grew with
+    /// the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
         let waits = |backlog: f64| {

@@ -1,6 +1,6 @@
-//! Every number that decides something in the judgement, in one table. Each has its value, its unit, what it separates,
-//! the basis of the value, and a test that reaches the decision. `docs/reference/thresholds.md` shows the table.
-//! "Full", "busy" and "throttled" are defined here and nowhere else.
+//! Every number that decides something in the judgement, in one table. Each number has its value, its unit, what it
+//! separates, the basis of the value, and a test that reaches the decision. `docs/reference/thresholds.md` shows the
+//! table. "Full", "busy" and "throttled" are defined here and nowhere else.
 
 /// Basis of a threshold's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -133,7 +133,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
-/// Returns the next steps if no cause was found. Each step names something that is really missing.
+/// Returns the next steps if no cause was found. Each step names a measurement that is missing in the run.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.client().is_none() {
         return crate::connects::advice(facts.run);

@@ -51,7 +51,7 @@ pub enum LabError {
         /// What happened, and the server's last output.
         why: String,
     },
-    /// An agent was killed before it was ready. Its task is not the cause.
+    /// An agent was killed before it was ready. The agent's task is not the cause.
     #[error("the agent {name:?} ended before it was ready: {why}")]
     Killed {
         /// Name of the agent.

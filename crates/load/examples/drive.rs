@@ -1,4 +1,4 @@
-//! Drives one plan against an address and prints the result. It exercises the generator alone.
+//! Drives one plan against an address and prints the result. The example exercises the generator alone.
 //!
 //! Usage: `drive ADDR SECONDS PLAN.toml`, or with the plan as inline TOML. The example times the phases as a conductor
 //! would.

@@ -1,5 +1,5 @@
-//! The load-adding client of source 2. It opens connections at a given pace and holds them idle, or slowly sends single
-//! bytes of a request that never ends.
+//! The load-adding client of source 2. The client opens connections at a given pace and holds them idle, or slowly
+//! sends single bytes of a request that never ends.
 //!
 //! The client watches every connection, and counts a connection that the server closes as lost. A connection counted as
 //! held was therefore open the whole time. The client uses one thread. The conductor spreads a load that exceeds the

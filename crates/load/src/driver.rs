@@ -1,8 +1,8 @@
 //! Driver interface: submit operations, then wait for completions until a deadline. The worker is generic over the
 //! driver, so no operation on a socket is a dynamic call.
 //!
-//! A driver owns descriptors, buffers and generations. It knows nothing of requests, protocols or rates. Completions of
-//! a connection that was closed meanwhile never leave the driver.
+//! A driver owns descriptors, buffers and generations. A driver knows nothing of requests, protocols or rates.
+//! Completions of a connection that was closed meanwhile never leave the driver.
 
 use sys::Errno;
 
@@ -89,7 +89,8 @@ pub struct Batch {
 
 /// Operations that the worker may submit while it handles a completion.
 pub trait Ops {
-    /// Returns the time of this pass in nanoseconds of the driver's clock. It is read once for several completions.
+    /// Returns the time of this pass in nanoseconds of the driver's clock. The clock is read once for several
+    /// completions.
     fn now(&self) -> u64;
 
     /// Reads the clock again.
@@ -146,7 +147,7 @@ pub trait Driver {
     fn ops(&mut self) -> &mut Self::Ops;
 
     /// Waits for completions until `until_ns` and passes each one to `f`. `batch` permits an extra wait to collect more
-    /// completions. A driver that cannot do this returns at the first completion.
+    /// completions. A driver that cannot wait for more returns at the first completion.
     fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
     -> Result<(), Errno>;
 }

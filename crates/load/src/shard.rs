@@ -197,8 +197,8 @@ pub(crate) fn run<D: Driver>(
 }
 
 /// Runs one shard to its end. With `slots`, the shard publishes counts more often. `order` is called in every pass with
-/// the driver's time and the current phase. It is a trait object, because a type parameter would compile the loop once
-/// per caller.
+/// the driver's time and the current phase. `order` is a trait object, because a type parameter would compile the loop
+/// once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,

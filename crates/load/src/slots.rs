@@ -2,8 +2,9 @@
 //! needs no code for slots.
 //!
 //! A whole number is too coarse for a slot with few completions: five requests a second in slots of half a second give
-//! 2 or 3. Such a slot gets fractions of requests instead. The work on a completed request counts as spread evenly over
-//! the time since the preceding completion, and a slot gets the part of this time that lies in the slot.
+//! 2 or 3. Such a slot gets fractions of requests instead of whole numbers. The work on a completed request counts as
+//! spread evenly over the time since the preceding completion, and a slot gets the part of this time that lies in the
+//! slot.
 
 use run::SlotPlan;
 use sys::clock;

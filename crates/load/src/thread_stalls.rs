@@ -5,7 +5,7 @@ use run::Window;
 
 use crate::counts::Counts;
 
-/// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of this time.
+/// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of this length.
 const MIN_STALL_NS: u64 = 2_000_000;
 /// Maximum number of recorded stalls, allocated before the load begins. A thread with more stalls gets too little CPU
 /// time for any measurement.

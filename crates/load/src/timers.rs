@@ -1,6 +1,6 @@
-//! Timers, one per connection, in an indexed 4-ary heap. They are exact to the nanosecond, because tests check S-Client
-//! arrivals exactly. They allocate nothing after the start and take a few dozen nanoseconds per operation. A timer
-//! wheel would round times to its ticks, and so bunch the connects of thousands of descriptors.
+//! Timers, one per connection, in an indexed 4-ary heap. Timers are exact to the nanosecond, because tests check
+//! S-Client arrivals exactly. The heap allocates nothing after the start and takes a few dozen nanoseconds per
+//! operation. A timer wheel would round times to its ticks, and so bunch the connects of thousands of descriptors.
 
 /// Heap position of a connection without a timer.
 const NOT_SET: u32 = u32::MAX;

@@ -12,8 +12,8 @@ static COUNTING: alloc::CountingAllocator = alloc::CountingAllocator;
 
 #[test]
 fn the_measured_loop_takes_no_memory() {
-    // Checks that the allocator counts allocations, and only those of the measured part. This is a single test, because
-    // the allocation count covers the whole process.
+    // Checks that the allocator counts allocations, and only those of the measured part. All checks are in a single
+    // test, because the allocation count covers the whole process.
     let body = || (0..10).map(|i| vec![i; 100]).map(|v| std::hint::black_box(v).len()).sum::<usize>();
     alloc::arm();
     let name = |name: &str| std::thread::Builder::new().name(name.into()).spawn(body).unwrap().join().unwrap();

@@ -1,5 +1,5 @@
-//! The writer that sources write into: one column per counter and instance, one row per sample. It builds a
-//! [`run::Recording`] without copying values. Its columns keep their positions in the next recording.
+//! The writer that sources write into: one column per counter and instance, one row per sample. The writer builds a
+//! [`run::Recording`] without copying values. The writer's columns keep their positions in the next recording.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -31,13 +31,13 @@ pub struct ColumnWriter {
     stays: Vec<bool>,
     /// Number of rows that must be kept.
     edges: usize,
-    /// Number of samples so far. Each one has its own number.
+    /// Number of samples so far. Each sample has its own number.
     sample: u64,
     /// The last row of a thinned series will hold 2^`thinned` samples; `open` is the number that it holds so far.
     thinned: u32,
     open: u64,
-    /// Number of rows of the series at which the next merge is tried. It grows if a merge found too few rows between
-    /// edges.
+    /// Number of rows of the series at which the next merge is tried. This number grows if a merge found too few rows
+    /// between edges.
     merge_from: usize,
 }
 

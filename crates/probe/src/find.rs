@@ -46,7 +46,7 @@ pub enum FindError {
     NoPermission {
         /// The address.
         addr: Address,
-        /// Bound address of the listener. Its accept queue and the host's counters can be read anyway.
+        /// Bound address of the listener. The listener's accept queue and the host's counters can be read anyway.
         listen: Address,
         /// A process of the listener's network namespace, if that differs from the caller's.
         netns_pid: Option<u32>,
@@ -138,7 +138,7 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 enum NamespaceAnswer {
     /// Inodes of the listeners, and one bound address.
     Listens((Vec<u32>, SocketAddr)),
-    /// The address belongs to the namespace, but nothing listens on it.
+    /// The address belongs to the namespace, but no listener has it.
     Silent,
     /// The address does not belong to the namespace.
     Foreign,

@@ -1,10 +1,10 @@
-//! The observer of a host, which makes all readings on that host during a trial. It takes plain data
+//! The observer of a host, which makes all readings on that host during a trial. The observer takes plain data
 //! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]), so it works alike in the conductor and in an
 //! agent on another machine.
 //!
 //! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials. The first
-//! sample of a new probe opens hundreds of files. This would occupy a CPU for milliseconds and show in the trial's
-//! percentiles.
+//! sample of a new probe opens hundreds of files. Opening these files would occupy a CPU for milliseconds and show in
+//! the trial's percentiles.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// Creates an observer for a spec. Nothing is read yet.
+    /// Creates an observer for a spec. The call reads nothing yet.
     pub fn new(spec: ObserverSpec) -> Self {
         Self { spec, kept: Arc::default(), images: stacks::Images::new() }
     }

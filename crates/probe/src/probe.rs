@@ -9,7 +9,7 @@ use crate::source::{Effort, Round, Source};
 use crate::sources::{Exported, Exporter, SOURCES};
 use crate::tree::Tree;
 
-/// Reads the counters of one side. It may move between threads, but only one thread at a time may use it.
+/// Reads the counters of one side. A probe may move between threads, but only one thread at a time may use it.
 pub struct Probe {
     tree: Tree,
     writer: ColumnWriter,
@@ -18,8 +18,8 @@ pub struct Probe {
     effort: Effort,
 }
 
-/// Budget in microseconds for reading an exporter, such as a medium or loadline's own server. It is in no table,
-/// because the caller provides the exporter.
+/// Budget in microseconds for reading an exporter, such as a medium or loadline's own server. The budget of an exporter
+/// is in no table, because the caller provides the exporter.
 const EXPORTER_BUDGET_US: u32 = 200;
 
 /// A source, and when it is read next.
@@ -39,7 +39,7 @@ struct Reader {
 }
 
 impl Probe {
-    /// Creates a probe of one scope. Nothing is read yet.
+    /// Creates a probe of one scope. The call reads nothing yet.
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
         let wanted = |name: &'static str| scope.sources.as_ref().is_none_or(|names| names.contains(&name));
@@ -178,8 +178,8 @@ impl Reader {
     }
 
     /// Sets the number of samples in the series to skip, so that the mean cost stays within the budget. Full samples
-    /// read more and open files, so they do not change this number. A skipped source stays skipped after an edge.
-    /// Otherwise each window would begin with its most expensive sample.
+    /// read more and open files, so they do not change this number. A skipped source stays skipped after an edge. If an
+    /// edge reset the skips, each window would begin with its most expensive sample.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);

@@ -31,7 +31,7 @@ impl ProcessSet {
         self.edition
     }
 
-    /// Takes the processes that must be followed from now on. Each is returned only once.
+    /// Takes the processes that must be followed from now on. Each process is returned only once.
     pub fn take_wanted(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted)
     }
@@ -67,7 +67,7 @@ impl ProcessSet {
         self.met.push((behind, pids));
     }
 
-    /// Takes the upstream processes that must be followed from now on. Each is returned only once.
+    /// Takes the upstream processes that must be followed from now on. Each process is returned only once.
     pub fn take_wanted_behind(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted_behind)
     }

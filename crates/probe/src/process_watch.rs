@@ -55,7 +55,7 @@ impl ProcessWatch {
             runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
         };
         let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
-        // A process may have ended between two trials. If it cannot be read, its end is not certain.
+        // A process may have ended between two trials. If the process cannot be read, its end is not certain.
         let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
             Err(e) => e.kind() == std::io::ErrorKind::NotFound,

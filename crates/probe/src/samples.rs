@@ -93,8 +93,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// Moves the first value of a counter into the preceding row if a newer value takes its own row. Otherwise the
-    /// growth of a process that lives for less than a row would be lost.
+    /// Moves the first value of a counter into the preceding row if a newer value takes its own row. Without this move,
+    /// the growth of a process that lives for less than a row would be lost.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {

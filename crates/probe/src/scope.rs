@@ -12,7 +12,7 @@ pub struct Scope {
     pub root: PathBuf,
     /// Process in the network namespace that has the network counters; `None` for the caller's namespace.
     pub netns_pid: Option<u32>,
-    /// Processes of this side. Their children are found and followed.
+    /// Processes of this side. The probe finds and follows the children of these processes.
     pub processes: Vec<u32>,
     /// Observed listener, whose connections are sampled (on a server's side).
     pub listen: Option<Address>,

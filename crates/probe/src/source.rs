@@ -18,8 +18,8 @@ pub struct SourceSpec {
     /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more is read at phase
     /// edges, and between them only as often as the budget allows.
     pub budget_us: u32,
-    /// Minimum interval between two readings at edges in milliseconds. It is 0 except for very expensive sources, which
-    /// would disturb short trials.
+    /// Minimum interval between two readings at edges in milliseconds. The interval is 0 except for very expensive
+    /// sources, which would disturb short trials.
     pub edge_gap_ms: u32,
     /// Creates a reader.
     pub open: fn(&Scope, &Tree) -> Box<dyn Source>,

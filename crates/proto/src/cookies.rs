@@ -161,8 +161,8 @@ fn seconds(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(bound))
 }
 
-/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any positions; each part is
-/// tried as these in this order. Returns seconds since the epoch.
+/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any positions. Each part is
+/// tried as a time, as a day, as a month and as a year. Returns seconds since the epoch.
 fn date(text: &[u8]) -> Option<i64> {
     const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();

@@ -12,8 +12,8 @@ use crate::{Fault, Progress};
 /// carries nothing more. After a [`Fault`] the caller closes it at once, and [`transmit`](Requester::transmit) then
 /// gives its last bytes.
 ///
-/// Each finished request is reported to `done` while the input is read. Nothing is stored for it, so any number may end
-/// in one piece of input.
+/// Each finished request is reported to `done` while the input is read. The session stores nothing for a finished
+/// request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the client end also sends bytes that belong to no request (a handshake, pings, window updates).
     /// Drivers then complete every send before the next, instead of relying on the size of requests.
@@ -71,7 +71,7 @@ pub trait Requester {
     }
 
     /// Returns true if part of an answer has arrived, so that the end of the connection would cut this answer off.
-    /// Returns `None` if the protocol does not show this.
+    /// Returns `None` if the protocol does not show whether an answer has begun.
     fn is_answering(&self) -> Option<bool> {
         None
     }

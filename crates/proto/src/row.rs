@@ -2,8 +2,8 @@
 
 use run::Protocol;
 
-/// A row of [`PROTOCOLS`](crate::PROTOCOLS). Its functions receive plans of their own protocol and leave others
-/// unchanged.
+/// A row of [`PROTOCOLS`](crate::PROTOCOLS). The functions of a row receive plans of their own protocol and leave
+/// others unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolSpec {
     /// Name in plans and tables.
@@ -16,7 +16,7 @@ pub struct ProtocolSpec {
     pub defaults: fn() -> Protocol,
     /// Command-line flags that change the settings, in the order in which they take effect.
     pub flags: &'static [Flag],
-    /// Completes the settings once all are known.
+    /// Completes the settings once all flags have taken effect.
     pub complete: fn(&mut Protocol),
     /// Returns true if a target of this protocol may use these settings of another protocol that a flag selected.
     pub takes: fn(&Protocol) -> bool,
@@ -83,7 +83,7 @@ pub struct Flag {
     pub value: &'static str,
     /// Description of the flag for help texts, in one line.
     pub help: &'static str,
-    /// The flag that this one requires.
+    /// Another flag that this flag requires.
     pub requires: Option<&'static str>,
     /// Effect of the flag on a plan.
     pub set: FlagValue,

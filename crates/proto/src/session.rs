@@ -1,8 +1,8 @@
 //! The server end of a protocol without any I/O: given bytes, it returns bytes to send and completed exchanges. The
 //! client end is [`Requester`](crate::Requester).
 
-/// The server end of a protocol on one connection. It owns no socket, no clock and no thread, so one session type runs
-/// under every server model.
+/// The server end of a protocol on one connection. A session owns no socket, no clock and no thread, so one session
+/// type runs under every server model.
 ///
 /// The caller calls [`receive`](Session::receive) for every piece of bytes that arrives, then
 /// [`transmit`](Session::transmit) until it returns 0. The bytes of one call of `transmit` are one write; a session

@@ -238,7 +238,7 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
     }
 }
 
-/// Returns the vertical axis. It does not begin at 0, because a change of 1 % must be visible.
+/// Returns the vertical axis. The axis does not begin at 0, because a change of 1 % must be visible.
 fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     let ends = values.iter().fold(None, |ends: Option<(f64, f64)>, (_, value)| {
         Some(ends.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))))

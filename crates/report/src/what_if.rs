@@ -110,7 +110,7 @@ fn resources(answer: &WhatIf) -> Table {
 /// Returns a figure of a point of the curve, with the ends of its interval.
 type Place = fn(&LoadPoint) -> [f64; 3];
 
-/// Returns one figure by number of users or arrival rate. The ends of its interval are added if they are finite.
+/// Returns one figure by number of users or arrival rate. Finite ends of the figure's interval are added.
 fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
     let x = |p: &LoadPoint| p.arrivals.unwrap_or(f64::from(p.users));
     let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();

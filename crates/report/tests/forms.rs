@@ -158,8 +158,8 @@ fn requests_without_answers_have_no_time() {
     }
 }
 
-/// The cause of an aborted run is its title in every form with a title, even after successful trials. Its words are
-/// hostile.
+/// The cause of an aborted run is its title in every form with a title, even after successful trials. The words of the
+/// cause are hostile.
 #[test]
 fn the_death_of_a_server_is_the_title_of_every_form() {
     let mut run = common::find();

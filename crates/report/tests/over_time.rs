@@ -64,7 +64,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     }
 }
 
-/// A ramp is described by its stages. Its mean rate says nothing about any of its rates.
+/// A ramp is described by its stages. The mean rate of a ramp says nothing about any of its rates.
 #[test]
 fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     let mut run = ramp();

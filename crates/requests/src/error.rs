@@ -21,7 +21,7 @@ impl std::fmt::Display for ReadError {
     }
 }
 
-/// Returns the error for a file that cannot be read. Its message names the file.
+/// Returns the error for a file that cannot be read. The error's message names the file.
 pub(crate) fn unread(error: &run::RunDirError) -> ReadError {
     ReadError { file: String::new(), place: None, message: error.to_string() }
 }

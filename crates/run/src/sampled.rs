@@ -52,7 +52,7 @@ impl Run {
         })
     }
 
-    /// Returns the sampled databases of this trial.
+    /// Returns the sampled databases of the trial [`Run::sampled_trial`].
     pub fn sampled_databases(&self) -> &[DatabaseProfile] {
         let trial = self.sampled_trial().and_then(|at| self.trials.get(at));
         trial.map_or(&[], |trial| &trial.databases)

@@ -1,5 +1,5 @@
-//! Unchanged runs in the format `loadline-run/1` as version 0.1.0 wrote them. They must load, match the schema, and
-//! keep every name and value when they are saved again.
+//! Unchanged runs in the format `loadline-run/1` as version 0.1.0 wrote them. These runs must load, match the schema,
+//! and keep every name and value when they are saved again.
 
 #![allow(clippy::unwrap_used)]
 

@@ -72,7 +72,7 @@ impl Server {
         self.local_addr
     }
 
-    /// Returns the I/O model in use. If it is not the requested model, [`Server::notes`] gives the reason.
+    /// Returns the I/O model in use. If the model is not the requested one, [`Server::notes`] gives the reason.
     pub fn model(&self) -> &'static str {
         self.model
     }

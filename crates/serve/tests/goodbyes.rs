@@ -11,7 +11,7 @@ use std::time::Duration;
 use run::ServePlan;
 use serve::MODELS;
 
-/// Number of connections that the server ends. After each, another connection makes a request at once.
+/// Number of connections that the server ends. After each end, another connection makes a request at once.
 const ROUNDS: u32 = 400;
 
 /// Returns the HTTP/2 preface and a GOAWAY frame, which ends the connection.

@@ -16,7 +16,7 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Request targets. Each has escaped the served directory in some well-known server.
+/// Request targets. Each target has escaped the served directory in some well-known server.
 const TRICKS: &[&str] = &[
     // Dots, plain and percent-encoded.
     "/../secret",

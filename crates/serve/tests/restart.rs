@@ -1,5 +1,5 @@
 //! A server can be started again at once on the same port. The kernel frees the ring of an io_uring server a moment
-//! after its thread has ended. Until then the ring keeps the listening socket open.
+//! after its thread has ended. Until the ring is freed, it keeps the listening socket open.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 

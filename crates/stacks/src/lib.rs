@@ -1,5 +1,5 @@
-//! Stacks of threads of other processes, with the names of functions and globals. Nothing here stops a process or writes
-//! to it.
+//! Stacks of threads of other processes, with the names of functions and globals. The crate neither stops a process nor
+//! writes to it.
 //!
 //! A [`Process`] names addresses and unwinds stacks. [`CpuStacks`] samples code that runs. [`StackCounts`] adds up
 //! stacks and prints them as folded text. Files and memory of another process are untrusted, so each read has a limit

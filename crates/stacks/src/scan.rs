@@ -26,8 +26,8 @@ pub(crate) fn return_slot(
     })
 }
 
-/// Returns the slot at the end of the frame that the function's first instructions set up. It holds the return address if
-/// the word in it points behind a call. A call through a register also counts, although its function is unknown.
+/// Returns the slot at the end of the frame that the function's first instructions set up. This slot holds the return
+/// address if its word points behind a call. A call through a register also counts, although its function is unknown.
 fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
     sp.checked_add(prologue.frame_bytes)

@@ -163,7 +163,7 @@ impl Series {
         else {
             return;
         };
-        // A later change may hide this one from a test of all later values.
+        // A later change may hide this change from a test of all later values.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);

@@ -86,8 +86,8 @@ impl PairwiseTest {
     }
 
     /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as open if any pair
-    /// that encloses it is open, which can only make the number larger. There is then a largest clustering in which all
-    /// clusters consist of neighbours. With this property some largest clustering has neighbours only.
+    /// that encloses it is open, which can only make the number larger. With this rule there is a largest clustering in
+    /// which all clusters consist of neighbours. With this property some largest clustering has neighbours only.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();

@@ -72,7 +72,7 @@ pub fn quantile(p: f64, freedom: f64) -> f64 {
     x.tan() * freedom.sqrt()
 }
 
-/// Returns half of the beta function of `freedom / 2` and 1/2. This is the integral of `cos(x)` to the power of
+/// Returns half of the beta function of `freedom / 2` and 1/2. The result is the integral of `cos(x)` to the power of
 /// `freedom - 1` from 0 to π/2.
 fn half_beta(freedom: f64) -> f64 {
     0.5 * (PI.sqrt().ln() + libm::lgamma(0.5 * freedom) - libm::lgamma(0.5 * (freedom + 1.0))).exp()

@@ -20,7 +20,7 @@ pub struct CpuHog {
 }
 
 impl CpuHog {
-    /// Starts a child on `cpu`. It spins between the start and the end of each of `times` (CLOCK_MONOTONIC,
+    /// Starts a child on `cpu`. The child spins between the start and the end of each of `times` (CLOCK_MONOTONIC,
     /// nanoseconds, ascending), sleeps otherwise, and ends after the last one.
     pub fn start(cpu: u32, times: &[(u64, u64)]) -> Result<Self> {
         let parent = std::process::id();

@@ -60,7 +60,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
 }
 
 /// Confines the calling thread, and threads that it starts later, to these CPUs. Numbers beyond the range of the kernel
-/// interface are ignored. A list of only such numbers fails with EINVAL.
+/// interface are ignored. If every number is beyond this range, the call fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -89,7 +89,7 @@ fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
 /// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
-    // The kernel silently leaves out unavailable CPUs. It fails only if no CPU is available.
+    // The kernel silently leaves out unavailable CPUs. The call fails only if no CPU is available.
     let given = confined.and_then(|()| allowed_cpus());
     let missing = match &given {
         Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! Processes below this one, also after their parents ended. Source: prctl(2) (PR_SET_CHILD_SUBREAPER,
+//! Processes below the calling one, also after their parents ended. Source: prctl(2) (PR_SET_CHILD_SUBREAPER,
 //! PR_SET_PDEATHSIG), waitpid(2).
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

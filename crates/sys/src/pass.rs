@@ -75,8 +75,8 @@ impl Drop for Child {
 /// `body` must not wait for another thread of this process or for a lock that one may hold, because the child has only
 /// the calling thread. `body` may allocate, which the system's allocator supports after a fork, but must not print.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {
-    // SAFETY: the child continues with a copy of all memory. The contract above excludes deadlocks, which would not be
-    // unsound anyway. The child leaves by `_exit`, so no destructor of the parent runs twice.
+    // SAFETY: the child continues with a copy of all memory. This function's contract excludes deadlocks, which would
+    // not be unsound anyway. The child leaves by `_exit`, so no destructor of the parent runs twice.
     match unsafe { libc::fork() } {
         -1 => Err(crate::last_errno()),
         0 => {

@@ -45,8 +45,8 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. Without this step, the kernel cleans up some milliseconds later. Until then an armed
-    /// poll keeps its file open, so a listening socket would keep its port.
+    /// Ends all polls immediately. Without this step, the kernel cleans up some milliseconds later. Until the kernel
+    /// cleans up, an armed poll keeps its file open, so a listening socket would keep its port.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());

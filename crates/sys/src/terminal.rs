@@ -65,8 +65,8 @@ unsafe impl Sync for SavedTerminal {}
 static SAVED: SavedTerminal =
     SavedTerminal { state: AtomicU8::new(FREE), saved: UnsafeCell::new(MaybeUninit::uninit()) };
 
-/// The terminal while a full-screen view uses it. Its settings are restored on drop, on a panic, and before a signal
-/// ends the program.
+/// The terminal while a full-screen view uses it. The terminal's settings are restored on drop, on a panic, and before
+/// a signal ends the program.
 #[derive(Debug)]
 pub struct FullScreen {
     keys: bool,

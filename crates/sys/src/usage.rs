@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 
 /// Returns the CPU time, user and system, in microseconds of all child processes that have ended and were waited for.
-/// Their children are included.
+/// Children of these processes are included.
 pub fn children_cpu_us() -> io::Result<f64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. An all-zero `rusage` is valid, too.

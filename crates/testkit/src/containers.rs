@@ -162,7 +162,7 @@ pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     texts.map(write).into()
 }
 
-/// A podman image that holds only the static program, as `/loadline`. It exists as long as this value lives.
+/// A podman image that holds only the static program, as `/loadline`. The image exists as long as this value lives.
 pub struct PodmanImage {
     /// Name of the image.
     pub name: String,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A control group. Its processes must end before this value is dropped.
+/// A control group. The group's processes must end before this value is dropped.
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {

@@ -76,8 +76,8 @@ pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
 }
 
-/// Finds a Python with this module. Otherwise skips the test. Debian's modules work only with Debian's python3, even if
-/// another one comes first in PATH.
+/// Finds a Python with this module. Skips the test if no Python has the module. Debian's modules work only with
+/// Debian's python3, even if another one comes first in PATH.
 #[track_caller]
 pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     let has = |python: &PathBuf| {
@@ -91,7 +91,8 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns true if client and server can have separate CPUs. Otherwise skips the test.
+/// Returns true if client and server can have separate CPUs. Skips the test if client and server cannot have separate
+/// CPUs.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -101,8 +102,8 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Returns true unless loadline's error output shows that this machine cannot create a testbed. In that case skips the
-/// test.
+/// Returns true unless loadline's error output shows that this machine cannot create a testbed. Skips the test if the
+/// machine cannot create a testbed.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()

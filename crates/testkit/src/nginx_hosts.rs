@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::{ChildProcess, SshHosts, eventually, has, program};
 use serde_json::Value;
 
-/// nginx on the host `server`. Its access log is `log`, with the line `OK 200` per request.
+/// nginx on the host `server`. nginx's access log is `log`, with the line `OK 200` per request.
 pub struct Nginx {
     _held: ChildProcess,
     /// URL of nginx's front page.

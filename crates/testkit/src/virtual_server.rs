@@ -55,8 +55,8 @@ pub struct VirtualServer {
     /// Stalls of the server alone, which no pause meter sees.
     stalls: Vec<(f64, f64)>,
     drift: Option<Drift>,
-    /// Standard deviation of the logarithm of the measured CPU time per request, besides the machine's speed. Without
-    /// it, no CPU time is measured.
+    /// Standard deviation of the logarithm of the measured CPU time per request, besides the machine's speed. `None`
+    /// measures no CPU time.
     cpu_noise: Option<f64>,
     /// Seconds that the search gets at the end of the sweep.
     unused_s: f64,

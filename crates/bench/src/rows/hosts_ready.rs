@@ -78,7 +78,7 @@ pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
 }
 
-/// Measures each round in its own allocation, without the wait for it.
+/// Measures each round in its own allocation; the wait for the allocation does not count.
 fn own_slurm(rounds: usize) -> Result<Compared> {
     let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
     let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;

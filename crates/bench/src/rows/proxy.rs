@@ -18,7 +18,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both proxies run once first, so that a proxy that answers nothing is an error instead of a fast proxy.
+    // Both proxies run once before the rounds, so that a proxy that answers nothing is an error instead of a fast
+    // proxy.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

@@ -10,7 +10,7 @@ use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet};
 use super::headers::from_environment;
 use crate::output;
 
-/// Flags of a request set. They are boxed, because commands contain their arguments by value.
+/// Flags of a request set. These flags are boxed, because commands contain their arguments by value.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MixArgs {
     #[command(flatten)]

@@ -1,5 +1,5 @@
 //! The full-screen view of a run. The conductor's thread updates the state, and a separate thread draws it four times
-//! per second. Neither waits for the other.
+//! per second. Neither thread waits for the other.
 
 mod backend;
 mod draw;

@@ -13,7 +13,7 @@ use testkit::{
 /// Confidence above which a verdict counts as sure.
 const SURE: f64 = 0.9;
 
-/// An application and the correct verdicts on it.
+/// An application and the correct verdicts on the application.
 struct Application {
     /// Language of the application. A program with this name must be installed.
     language: Language,

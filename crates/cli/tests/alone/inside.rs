@@ -21,7 +21,7 @@ enum Planted {
     Function(&'static [&'static str]),
     /// Only the verdict is expected, because the cause inside the process is not visible from outside.
     Verdict(&'static str),
-    /// No cause of this kind.
+    /// The test expects no cause of this kind.
     Without(&'static str),
 }
 

@@ -49,7 +49,7 @@ const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
 };
 
 impl DiskWork {
-    /// Returns the server's source. Its arguments are the file and the port.
+    /// Returns the server's source. The server's arguments are the file and the port.
     fn server(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -97,8 +97,8 @@ def memory():
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a program that does this work for a second without a server. Its argument is the file. The program
-    /// prints the share of a CPU that the work took.
+    /// Returns a program that does this work for a second without a server. The program's argument is the file. The
+    /// program prints the share of a CPU that the work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(

@@ -121,7 +121,7 @@ fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
     let _alone = alone();
     let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
     let _load = loaded(port, 16);
-    // Symbols are read once, in both. Only the difference is the cost of the sampling.
+    // Symbols are read once in both measurements. Only the difference is the cost of the sampling.
     let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
     let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
     assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");

@@ -1,5 +1,5 @@
-//! Slowing a full medium and making requests longer proves that it is full. Afterwards the medium has its full speed
-//! again, even if loadline was killed.
+//! Slowing a full medium and making requests longer proves that it is full. After the experiment the medium has its
+//! full speed again, even if loadline was killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -38,7 +38,7 @@ fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<V
     Some(run)
 }
 
-/// One client fills most of the wire. Its requests use the wire of the answers, too.
+/// One client fills most of the wire. The client's requests use the wire of the answers, too.
 #[test]
 fn a_full_shared_wire_is_proven_by_longer_requests() {
     let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "50s") else { return };

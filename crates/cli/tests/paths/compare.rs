@@ -29,7 +29,7 @@ fn compare_starts_compares_and_ends_servers() {
     let pairs = found["turns"]["new_first"].as_array().unwrap();
     let new_first = pairs.iter().filter(|first| **first == true).count();
     assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
-    // The budget is kept. If it was too short for seven pairs, a note states this.
+    // The budget is kept. If the budget was too short for seven pairs, a note states this.
     let said = found["notes"].to_string();
     assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);

@@ -1,4 +1,4 @@
-//! Group models whose next group cannot start or serve because descriptors ran out. The connections of this group are
+//! Group models whose next group cannot start or serve because descriptors ran out. The connections of such a group are
 //! reset and reported, never left hanging, and the other groups continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

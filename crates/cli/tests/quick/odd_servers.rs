@@ -14,8 +14,8 @@ const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Starts a server. `answer` takes the request's number (from 1) and the time since the first request. It returns the
-/// bytes of the answer, and true if the connection ends after them.
+/// Starts a server. `answer` takes the request's number (from 1) and the time since the first request. `answer` returns
+/// the bytes of the answer, and true if the connection ends after them.
 fn start(
     is_request: fn(&str) -> bool,
     answer: impl Fn(u64, Duration) -> (String, bool) + Send + Sync + 'static,

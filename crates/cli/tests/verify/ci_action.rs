@@ -13,7 +13,7 @@ struct Step {
     script: String,
 }
 
-/// Reads the steps of the action. Their form is fixed: `env:` with one variable per line, and `run:` last.
+/// Reads the steps of the action. The form of the steps is fixed: `env:` with one variable per line, and `run:` last.
 fn steps() -> Vec<Step> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../action.yml");
     let text = std::fs::read_to_string(file).unwrap();

@@ -195,8 +195,8 @@ fn a_generator_that_dies_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        // A generator that is killed between two steps is replaced without an error. In this case the next one is
-        // killed.
+        // A generator that is killed between two steps is replaced without an error. If that happens, the test kills
+        // the next generator.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
                 // The process may have ended in the meantime.
@@ -240,7 +240,7 @@ fn a_closed_terminal_interrupts_the_run() {
 #[test]
 fn a_server_pid_without_a_process_is_refused() {
     let server = serve(binary!(), 0, &[]);
-    // This ID is above the largest process ID of Linux.
+    // The process ID 4194305 is above the largest process ID of Linux.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no process");
     // This process exists but listens on no port.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use testkit::{Watched, alone, binary, watched};
 
 /// Maximum memory in KiB of any process of loadline in these tests. With a normal server, a process uses about a third
-/// of this.
+/// of this memory.
 const MAX_MEMORY_KIB: u64 = 96 * 1024;
 /// Maximum number of bytes that a server sends on each connection; loadline may stop reading earlier.
 const FLOOD: usize = 64 << 20;

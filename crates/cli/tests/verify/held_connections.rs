@@ -5,8 +5,8 @@
 use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
-/// Maximum user memory per connection in bytes. A connection itself needs a third of it, but a process's tables grow in
-/// steps.
+/// Maximum user memory per connection in bytes. A connection itself needs a third of this memory, but a process's
+/// tables grow in steps.
 const USER_BYTES: f64 = 300.0;
 
 /// Returns the reason why this machine cannot hold the connections. The connections need 10,300 descriptors per

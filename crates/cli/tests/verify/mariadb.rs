@@ -34,7 +34,7 @@ def query(c, text):
 connect()
 "#;
 
-/// Statements of the server's start. Each takes one line.
+/// Statements of the server's start. Each statement takes one line.
 const INIT: &str = "CREATE DATABASE app;
 CREATE TABLE app.counters (id int PRIMARY KEY, n int, word text);
 INSERT INTO app.counters VALUES (1, 0, '');

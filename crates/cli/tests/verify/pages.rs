@@ -83,8 +83,8 @@ fn sessions(page: &str) -> Vec<Vec<String>> {
     blocks.filter(|commands| commands.first().is_some_and(|first| first.starts_with("loadline serve"))).collect()
 }
 
-/// Returns a script of these commands. The script waits for a server that it starts. Its exit status is that of the
-/// first command that failed.
+/// Returns a script of these commands. The script waits for a server that it starts. The script's exit status is that
+/// of the first command that failed.
 fn script(commands: &[String]) -> String {
     let mut script = String::from("trap 'kill $(jobs -p)' EXIT\n");
     for command in commands {

@@ -31,8 +31,8 @@ print("127.0.0.1:%d" % server.server_address[1], flush=True)
 server.serve_forever()
 "#;
 
-/// Returns the script of a server. `driver` is Python code of the database's protocol. It defines `connect()`,
-/// `query(c, text)` and the statement `SLEEP`, and may run code once at the start.
+/// Returns the script of a server. `driver` is Python code of the database's protocol. The code defines `connect()`,
+/// `query(c, text)` and the statement `SLEEP`, and may run something once at the start.
 pub(crate) fn row_app(driver: &str) -> String {
     format!("{HEAD}{driver}{SERVER}")
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{children, echoing, eventually, free_port, has, script_server, skip};
 
-/// Common prefix of all planted secrets, so that one search finds them all.
+/// Common prefix of all planted secrets, so that one search finds all of them.
 const MARK: &str = "Planted";
 const SECRETS: &[&str] =
     &["PlantedBearer1", "PlantedCookie2", "PlantedQuery3", "PlantedNamed4", "PlantedEnv5", "PlantedFile6"];
@@ -32,7 +32,7 @@ fn clean(what: &str, output: &Output) -> Option<i32> {
     output.status.code()
 }
 
-/// Flags with every kind of secret. The directory has the file that one of them names.
+/// Flags with every kind of secret. The directory has the file that one of these flags names.
 const FLAGS: [&str; 10] = [
     "-H",
     "Authorization: Bearer PlantedBearer1",

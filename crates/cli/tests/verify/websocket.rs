@@ -8,8 +8,8 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
 
-/// A server that sends every message back. The server first sends a ping and waits for the answer. It writes its counts
-/// to a file.
+/// A server that sends every message back. The server first sends a ping and waits for the answer. The server writes
+/// its counts to a file.
 const SERVER: &str = r#"
 import asyncio, os, ssl, sys, websockets
 count, sent_as = 0, {str: 0, bytes: 0}

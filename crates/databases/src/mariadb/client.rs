@@ -1,4 +1,5 @@
-//! A client that runs statements in the text protocol. The smallest library for it, mysql_common, adds 50 crates.
+//! A client that runs statements in the text protocol. The smallest library for this protocol, mysql_common, adds 50
+//! crates.
 
 use std::io::{Read as _, Write as _};
 

@@ -92,7 +92,7 @@ fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionStat
         _ if state.starts_with("idle in transaction") => SessionState::OpenTransaction,
         (Some("Lock"), Some("transactionid" | "tuple")) => SessionState::RowLock,
         (Some("Lock"), _) => SessionState::Lock,
-        // Others wait for one session that flushes the log for all.
+        // One session flushes the log for all, and the others wait for that session.
         (Some("IO"), _) | (Some("LWLock"), Some("WALWrite" | "WALWriteLock")) => SessionState::Disk,
         (Some("LWLock" | "BufferPin" | "Buffer"), _) => SessionState::InternalLock,
         (Some("Timeout"), Some("PgSleep")) => SessionState::Sleep,

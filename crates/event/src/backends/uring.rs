@@ -99,8 +99,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel takes no more requests. In this case the poll ends when the ring is
-        // closed.
+        // Disarming fails only if the kernel takes no more requests. In this case the kernel ends the poll when the
+        // ring is closed.
         let _ = self.disarm(fd);
     }
 

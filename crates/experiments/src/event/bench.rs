@@ -22,7 +22,8 @@ pub(super) struct Timing {
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no events and would have blocked. The other figures exclude them.
+    /// Number of calls that found no events and would have blocked. The other figures of the timing exclude these
+    /// calls.
     pub(super) rejected: usize,
     /// Time in microseconds per event, including its arrival, its share of the call, and reading the data.
     pub(super) whole_us: f64,

@@ -13,8 +13,8 @@ use lab::{Lab, LabError};
 
 /// Numbers of arrivals per event to compare.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Number of connections, and maximum number of events per call. Each call takes all of them, so all its events have
-/// equal numbers of arrivals.
+/// Number of connections, and maximum number of events per call. Each call takes the events of all connections, so all
+/// events of a call have equal numbers of arrivals.
 const EVENTS: usize = 10;
 /// Number of warm-up turns, whose times are excluded.
 const WARM: usize = 100;

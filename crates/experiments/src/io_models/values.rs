@@ -8,9 +8,9 @@ pub(crate) const THREADS: ValueName<f64> = ValueName::new("threads");
 pub(crate) const THREADS_AT_REST: ValueName<f64> = ValueName::new("threads_at_rest");
 /// Number of additional threads that the model's rule expects while nothing changes.
 pub(crate) const THREADS_BY_RULE: ValueName<f64> = ValueName::new("threads_by_rule");
-/// Number of threads in the quiet sample.
+/// Number of server threads in the sample in which nothing changed.
 pub(crate) const THREADS_THEN: ValueName<f64> = ValueName::new("threads_then");
-/// Number of accepted connections in the quiet sample.
+/// Number of accepted connections in the sample in which nothing changed.
 pub(crate) const HELD_THEN: ValueName<f64> = ValueName::new("held_then");
 /// Switches between the server's threads per second.
 pub(crate) const SWITCHES_PER_S: ValueName<f64> = ValueName::new("switches_per_s");

@@ -69,7 +69,7 @@ pub(super) fn derive(trial: &mut Trial) {
     let wire = wire(trial);
     let results = &mut trial.results;
     results.put(BYTES_PER_S, x * record);
-    // The counter of the study: messages with their headers, in both directions.
+    // The study counts messages with their headers, in both directions.
     results.put(MESSAGE_BYTES_PER_S, x * messages);
     results.put(MESSAGE_OUT_BYTES, sent);
     results.put(MESSAGE_IN_BYTES, received);

@@ -137,8 +137,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// Compares a host's CPU time with that of its process. Clock ticks measure the host's time. If it is too short for
-/// them, the text states this.
+/// Compares a host's CPU time with that of its process. Clock ticks measure the host's time. If the host's time is too
+/// short for clock ticks, the text states this.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {

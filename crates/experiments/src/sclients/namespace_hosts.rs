@@ -43,7 +43,8 @@ impl NamespaceHosts {
     }
 
     /// Builds the hosts. The kernel's receive work for the server runs on the server's own CPU, like the interrupts of
-    /// a network card. Otherwise it would run on the sender's CPU. A note states which CPU does this work.
+    /// a network card. Without this setting, the work would run on the sender's CPU. A note states which CPU does this
+    /// work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,

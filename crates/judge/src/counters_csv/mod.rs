@@ -11,7 +11,7 @@
 //!
 //! A column holds an input of the rows of [`QUANTITIES`]. An empty cell is unknown. Lines that begin with `#` are
 //! comments. A column `printed.NAME` holds the value that a book or paper prints for a quantity. The report shows the
-//! recomputed value beside it, and marks the row if they differ by more than 0.5 % (rule 9).
+//! recomputed value beside the stated one, and marks the row if they differ by more than 0.5 % (rule 9).
 
 mod as_run;
 mod quantities;

@@ -56,7 +56,7 @@ fn capacity(findings: &Findings) -> Figure {
     Figure { none_failed: found.is_some_and(|c| c.at_least), ..around }
 }
 
-/// Returns true if the run has only fixed loads. Their rate is not a capacity.
+/// Returns true if the run has only fixed loads. The rate of a fixed load is not a capacity.
 fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
     let mut trials = parts.iter().flatten().flat_map(|seen| &seen.0).peekable();
     trials.peek().is_some() && trials.all(|trial| trial.kind == TrialKind::Fixed)

@@ -46,7 +46,7 @@ fn every_figure_that_can_be_expected_has_an_interval() {
         assert!(low.is_some_and(|low| low <= value) && high.is_some_and(|high| value < high), "{e:?}");
     }
     let mean = &run.findings.expected[2];
-    // The standard deviation is 115 us, and the mean of 400 answers has a twentieth of it.
+    // The standard deviation of one answer is 115 us, and that of the mean of 400 answers is a twentieth.
     assert!((mean.high.unwrap() - mean.low.unwrap() - 2.0 * 11.3).abs() < 0.5, "{mean:?}");
     let errors = &run.findings.expected[4];
     assert!(errors.value == Some(0.0) && errors.high.unwrap() > 0.0, "{errors:?}");

@@ -5,9 +5,9 @@ use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
 use super::figure::Figure;
 use crate::thresholds::NEAR_CAPACITY;
 
-/// Minimum number of stretches into which all windows together are cut. Each window gets the same number of them. Ten
-/// to thirty batches give nearly the most precise interval of a mean (B. Schmeiser, *Operations Research* 30, 1982);
-/// ten are the longest and so the least correlated ones.
+/// Minimum number of stretches into which all windows together are cut. Each window gets an equal number of stretches.
+/// Ten to thirty batches give nearly the most precise interval of a mean (B. Schmeiser, *Operations Research* 30,
+/// 1982); ten are the longest and so the least correlated ones.
 pub(super) const STRETCHES: usize = 10;
 
 /// Windows that represent a run or a repeat.

@@ -85,7 +85,7 @@ pub(super) enum Subject {
     Cause,
     /// The load itself: nothing is saturated.
     Load,
-    /// Nothing: the cause is unknown.
+    /// The cause is unknown.
     Unknown,
 }
 
@@ -231,8 +231,8 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            // Most limits that delay answers apply per address. This one applies to all addresses together, so the sign
-            // of a delaying limit remains weak.
+            // Most limits that delay answers apply per address. The limit left in this case applies to all addresses
+            // together, so the sign of a delaying limit remains weak.
             Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),

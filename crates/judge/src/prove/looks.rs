@@ -18,7 +18,7 @@ const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of a 95 % interval, in standard deviations.
 const USUAL_BORDER: f64 = 1.960;
 /// Returns true if the slots so far decide whether the first lever's resource explains more than half of the
-/// throughput. This is look number `look` of `looks`. The last look ends the experiment in any case.
+/// throughput. The call is look number `look` of `looks`. The last look ends the experiment in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {

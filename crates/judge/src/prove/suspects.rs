@@ -25,8 +25,8 @@ pub struct Suspect {
 }
 
 /// Levers that test each bottleneck. The other bottlenecks belong to the remainder, which no lever touches: a sleep, a
-/// lock, a service on an unobserved host, network distance, or a deliberate limit. They are tested by levers that are
-/// predicted to have no effect.
+/// lock, a service on an unobserved host, network distance, or a deliberate limit. Bottlenecks of the remainder are
+/// tested by levers that are predicted to have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),

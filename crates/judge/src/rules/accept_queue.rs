@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Plants a shared host with full CPUs under `times` its capacity. The other values are the generator's running and
-    /// waiting time, and the number of dropped connects.
+    /// Plants a shared host with full CPUs under `times` its capacity. `ran_us` and `waited_us` are the generator's
+    /// running and waiting time, and `drops` is the number of dropped connects.
     fn full_host(capacity: f64, times: f64, (ran_us, waited_us): (f64, f64), drops: f64) -> PlantedRun {
         PlantedRun::new(1000.0, capacity)
             .steps(&[])
@@ -160,8 +160,8 @@ mod tests {
         assert!(!["accept-queue", "client-cpu"].contains(&b.id.as_str()), "{b:#?}");
     }
 
-    /// The server has a short accept queue, on a host whose CPUs other programs fill. It used more CPU time than the
-    /// generator, and was idle at times.
+    /// The server has a short accept queue, on a host whose CPUs other programs fill. The server used more CPU time
+    /// than the generator, and was idle at times.
     #[test]
     fn processors_that_others_fill_do_not_hide_a_full_queue() {
         let beside = |drops| {
@@ -173,7 +173,7 @@ mod tests {
         };
         let b = beside(0.15);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
-        // Others do more than half of the work, so nothing shows that the server lacks CPU time.
+        // Other programs do more than half of the work, so nothing shows that the server lacks CPU time.
         let b = beside(0.0);
         assert_eq!(b.id, "unknown", "{b:#?}");
     }

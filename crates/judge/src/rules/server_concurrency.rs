@@ -259,8 +259,8 @@ fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<run::Evidence> {
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns the verdict in one sentence. It names requests that take turns, a full upstream, the counted workers, or
-/// only their number.
+/// Returns the verdict in one sentence. The sentence names requests that take turns, a full upstream, the counted
+/// workers, or only their number.
 fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(full) = upstreams::full(&facts.upstreams) {
         return upstreams::sentence(full);
@@ -333,8 +333,8 @@ mod tests {
         assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
     }
 
-    /// This is the server of the test above, with samples of its threads. The samples show the queue: most threads wait
-    /// for one lock.
+    /// The server of the test above, with samples of its threads. The samples show the queue: most threads wait for one
+    /// lock.
     #[test]
     fn threads_that_wait_for_a_lock_are_the_queue() {
         let b = judged(PlantedRun::new(20_000.0, 300.0).shared().change(|trial, _| {
@@ -347,8 +347,8 @@ mod tests {
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// Each connection sends sixteen requests to a server that takes eight. The other eight wait, and the evidence says
-    /// how many.
+    /// Each connection sends sixteen requests to a server that takes eight. The other eight requests wait, and the
+    /// evidence states their number.
     #[test]
     fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
         let limited = |limit| {

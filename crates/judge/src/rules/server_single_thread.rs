@@ -103,8 +103,8 @@ fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a single-threaded server that gets `us` of CPU time while other programs fill all CPUs. It wants a CPU
-    /// nearly all the time.
+    /// Makes a single-threaded server that gets `us` of CPU time while other programs fill all CPUs. The server wants a
+    /// CPU nearly all the time.
     fn beside_others(us: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(60.0, 20_000.0)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * us)

@@ -20,8 +20,8 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.0.get(&kind).copied().unwrap_or(0);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // Steps that lacked connections are left out of the sweep. These steps matter unless the remaining sweep shows a
-    // plateau.
+    // Steps that lacked connections are left out of the sweep. The steps that lacked connections matter unless the
+    // remaining sweep shows a plateau.
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
     let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));

@@ -2,9 +2,9 @@
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time that a sender waits. A
 //! congestion control with pacing (BBR) spreads a window over the round trip, and the kernel counts the gaps between
-//! packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to 50 %. These
-//! figures therefore only tell which sender to look at. Two other figures decide: the bytes per round trip divided by
-//! the window, and the share of a request's time in which bytes waited.
+//! packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to 50 %. The
+//! kernel's figures therefore only tell which sender to look at. Two other figures decide: the bytes per round trip
+//! divided by the window, and the share of a request's time in which bytes waited.
 
 use run::{FigureUnit, Trial};
 
@@ -167,8 +167,8 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
 }
 
 /// Returns the share of the response time that a transfer waits for the window, if each round trip carries one window.
-/// This works in short trials, in which connections are read too seldom to see the wait. Source: RFC 9293, section
-/// 3.8.6.
+/// The computation works in short trials, in which connections are read too seldom to see the wait. Source: RFC 9293,
+/// section 3.8.6.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();
     let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;

@@ -1,4 +1,4 @@
-//! The evidence does not single out one cause. This is the last rule, and it always binds.
+//! The evidence does not single out one cause. The rule `unknown` is the last one, and it always binds.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     tier: Tier::LeftOver,
     judge,
-    // This advice is printed by `loadline explain` only. A verdict gets `verdict::advice_without_a_cause`.
+    // Only `loadline explain` prints this advice. A verdict gets `verdict::advice_without_a_cause`.
     advice: &[
         "Read the counters listed under \"Not known\": run on the server's host, as root, or name its process with --server-pid.",
     ],
@@ -143,7 +143,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// The first answer was good, and all others were 503. Neither a capacity of 0 nor a full CPU follows.
+    /// The first answer was good, and all others were 503. From this follows neither a capacity of 0 nor a full CPU.
     #[test]
     fn if_no_answer_was_good_the_verdict_says_only_that() {
         let refused = |t: &mut run::Trial, _: &crate::planted::Point| {

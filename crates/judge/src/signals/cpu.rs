@@ -160,7 +160,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another one runs. Its wait then does not show that it is full.
+    /// changing threads, the busiest thread waits while another one runs. The wait of the busiest thread then does not
+    /// show that it is full.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {
@@ -170,7 +171,7 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the thread that is most likely to have no time left. If other CPUs are free, a thread waits only because
-    /// it may not use them. Its wait therefore counts in proportion to the free CPUs.
+    /// it may not use them. The wait of such a thread therefore counts in proportion to the free CPUs.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, given) = (1.0 - self.filled(), given(&self.view));

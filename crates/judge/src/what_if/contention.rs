@@ -2,10 +2,10 @@
 //! traffic.
 //!
 //! The queueing network explains queues. If throughput grows less than queues explain as clients are added, the rest is
-//! contention. Its form is the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to
-//! the measured rate divided by the network's. A fit to the measured rate alone would make any full resource look like
-//! contention. Contention counts if its interval excludes zero, and only up to [`FAR`] times the clients that were
-//! tried.
+//! contention. Contention has the form of the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*,
+//! 2007), fitted to the measured rate divided by the network's. A fit to the measured rate alone would make any full
+//! resource look like contention. Contention counts if its interval excludes zero, and only up to [`FAR`] times the
+//! clients that were tried.
 
 use fastrand::Rng;
 use stats::Interval;

@@ -5,7 +5,7 @@ use run::LoadPoint;
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
 
-/// Maximum number of users that is solved for; the computing time grows with it.
+/// Maximum number of users for which the network is solved; the computing time grows with this number.
 pub(super) const MOST_USERS: u32 = 100_000;
 /// Number of points of the curve up to the rate in question; as many lie beyond it.
 const POINTS: u32 = 10;

@@ -142,9 +142,9 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which the time elsewhere is spent on workers. There are as many workers as were in use,
-    /// so more clients wait for one. A run with a single load level cannot distinguish such workers from a delay of
-    /// each request. `None` if the run has several load levels.
+    /// Returns the network in which the time elsewhere is spent on workers. The number of workers is the number in use,
+    /// so more clients wait for a worker. A run with a single load level cannot distinguish such workers from a delay
+    /// of each request. `None` if the run has several load levels.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })

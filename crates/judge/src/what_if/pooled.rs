@@ -1,5 +1,5 @@
 //! Demands over all trials near the highest rate. A single window contains only a few quota periods and disk bursts.
-//! Its counters are also read slightly before or after the edges between which answers are counted.
+//! The counters of a window are also read slightly before or after the edges between which answers are counted.
 
 use run::{Trial, TrialKind};
 

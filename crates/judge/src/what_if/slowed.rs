@@ -1,4 +1,4 @@
-//! The queueing network of a trial at a fixed rate, with some parts slowed. It predicts response times for an
+//! The queueing network of a trial at a fixed rate, with some parts slowed. The network predicts response times for an
 //! experiment.
 
 use run::Trial;

@@ -72,7 +72,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     }
 }
 
-/// A quota stops a server for a part of each period. It does not slow requests before it is used up.
+/// A quota stops a server for a part of each period. A quota does not slow requests before it is used up.
 #[test]
 fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 0.0));
@@ -243,7 +243,7 @@ fn users_of_the_run_go_on_thinking() {
     assert!((longer.rate.value / 40.0 - 1.0).abs() < 0.1, "the time is set, not added: {longer:#?}");
 }
 
-/// Every answer takes 20 ms longer. None is then within 5 ms, and 180 ms of a 200 ms limit are left.
+/// Every answer takes 20 ms longer. No answer is then within 5 ms, and 180 ms of a 200 ms limit are left.
 #[test]
 fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     let with = |p99_us: Option<f64>, delay_s: f64| {

@@ -38,7 +38,7 @@ pub struct AgentGroup {
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// Events that arrived while clocks were compared, by serial number. They are delivered first.
+    /// Events that arrived while clocks were compared, by serial number. These events are delivered first.
     pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,

@@ -108,7 +108,7 @@ pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), S
     started.map(drop).map_err(|e| format!("no thread could be started: {}", why_not_started(&e)))
 }
 
-/// Sends a heartbeat every second. It has its own thread, because writing may block.
+/// Sends a heartbeat every second. The heartbeat has its own thread, because writing may block.
 pub(super) fn send_all() {
     loop {
         std::thread::sleep(INTERVAL);

@@ -1,5 +1,5 @@
-//! Queue of events heard from agents and not handled yet. It is bounded: when it is full, data stays in the agent's
-//! pipe.
+//! Queue of events heard from agents and not handled yet. The queue is bounded: when it is full, data stays in the
+//! agent's pipe.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,6 @@
-//! A server that a shell command of the user starts. It runs below an agent, so that it ends with the conductor, even if
-//! the conductor is killed. The agent becomes the parent of processes that the server puts into the background.
+//! A server that a shell command of the user starts. The server runs below an agent, so that the server ends with the
+//! conductor, even if the conductor is killed. The agent becomes the parent of processes that the server puts into the
+//! background.
 //!
 //! There are two such agents, one below the other. The outer one becomes the parent of processes whose parents were
 //! killed, and the inner one notices the end of the outer one by its standard input. If one agent is killed, even

@@ -1,4 +1,4 @@
-//! Task of an agent that observes its host. It runs the same observer as the conductor, commanded by lines.
+//! Task of an agent that observes its host. The agent runs the same observer as the conductor, commanded by lines.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -1,5 +1,5 @@
-//! Queue of lines to one agent. It writes as much as the pipe takes and keeps the rest, so that a stalled host blocks
-//! nobody.
+//! Queue of lines to one agent. The outbox writes as much as the pipe takes and keeps the rest, so that a stalled host
+//! blocks nobody.
 
 use std::collections::VecDeque;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! The one thread that reads and writes the pipes of a group's agents. It moves lines to the inbox and queued bytes
-//! to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block it.
+//! The one thread that reads and writes the pipes of a group's agents. The thread moves lines to the inbox and queued
+//! bytes to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block it.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
@@ -40,7 +40,7 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that the inbox had no room for. Nothing more is read until it takes them.
+    /// Events that the inbox had no room for. Nothing more is read until the inbox takes these events.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
@@ -48,7 +48,7 @@ struct AgentPipes {
     over: bool,
 }
 
-/// Handle of the thread, which ends with it.
+/// Handle of the thread; dropping the handle ends the thread.
 #[derive(Debug)]
 pub(super) struct PipeThread {
     new_agents: Sender<Pipes>,

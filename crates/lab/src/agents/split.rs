@@ -100,8 +100,8 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
         Intensity::Closed { connections, .. } => *connections,
         // The pool grows only on demand, so its maximum alone does not justify a second process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the D slots. Their number is small: a server beyond its
-        // capacity accepts few connections, and overflow is counted.
+        // Established connections are held in addition to the D slots. The number of established connections is small:
+        // a server beyond its capacity accepts few connections, and overflow is counted.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }

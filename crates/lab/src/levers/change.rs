@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Change {
     /// A file of a control group.
     File { file: PathBuf, before: String, after: String },
-    /// A stopped process. `started` distinguishes it from a later process with the same number.
+    /// A stopped process. `started` distinguishes the process from a later process with the same number.
     Stopped { pid: u32, started: u64 },
     /// Soft and hard descriptor limit of a process.
     Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },

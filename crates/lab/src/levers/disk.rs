@@ -3,8 +3,8 @@
 //! its flushes, so the lever causes about a quarter of the disk's work.
 //!
 //! The speed left to other programs is their bytes per busy millisecond of the disk: the value with the lever, divided
-//! by the value without it. If others keep the disk busy, this speed falls with their throughput. If they leave it idle
-//! half of the time, this speed halves while their throughput stays.
+//! by the value without it. If others keep the disk busy, this speed falls with their throughput. If other programs
+//! leave the disk idle half of the time, this speed halves while their throughput stays.
 //!
 //! Two other measures failed. The lever's share of the bytes omits its flushes and gaps. On a disk of 8 GB/s, the share
 //! was a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of the lever's calls
@@ -98,8 +98,8 @@ struct DiskCounters {
     requests: f64,
     /// Bytes read and written.
     bytes: f64,
-    /// Flushes of the disk's own cache; one flush serves all that wait for it. NaN before Linux 5.5, which does not
-    /// count flushes.
+    /// Flushes of the disk's own cache; one flush serves all requests that wait for a flush. NaN before Linux 5.5,
+    /// which does not count flushes.
     flushes: f64,
 }
 

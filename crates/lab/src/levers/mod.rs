@@ -1,9 +1,9 @@
 //! Levers: changes that an experiment makes to see how throughput reacts. Each lever is one file and one row in
 //! [`LEVERS`].
 //!
-//! A lever that is switched in slots has its own agent. It therefore works on every host on which an agent can start.
-//! It never outlives the conductor, because the agent ends with its standard input. A lever that needs new connections
-//! or different requests compares two loads, in turns.
+//! A lever that is switched in slots has its own agent. Such a lever therefore works on every host on which an agent
+//! can start. A lever never outlives the conductor, because the agent ends with its standard input. A lever that needs
+//! new connections or different requests compares two loads, in turns.
 
 mod behind_cpu;
 mod behind_quota;

@@ -78,8 +78,8 @@ fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Returns the directory of this user's records. It must outlive login sessions, so XDG_RUNTIME_DIR is unsuitable. A
-/// directory that others can write to is refused.
+/// Returns the directory of this user's records. The directory must outlive login sessions, so XDG_RUNTIME_DIR is
+/// unsuitable. A directory that others can write to is refused.
 fn directory(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
     let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));

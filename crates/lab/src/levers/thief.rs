@@ -1,13 +1,13 @@
 //! CPU thief: one thread per CPU takes a share of the CPU's time in short pieces, in the slots in which the lever is
 //! on.
 //!
-//! In the other slots the threads wake up as often, but take no time. Each wake-up switches threads twice. This costs
-//! the victim 3 to 4 % of its speed, which its counters do not show. When the threads woke up only in slots with the
-//! lever on, this cost counted as part of the theft. The parts of nginx and its generator then added up to 1.16; they
-//! now add up to 1.08 (medians of five experiments in turns).
+//! In the other slots the threads wake up as often, but take no time. Each wake-up switches threads twice. The switches
+//! cost the victim 3 to 4 % of its speed, which its counters do not show. When the threads woke up only in slots with
+//! the lever on, this cost counted as part of the theft. The parts of nginx and its generator then added up to 1.16;
+//! they now add up to 1.08 (medians of five experiments in turns).
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
-//! the victim: time that it ran, divided by time that it ran or waited for a CPU (schedstat). This figure also shows if
+//! the victim: time that it ran, divided by time that it ran or waited for a CPU (schedstat). The loss also shows if
 //! the other side's lever slows this side. If the victim cannot be read, or is mostly idle at an offered rate, the
 //! thief's own CPU time is used.
 

@@ -1,7 +1,8 @@
 //! Changes of an experiment that are undone when it ends.
 //!
 //! - An experiment locks each resource that it changes, so a second experiment is refused. The lock is on the kernel's
-//!   own file of the resource. It excludes experiments of all users, and the kernel releases it when the process ends.
+//!   own file of the resource. The lock excludes experiments of all users, and the kernel releases it when the process
+//!   ends.
 //! - While a change is in place, a record of the earlier state exists. A record whose resource is not locked belongs to
 //!   an experiment that was killed: [`put_back`] undoes it. Every command that measures calls it first.
 

@@ -23,8 +23,8 @@ pub(super) const ROW: Lever = Lever {
 
 /// Minimum share of the bytes in flight that the lever takes away.
 const DOSE: f64 = 0.5;
-/// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. It uses half of that for
-/// the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
+/// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. The kernel uses half of the
+/// doubled size for the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
 /// Minimum bytes in flight. With fewer bytes, the effect would come from delayed acknowledgements instead of the
 /// window.
@@ -44,8 +44,7 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the two loads, both with epoll. Only that driver can set the option, and the two loads must use the same
-/// driver.
+/// Returns the two loads, both with epoll. Only epoll can set the option, and the two loads must use the same driver.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
         targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;

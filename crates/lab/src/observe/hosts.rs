@@ -97,8 +97,8 @@ impl Hosts {
         members.map(start).collect()
     }
 
-    /// Starts the observer on the server's host. It follows the given process, or else the processes that listen at
-    /// `listener`. It samples their threads if the plan says so.
+    /// Starts the observer on the server's host. The observer follows the given process, or else the processes that
+    /// listen at `listener`. The observer samples their threads if the plan says so.
     pub(crate) fn observe_server(
         &self,
         program: &Path,

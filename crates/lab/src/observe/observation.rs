@@ -96,7 +96,7 @@ impl Observation {
     }
 
     /// Adds the network counters of further client hosts, each given by its name and a process in its network
-    /// namespace. Their processes and machine counters are already part of the client's side.
+    /// namespace. The processes and machine counters of these hosts are already part of the client's side.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());

@@ -1,5 +1,5 @@
 //! Counters that only a reference server itself knows, such as the number of records read from its cache and from the
-//! disk. They are requested during a trial and recorded like all other counters.
+//! disk. These counters are requested during a trial and recorded like all other counters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::agents::AgentGroup;
 /// Maximum wait for the answer; a slower server's counters are left out.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Source of a server's own counters. It does not keep the server running.
+/// Source of a server's own counters. This value does not keep the server running.
 #[derive(Clone, Debug)]
 pub struct ServerCounters {
     group: Weak<Mutex<AgentGroup>>,

@@ -11,8 +11,8 @@ use super::response_text::Answer;
 /// Response length at which a response counts as endless, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time to wait for a message that follows the answer, before any load. It is longer than a packet's travel time. A
-/// message that comes later is recognised in the load.
+/// Time to wait for a message that follows the answer, before any load. This time is longer than a packet's travel
+/// time. A message that comes later is recognised in the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.

@@ -1,4 +1,4 @@
-//! First bytes of an answer, cleaned for display. They are untrusted.
+//! First bytes of an answer, cleaned for display. The bytes are untrusted.
 
 /// Maximum number of bytes kept from an answer.
 const MAX_KEPT_BYTES: usize = 8 * 1024;

@@ -34,7 +34,7 @@ pub(super) struct ActiveLevers {
 }
 
 impl ActiveLevers {
-    /// Starts the agents of each lever, with its own sequence of slots. They wait for the start of the load.
+    /// Starts the agents of each lever, with its own sequence of slots. The agents wait for the start of the load.
     pub(super) fn prepare(
         setup: &TargetSetup,
         program: &Path,

@@ -1,10 +1,10 @@
 //! The experiment on the verdict: it uses levers and observes throughput.
 //!
-//! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If it
-//! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in the slots of one load
-//! ([`slots`]) together with all other levers, since the shares of all levers add up to 1. If the verdict may be that
-//! nothing is full, more load is tried first. If throughput may follow the server's CPU, whole CPUs are taken away
-//! last, in a trial of their own.
+//! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If the
+//! verdict's lever needs a different load, the two loads take turns ([`turns`]). If it needs none, it is switched in
+//! the slots of one load ([`slots`]) together with all other levers, since the shares of all levers add up to 1. If the
+//! verdict may be that nothing is full, more load is tried first. If throughput may follow the server's CPU, whole CPUs
+//! are taken away last, in a trial of their own.
 
 mod active_levers;
 mod choose;

@@ -71,9 +71,9 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns `connections`, unless their requests in flight would run out while a lever stops one side. In that case,
-    /// returns the smallest larger step with as high a rate. With too few requests in flight, slowing the generator's
-    /// CPU would cost throughput although that CPU has room.
+    /// Returns `connections`, unless their requests in flight would run out while a lever stops one side. If these
+    /// requests would run out, returns the smallest larger step with as high a rate. With too few requests in flight,
+    /// slowing the generator's CPU would cost throughput although that CPU has room.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Three of ten searches near a tie kept 8 connections, because 66 exceeded the largest factor. Their parts added
-    /// up to 1.6.
+    /// Three of ten searches near a tie kept 8 connections, because 66 exceeded the largest factor. The parts in these
+    /// searches added up to 1.6.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -238,7 +238,7 @@ mod tests {
         assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
     }
 
-    /// A server has three workers of 0.1 s. Its short sweep had only 1, 2 and 31 connections, and no knee.
+    /// A server has three workers of 0.1 s. The server's short sweep had only 1, 2 and 31 connections, and no knee.
     #[test]
     fn a_short_sweep_has_fewer_connections_too() {
         let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);

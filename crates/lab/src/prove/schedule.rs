@@ -46,7 +46,7 @@ const SHORT: Density =
 /// Slots of a server that completes few requests per second. Fractions of requests count in such slots, so a slot needs
 /// only a few completions. Little is left out at the start of a slot, since a request that spans two slots dilutes the
 /// effect at the end of a slot as well. A simulated full CPU serves one request of 0.1 s at a time, with a dose of a
-/// half. Its elasticity is 0.82 if half of a slot of three requests is left out, and 0.86 if a fifth is.
+/// half. The measured elasticity is 0.82 if half of a slot of three requests is left out, and 0.86 if a fifth is.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Slots of a server that completes few requests per second, if there is enough time. Eight requests per slot dilute an

@@ -53,7 +53,7 @@ pub trait Conductor: Send {
     /// Records that a single request failed without load, like all requests of the last kept trial.
     fn refuses_at_rest(&mut self);
 
-    /// Records that another server's turn took some seconds. They do not count against this search.
+    /// Records that another server's turn took some seconds. These seconds do not count against this search.
     fn wait(&mut self, seconds: f64) {
         self.leave_out(seconds);
     }

@@ -26,15 +26,15 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds that turns of `kinds` kinds take of a budget: `seconds`, or more if a trial's time besides its
-/// load exceeds its part of a turn.
+/// Returns the seconds that turns of `kinds` kinds take of a budget: `seconds`, or more if a trial needs more time
+/// besides its load than a turn leaves.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
 /// Returns the possible length of some turns, as a share of the planned length. All turns are shortened alike if a
-/// trial's time besides its window exceeds its part.
+/// trial needs more time besides its window than a turn leaves.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)

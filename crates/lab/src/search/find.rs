@@ -1,5 +1,5 @@
-//! `loadline find`: the capacity of a server within a budget of time. It measures the idle state, the generator's own
-//! ceiling, and then the capacity (`search::capacity`, or `user_search::capacity` in users).
+//! `loadline find`: the capacity of a server within a budget of time. The search measures the idle state, the
+//! generator's own ceiling, and then the capacity (`search::capacity`, or `user_search::capacity` in users).
 
 use std::path::Path;
 

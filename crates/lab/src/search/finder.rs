@@ -33,8 +33,8 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds. If answers paused for longer than that, at least the longest
-    /// pause.
+    /// Median response time of the last step, seconds. If answers paused for longer than the median, at least the
+    /// longest pause.
     response_s: f64,
     /// Length of the longest sweep window without a completed request, although the server had answered before,
     /// seconds; 0 without such a window. If a firewall drops a packet, it is sent again after a second or more.

@@ -13,8 +13,8 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
         Intensity::Closed { connections, .. } => load.threads.min(*connections),
         _ => load.threads,
     };
-    // Every step gets its own random arrivals and think times. Otherwise a lucky or unlucky draw would repeat in all
-    // steps.
+    // Every step gets its own random arrivals and think times. With equal draws, a lucky or unlucky one would repeat in
+    // all steps.
     let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s, .. } = length;
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }

@@ -70,7 +70,7 @@ impl Sweep {
         }
     }
 
-    /// Enlarges the next step if doubling would not reach the maximum in the steps left. This happens only while
+    /// Enlarges the next step if doubling would not reach the maximum in the steps left. Steps are enlarged only while
     /// throughput grows with the clients, because no plateau can then lie between two steps. The enlarged step is
     /// limited: a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within
     /// `measure_s` seconds. With more clients, a slow server would be busy with their first requests long after the

@@ -1,5 +1,5 @@
 //! Search for the capacity as a number of users with think times. The search climbs until the objective fails, and then
-//! halves the bracket. It ends when both ends are confirmed, so no single window decides.
+//! halves the bracket. The search ends when both ends of the bracket are confirmed, so no single window decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};

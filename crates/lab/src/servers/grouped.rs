@@ -25,7 +25,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) variables: &'a [(&'static str, String)],
 }
 
-/// A started server. Its processes end before its control group.
+/// A started server. The server's processes end before its control group.
 pub(crate) struct GroupedServer {
     server: CommandServer,
     _group: Option<ControlGroup>,

@@ -1,5 +1,5 @@
-//! Choice among the addresses of a name: the first one that accepts a connection, as in other clients (RFC 8305). There
-//! is no race, because a measured server must not get connections that are dropped.
+//! Choice among the addresses of a name: the first one that accepts a connection, as in other clients (RFC 8305). The
+//! addresses do not race, because a measured server must not get connections that are dropped.
 
 use std::net::SocketAddr;
 

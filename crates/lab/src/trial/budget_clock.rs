@@ -4,9 +4,9 @@
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Assumed time to judge and write a run for the first time, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.14;
-/// Time kept for the end of a run, as a number of judgements. It covers the report and the last judgement, which also
-/// computes the resources for twice the capacity. With 2.0, searches of 15 s took up to 16.1 s on a machine with 15 to
-/// 20 busy programs on two CPUs.
+/// Time kept for the end of a run, as a number of judgements. The time covers the report and the last judgement, which
+/// also computes the resources for twice the capacity. With 2.0, searches of 15 s took up to 16.1 s on a machine with
+/// 15 to 20 busy programs on two CPUs.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.

@@ -33,8 +33,8 @@ const MIN_READY_TIME: Duration = Duration::from_millis(500);
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, for each of many agents.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that it names, besides twice the longest round trip. It is longer than
-/// an agent needs to read the command.
+/// Time between sending a command and the moment that it names, besides twice the longest round trip. This lead is
+/// longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between sending a command and the moment that it names, if all agents are on this machine. Late commands are
 /// reported.
@@ -72,7 +72,7 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) left_s: f64,
 }
 
-/// Conducts one trial, reusing the agents of the preceding one. Afterwards the agents wait for the next trial.
+/// Conducts one trial, reusing the agents of the preceding one. After the trial the agents wait for the next one.
 /// `samplers` opens the observers once the agents' process ids are known.
 pub(crate) fn conduct(
     setup: &TrialSetup<'_>,

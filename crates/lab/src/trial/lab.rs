@@ -1,5 +1,5 @@
-//! A growing run. It conducts trials one after another, keeps each in the run and its directory, and knows when the
-//! user wants to stop. `find`, `load` and the experiments build on it.
+//! A growing run. A `Lab` conducts trials one after another, keeps each in the run and its directory, and knows when
+//! the user wants to stop. `find`, `load` and the experiments build on `Lab`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub struct Lab<'w> {
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
-    /// True once the run is complete. Until then, the saved run is marked as interrupted.
+    /// True once the run is complete. While the flag is false, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
     /// Requests outside of trials, to be counted in the next kept trial.
@@ -166,7 +166,8 @@ impl<'w> Lab<'w> {
         trial
     }
 
-    /// From now on, adds the CPU use of other programs to each trial without observers. Such trials time calls.
+    /// From now on, adds the CPU use of other programs to each trial without observers. Trials without observers time
+    /// calls.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }

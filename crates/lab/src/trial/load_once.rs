@@ -48,7 +48,7 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
 /// again.
 const MIN_ANSWERING_S: f64 = 0.25;
 
-/// Checks if a server that was silent at the end still answers. If it does not, this is the run's result.
+/// Checks if a server that was silent at the end still answers. A server that does not answer is the run's result.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };

@@ -135,7 +135,7 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the server
-    /// stands still, because its percentiles would not contain the waiting requests. It always ends with the budget.
+    /// stands still, because its percentiles would not contain the waiting requests. Every window ends with the budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
@@ -204,8 +204,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns true if an incident ends the trial. This is checked only now and then, because ten thousand ticks may
-    /// come per second.
+    /// Returns true if an incident ends the trial. Incidents are checked only now and then, because ten thousand ticks
+    /// may come per second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.check_at {

@@ -8,7 +8,7 @@ const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
 
-/// Snapshots of a load. Nothing is kept before [`Snapshots::begin`].
+/// Snapshots of a load. No snapshot is kept before [`Snapshots::begin`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshots {
     step_s: f64,

@@ -166,8 +166,7 @@ impl TargetSetup {
         ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
-    /// If these processes are invisible, the run gets a note and no error. If they are invisible, this is noted, but is
-    /// not an error.
+    /// If these processes are invisible, the run gets a note and no error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) => {

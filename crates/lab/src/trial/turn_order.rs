@@ -1,5 +1,5 @@
 //! Order of alternatives that take turns. The order of pairs is random, so it does not coincide with anything periodic.
-//! It is also balanced, so a steady drift of the machine affects both sides alike.
+//! The order is also balanced, so a steady drift of the machine affects both sides alike.
 
 /// Random balanced order: of two consecutive pairs, each side comes first in one.
 pub(crate) struct TurnOrder {

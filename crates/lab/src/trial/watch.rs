@@ -35,7 +35,7 @@ pub trait Watch: Send {
     /// Reports a trial that has become part of the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run so far, after each trial. Its conclusions may be older than its trials.
+    /// Reports the run so far, after each trial. The conclusions of the run may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note.

@@ -50,8 +50,8 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// A firewall that drops connects makes a client wait for a second. Nothing completed in the first window, so an
-/// earlier search ended.
+/// A firewall that drops connects makes a client wait for a second. The first window had no completed request, so an
+/// earlier version of the search ended there.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {
     let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();

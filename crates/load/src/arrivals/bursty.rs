@@ -62,7 +62,7 @@ impl Bursty {
 
 impl Gaps for Bursty {
     /// Integrates the rate over the stretches that the gap crosses until the integral reaches an exponential random
-    /// number. This is exact for a piecewise constant rate.
+    /// number. The integral is exact for a piecewise constant rate.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
         let mut work = exponential(rng);
         let (mut at, mut place) = (at_ns, at_ns.rem_euclid(self.period_ns));

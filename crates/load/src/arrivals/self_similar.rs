@@ -93,8 +93,8 @@ impl Gaps for SelfSimilar {
 mod tests {
     use super::*;
 
-    /// Returns the variance of counts in windows of `m` small windows, divided by m. It is constant for Poisson
-    /// arrivals and grows like m^(2H-1) for self-similar ones.
+    /// Returns the variance of counts in windows of `m` small windows, divided by m. This variance is constant for
+    /// Poisson arrivals and grows like m^(2H-1) for self-similar ones.
     fn scaled_variance(counts: &[f64], m: usize) -> f64 {
         let sums: Vec<f64> = counts.chunks_exact(m).map(|c| c.iter().sum()).collect();
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;

@@ -1,13 +1,14 @@
 //! The drain: no new request starts, and the load ends once all are answered.
 //!
 //! If only the order of answers tells which request each belongs to, the load then listens for a moment. A server that
-//! sends two answers per request is ahead of the client's count by then, so its further answers arrive in this time.
+//! sends two answers per request is ahead of the client's count at the end of the drain, so its further answers arrive
+//! while the drain listens.
 
 use super::{Conn, Core, Mode, State};
 use crate::driver::Ops;
 
-/// Time for which the drain listens for answers without a request, in mean response times. If a server delays a second
-/// answer, every other answer waits for it, so its delay is about two mean response times.
+/// Time for which the drain listens for answers without a request, in mean response times. A server that delays a
+/// second answer keeps every other answer waiting, so the delay is about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to listen, nanoseconds. A thread may lack a CPU for some milliseconds. The maximum limits
 /// the time that each step of a search spends here with an overloaded server.

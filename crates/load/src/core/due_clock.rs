@@ -69,8 +69,8 @@ impl DueClock {
         self.due.is_recorded()
     }
 
-    /// Returns the number of recorded requests that are due and not started. They also start in the drain, so that each
-    /// recorded request is made.
+    /// Returns the number of recorded requests that are due and not started. These requests also start in the drain, so
+    /// that each recorded request is made.
     pub(super) fn recorded_waiting(&self) -> u64 {
         if self.is_recorded() { self.waiting } else { 0 }
     }

@@ -1,5 +1,5 @@
-//! The requests in flight on all connections, in start order. They may end in any order. All memory is allocated at the
-//! start. Starting, ending and finding the oldest request take a few stores each.
+//! The requests in flight on all connections, in start order. Requests may end in any order. All memory is allocated at
+//! the start. Starting, ending and finding the oldest request take a few stores each.
 
 use proto::Which;
 

@@ -40,8 +40,8 @@ impl Core {
         }
     }
 
-    /// Starts all recorded requests that are due at the end of the window. Otherwise a late thread would lose the last
-    /// ones.
+    /// Starts all recorded requests that are due at the end of the window. Without this step, a late thread would lose
+    /// the last requests.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {

@@ -209,7 +209,7 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as possible at once. These bytes give the reason for the end (a
+    /// Sends as many of the session's last bytes as possible at once. The last bytes give the reason for the end (a
     /// GOAWAY, a TLS alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);

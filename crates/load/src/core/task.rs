@@ -44,8 +44,8 @@ pub(crate) enum Shape {
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
     /// The handling half of two-process S-Clients. Established connections come from the other process.
     Handling { connections: u32, paced: bool },
-    /// D, T, the maximum number of established connections in addition to D, and the position of the first connects
-    /// within a gap.
+    /// S-Clients: D, T, the maximum number of established connections in addition to D, and the position of the first
+    /// connects within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct Record {
     pub(crate) connect: Hist,
     /// Time until the failure of each request that failed in the window.
     unanswered: Hist,
-    /// Time until each answer with an unexpected status. These do not count as response times of good requests.
+    /// Time until each answer with an unexpected status. These times do not count as response times of good requests.
     refused: Hist,
     /// Age, at the end of the window, of requests without an answer.
     under_way: Hist,
@@ -137,7 +137,7 @@ impl Record {
         }
     }
 
-    /// Sets the start of the load to this moment. Nothing may have been recorded before.
+    /// Sets the start of the load to this moment. The call requires that nothing was recorded before.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
     }

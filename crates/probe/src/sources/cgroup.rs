@@ -147,7 +147,7 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that apply. They rarely change, so they are read at phase edges.
+    /// Finds the quota and the memory limit that apply. Quota and limit rarely change, so they are read at phase edges.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;

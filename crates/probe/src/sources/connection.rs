@@ -1,8 +1,8 @@
 //! `tcp_info` over a sample of this side's connections, by sock_diag. Source: tcp(7), linux/tcp.h.
 //!
-//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. They are practically random,
-//! because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the netlink socket
-//! ends the kernel's search. The cost therefore does not grow with the number of connections.
+//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. These sockets are practically
+//! random, because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the netlink
+//! socket ends the kernel's search. The cost therefore does not grow with the number of connections.
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
 //! exist, and the kernel is asked for each of them by name. A partial sample is drawn again at the first phase edge

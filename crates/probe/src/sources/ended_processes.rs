@@ -51,7 +51,7 @@ impl Group {
 /// Sums of ended processes, and their free columns.
 #[derive(Default)]
 pub(super) struct EndedProcesses {
-    /// Columns of the sums. They are opened when the first process ends.
+    /// Columns of the sums. The columns are opened when the first process ends.
     columns: Option<[Slots; SUMMED.len()]>,
     sums: [f64; SUMMED.len()],
     is_counted: bool,

@@ -92,8 +92,8 @@ struct Paired {
     file: RereadFile,
     fields: &'static [Field],
     slots: Vec<Slots>,
-    /// The line of names of each pair, and the columns of its words. They are found once, because names keep their
-    /// positions.
+    /// The line of names of each pair, and the columns of its words. The columns are found once, because names keep
+    /// their positions.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 

@@ -171,7 +171,7 @@ impl Threads {
         whole.then(|| self.write_sums(writer, sums))
     }
 
-    /// Closes the files of all threads of an ended process. Its columns remain.
+    /// Closes the files of all threads of an ended process. The columns of the process remain.
     pub(super) fn release(&mut self, room: &mut usize) {
         *room += self.list.iter().filter(|t| t.files.is_some()).count();
         self.ended.extend(self.list.drain(..).filter_map(|t| t.slots));

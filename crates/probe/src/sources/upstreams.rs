@@ -295,8 +295,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Adds an address to which a step is connected as a new step. An address that is a step already, or at which the
-    /// server connects to itself, is left out.
+    /// Adds an address to which a step is connected as a new step. Addresses that are steps already, or at which the
+    /// server connects to itself, are left out.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
         let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
@@ -321,7 +321,8 @@ impl UpstreamChain {
     }
 }
 
-/// Returns the connecting ends of unix sockets. The other end has the name of the file from which it was accepted.
+/// Returns the connecting ends of unix sockets. The accepting end has the name of the file from which the connection
+/// was accepted.
 fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<ConnectionEnd>> {
     let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
     diag.unix_pairs(|_, peer, name| {

@@ -52,8 +52,8 @@ impl Chunked {
         Self { at: Position::Size(0), left: 0, extra: 0, is_lenient: false }
     }
 
-    /// Creates a reader for a client. It allows the blanks that old servers write after a size, since a client forwards
-    /// nothing.
+    /// Creates a reader for a client. This reader allows the blanks that old servers write after a size, since a client
+    /// forwards nothing.
     pub(super) const fn lenient() -> Self {
         Self { is_lenient: true, ..Self::new() }
     }

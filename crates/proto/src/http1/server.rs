@@ -1,7 +1,7 @@
 //! The server half: requests in, pages of a [`Site`] out. Bodies of requests are skipped.
 //!
-//! Fast path: a request head that equals the thread's last one, on a connection that answered it in this second, gets
-//! the same prepared bytes. Nothing is parsed or looked up.
+//! Fast path: a request head that equals the thread's last head, on a connection that answered this head in the same
+//! second, gets the same prepared bytes. The fast path parses and looks up nothing.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -59,7 +59,7 @@ struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
     facts: HeadFacts,
-    /// Unique in the process, so that sessions may refer to it across threads.
+    /// The number is unique in the process, so that sessions may refer to it across threads.
     id: u64,
 }
 

@@ -3,8 +3,8 @@
 use super::{flow, frame, hpack, huffman};
 use crate::Fault;
 
-/// Fault for frames on a finished response. Our client ends a stream only after the server did, so no frame of it can
-/// still be on its way.
+/// Fault for frames on a finished response. Our client ends a stream only after the server did, so no frame of the
+/// stream can still be on its way.
 pub(super) const ENDED: Fault = Fault::Malformed("more of a response than its end");
 
 /// Returns the code for the end of a connection.

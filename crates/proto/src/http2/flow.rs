@@ -1,9 +1,10 @@
-//! Flow-control windows (RFC 9113, section 5.2): what the peer may send us, and what we may send the peer.
+//! Flow-control windows (RFC 9113, section 5.2): the bytes that the peer may send us, and those that we may send the
+//! peer.
 
 use super::frame::{self, MAX_WINDOW};
 use crate::Fault;
 
-/// Maximum unread bytes from the server on one stream, and on all streams together.
+/// Maximum unread bytes from the peer on one stream, and on all streams together.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
 pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 
@@ -15,7 +16,7 @@ pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Number of bytes that the peer may still send. The server extends the window when half of it is used.
+/// Number of bytes that the peer may still send. The receiving side extends the window when half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,

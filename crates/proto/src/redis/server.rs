@@ -15,7 +15,7 @@ const MAX_COMMAND: usize = 64 << 20;
 const MAX_WORDS: usize = 1024;
 /// Maximum length of a line: a length, or an inline command.
 const MAX_LINE: usize = 64 * 1024;
-/// Maximum bytes of unsent answers for a client that does not read. The last answer may exceed it.
+/// Maximum bytes of unsent answers for a client that does not read. The last answer may exceed this maximum.
 const MAX_OWED: usize = 64 << 20;
 /// Memory that an idle connection keeps, in bytes.
 const KEPT_BYTES: usize = 16 * 1024;

@@ -21,7 +21,7 @@ const PUSHES: &str = "it sends messages that no request asked for, so an answer 
 /// Rule by which an answer is known.
 pub(super) enum AnswerRule {
     /// Each message answers the oldest request. The flag becomes true when the server sends an unrequested message on
-    /// any connection. Afterwards, no message is known to be an answer.
+    /// any connection. Once the flag is true, no message is known to be an answer.
     NextMessage(AtomicBool),
     /// Answers hold a text.
     Text(Box<Finder<'static>>),

@@ -330,8 +330,8 @@ fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent. It is a lower bound if requests
-/// were still open.
+/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent. The share is a lower bound if
+/// requests were still open.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {

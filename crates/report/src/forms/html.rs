@@ -1,6 +1,6 @@
-//! The HTML form: one file with styles and charts. It needs neither a network nor a script; a short script only shows
-//! the value nearest to the pointer. Colours follow the reader's choice of light or dark mode. Charts are laid out
-//! twice, for the page and for a phone.
+//! The HTML form: one file with styles and charts. The page needs neither a network nor a script; a short script only
+//! shows the value nearest to the pointer. Colours follow the reader's choice of light or dark mode. Charts are laid
+//! out twice, for the page and for a phone.
 
 use askama::Template;
 use base64::Engine as _;

@@ -1,5 +1,5 @@
-//! OpenMetrics 1.0 text exposition. It uses base units (seconds, bytes), keeps families together, and ends with `#
-//! EOF`.
+//! OpenMetrics 1.0 text exposition. The text uses base units (seconds, bytes), keeps families together, and ends with
+//! `# EOF`.
 //!
 //! Counts of a trial are counters, times are summaries, and everything else is a gauge.
 

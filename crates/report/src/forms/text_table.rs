@@ -51,7 +51,8 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
 /// Number of rows that are laid out together, to limit memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of columns. They depend on the contents of all rows, or are fixed if the rows are laid out in several parts.
+/// Widths of columns. The widths depend on the contents of all rows, or are fixed if the rows are laid out in several
+/// parts.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],

@@ -86,8 +86,8 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of a percentile. It is red if the percentile exceeds its limit, and shows the probability that the
-/// limit holds.
+/// Returns the cell of a percentile. The cell is red if the percentile exceeds its limit, and shows the probability
+/// that the limit holds.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };

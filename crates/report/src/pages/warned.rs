@@ -9,7 +9,7 @@ use crate::{Block, Note, Section, Tone, Warnings, Weight};
 /// Number of warnings beside the answer; the page about trust has the others.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
-/// Returns the section of a run without an answer. Otherwise the answer contains the same blocks.
+/// Returns the section of a run without an answer. If the run has an answer, the answer contains these blocks.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
     if blocks.is_empty() || answered::has_answer(run) {

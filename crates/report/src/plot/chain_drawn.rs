@@ -1,5 +1,5 @@
-//! Draws a chain as SVG. If there is enough room, the boxes are side by side with one column per step. Otherwise they
-//! are below one another, indented by step.
+//! Draws a chain as SVG. If there is enough room, the boxes are side by side with one column per step. If there is not,
+//! the boxes are below one another, indented by step.
 
 use super::Frame;
 use super::chain::{Chain, Link};

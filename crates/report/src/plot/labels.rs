@@ -30,7 +30,8 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves heights apart to at least `gap`, by as little as possible. They stay between `from` and `to` if they fit.
+/// Moves heights apart to at least `gap`, by as little as possible. The heights stay between `from` and `to` if they
+/// fit.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

@@ -1,6 +1,6 @@
 //! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`], [`Flame`]) and their rendering as SVG.
 //!
-//! loadline has its own renderer, because charts must match the page. They use colours from CSS (light and dark), the
+//! loadline has its own renderer, because charts must match the page. Charts use colours from CSS (light and dark), the
 //! page's font, a separate layout for phones, and titles and descriptions for screen readers.
 
 mod bars;

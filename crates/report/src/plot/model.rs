@@ -194,7 +194,7 @@ pub struct Bars {
 pub struct BarRow {
     /// Name of the bar, written in front.
     pub label: String,
-    /// Segments of the bar. Their sum is written at the end.
+    /// Segments of the bar. The sum of the segments is written at the end of the bar.
     pub segments: Vec<Segment>,
     /// True to emphasise the bar.
     pub strong: bool,

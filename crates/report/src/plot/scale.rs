@@ -43,7 +43,7 @@ impl Scale {
 
 impl View {
     /// Returns the view of an axis over its data. With `round`, the number of ticks that fit, a linear range ends at a
-    /// tick. Otherwise the range ends with the data.
+    /// tick. Without `round`, the range ends with the data.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,

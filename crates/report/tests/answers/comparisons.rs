@@ -56,7 +56,8 @@ fn slower() -> Comparison {
     }
 }
 
-/// Failures, a missing capacity, and undecided figures are described in words. None of them may appear as a speed.
+/// Failures, a missing capacity, and undecided figures are described in words. The text must not show any of them as a
+/// speed.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());

@@ -18,7 +18,7 @@ use findings::findings;
 pub use odd::{awkward, behind};
 use trials::{overload, search, sweep};
 
-/// Returns the run with judge's decisions, such as the deciding trials and their results. Its sentences stay as
+/// Returns the run with judge's decisions, such as the deciding trials and their results. The run's sentences stay as
 /// planted.
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();

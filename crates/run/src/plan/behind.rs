@@ -1,4 +1,5 @@
-//! Databases behind a server, given by `--behind`. Their passwords stay in memory: no plan, run or agent contains them.
+//! Databases behind a server, given by `--behind`. Passwords of databases stay in memory: no plan, run or agent
+//! contains them.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Returns the name of the database. Its URLs begin with the same word.
+    /// Returns the name of the database. URLs of the database begin with the same word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -43,7 +44,7 @@ impl DatabaseKind {
     }
 }
 
-/// A password. Its debug output hides it, and nothing stores it.
+/// A password. The debug output hides the password, and nothing stores it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Password(Option<String>);
 
@@ -60,7 +61,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A database behind the server. Its text form contains no password.
+/// A database behind the server. The text form of the value contains no password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(with = "String"))]

@@ -1,5 +1,5 @@
-//! Index of a recording by counter or by instance. With it, queries for all instances take linear time, even for files
-//! with many columns.
+//! Index of a recording by counter or by instance. With this index, queries for all instances take linear time, even
+//! for files with many columns.
 
 use std::collections::{BTreeMap, HashMap};
 

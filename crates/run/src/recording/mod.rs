@@ -171,7 +171,8 @@ impl Recording {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits off the first samples, enough for this many values. `None` if the recording has no more than that.
+    /// Splits off the first samples, enough for this many values. Returns `None` if the recording has no more values
+    /// than that.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {

@@ -72,7 +72,7 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report of an agent. Its field `kind` names the variant, so serde first reads all keys as texts.
+    /// A report of an agent. The report's field `kind` names the variant, so serde first reads all keys as texts.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

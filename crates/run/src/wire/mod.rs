@@ -1,9 +1,10 @@
 //! Protocol between conductor and agents: JSON lines, without shared memory or a common clock.
 //!
-//! An agent is `loadline agent`. It writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
+//! An agent is `loadline agent`. An agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
 //! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
 //! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times are on the agent's own CLOCK_MONOTONIC,
-//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for [`SILENCE_TIMEOUT_S`].
+//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for
+//! [`SILENCE_TIMEOUT_S`].
 
 pub(crate) mod agent;
 pub(crate) mod lever;
@@ -130,8 +131,8 @@ pub enum AgentCommand {
 pub enum AgentReport {
     /// First line of an agent, sent before it reads any input.
     Hello(Hello),
-    /// Request for the program's bytes on standard input, sent before the hello. It comes from the script that starts
-    /// an agent on a host without the program.
+    /// Request for the program's bytes on standard input, sent before the hello. This report comes from the script that
+    /// starts an agent on a host without the program.
     Wants {
         /// Kernel and machine type of the host, from `uname -sm`.
         system: String,
@@ -181,7 +182,7 @@ pub enum AgentReport {
     Part(Box<LoadPart>),
     /// Answer to a question about a server.
     Server(Box<ServerAnswer>),
-    /// A lever works on the agent's host. If it does not, the report is [`AgentReport::Failed`].
+    /// A lever works on the agent's host. If the lever does not work, the report is [`AgentReport::Failed`].
     LeverWorks(LeverCheck),
     /// Final results of a lever agent.
     Lever(LeverPart),

@@ -1,7 +1,8 @@
 //! Planted weaknesses. A server is slow, sleeps or is limited in a known way, so that loadline's verdict on it can be
 //! checked.
 //!
-//! A behaviour wraps the sessions of any service under any model. Each has one file and one row in [`BEHAVIOURS`].
+//! A behaviour wraps the sessions of any service under any model. Each behaviour has one file and one row in
+//! [`BEHAVIOURS`].
 
 mod capacity;
 mod delay;
@@ -22,7 +23,7 @@ use delay::Delay;
 /// One row of [`BEHAVIOURS`].
 #[derive(Clone, Copy)]
 pub struct BehaviourSpec {
-    /// Name of the option that turns it on.
+    /// Name of the option that turns the behaviour on.
     pub option: &'static str,
     /// Effect on a request, and the verdict that the behaviour should cause.
     pub help: &'static str,

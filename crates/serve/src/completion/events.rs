@@ -8,7 +8,7 @@ use sys::wake::Waker;
 
 use crate::ServeError;
 
-/// Maximum number of operations for which a thread waits. Its control event is additional.
+/// Maximum number of operations for which a thread waits. The control event of the thread is additional.
 pub(crate) const OPERATIONS: u32 = 62;
 
 /// eventfds of a thread, one per connection, because each connection has one outstanding operation.

@@ -90,7 +90,7 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-        // A receive may be posted while a send is outstanding. Its bytes wait until the send completes.
+        // A receive may be posted while a send is outstanding. The received bytes wait until the send completes.
         self.arm(index, false)
     }
 

@@ -13,7 +13,8 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags of operations. With events, each operation is linked to the one that signals its event.
+    /// Returns the flags of operations. With events, each operation is linked to a second one, which signals the event
+    /// of the first.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }

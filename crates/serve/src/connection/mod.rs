@@ -22,8 +22,8 @@ pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 /// Next step of a connection without output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Wait for input if [`Connection::takes_input`] is true. If it is false, wait until a strategy lets the connection
-    /// continue.
+    /// Wait for input if [`Connection::takes_input`] is true. If `takes_input` is false, wait until a strategy lets the
+    /// connection continue.
     Wait,
     /// Close the sending side (shutdown), then continue reading. The state machine drops the bytes that still arrive.
     EndSide,

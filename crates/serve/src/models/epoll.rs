@@ -1,5 +1,5 @@
 //! epoll(7): the kernel keeps the interest and a list of ready descriptors. The Windows study has no such model. The
-//! other models are compared with this one.
+//! other models are compared with the epoll models.
 //!
 //! `epoll` is level-triggered with one listening socket for all threads (EPOLLEXCLUSIVE wakes one of them). `epoll-et`
 //! is edge-triggered. `epoll-sharded` has one listening socket per thread.

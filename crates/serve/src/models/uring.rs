@@ -8,8 +8,8 @@
 //!
 //! `uring-sharded` uses all features: one ring and one listening socket per thread, and multishot receives.
 //!
-//! Cost of an event: a share of one io_uring_enter, and two queue entries in shared memory per request. There are no
-//! other system calls.
+//! Cost of an event: a share of one io_uring_enter, and two queue entries in shared memory per request. The thread
+//! makes no other system calls.
 
 use std::net::SocketAddr;
 

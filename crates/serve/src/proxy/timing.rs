@@ -293,7 +293,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // This holds for every interleaving of the two threads.
+        // The assertion holds for every interleaving of the two threads.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

@@ -101,7 +101,7 @@ impl Shard {
         }
     }
 
-    /// Begins a new connection and counts it as open. A `parked` connection waits.
+    /// Begins a new connection and counts it as open. A `parked` connection waits until a strategy lets it continue.
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.setup.cell.opened();
         let session = self.spare.pop().unwrap_or_else(|| self.setup.service.session());

@@ -1,4 +1,5 @@
-//! high-throughput: many connections may be open, but only `active` of them are served. The others wait in a line.
+//! high-throughput: many connections may be open, but only `active` of them are served. The other connections wait in a
+//! line.
 //!
 //! A connection gives up its slot when it ends, after `active_idle_ms` of silence, or after an exchange while others
 //! wait. The connection then goes to the end of the line. With `waiting`, connections that do not fit into the line are

@@ -167,7 +167,7 @@ fn memcached_value(bytes: usize) -> Vec<u8> {
     [format!("set k 7 0 {bytes}\r\n").as_bytes(), &LONG_NOISE[..bytes], b"\r\nget k\r\n"].concat()
 }
 
-/// Returns true if the answers are a confirmation, and the value with its flags.
+/// Returns true if the answers are the confirmation of a stored value, and the value with its flags.
 fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
@@ -180,7 +180,7 @@ fn redis_value(bytes: usize) -> Vec<u8> {
     [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"].concat()
 }
 
-/// Returns true if the answers are a confirmation, and the value.
+/// Returns true if the answers are the confirmation of a stored value, and the value.
 fn right_redis(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("+OK\r\n${bytes}\r\n");

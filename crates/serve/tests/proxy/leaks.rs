@@ -39,8 +39,8 @@ fn nothing_leaks_if_clients_and_upstreams_leave_during_an_exchange() {
         }
         let port = server.local_addr().port();
         let until = Instant::now() + Duration::from_secs(15);
-        // Left are the listening socket and at most the pool of upstream connections, whose ends are both in this
-        // process.
+        // Only the listening socket and the pool of upstream connections remain; both ends of these connections are in
+        // this process.
         while server.stats().connections > 0 || sockets_of(port) > 1 || sockets_of(addr.port()) > 1 + 2 * 4 {
             assert!(
                 Instant::now() < until,

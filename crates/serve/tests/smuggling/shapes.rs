@@ -1,5 +1,5 @@
-//! Messages that two parsers could understand differently, each with the section that forbids it. Each is followed by
-//! [`HIDDEN`]. A server that answers or forwards the hidden request was tricked.
+//! Messages that two parsers could understand differently, each with the section that forbids it. Each message is
+//! followed by [`HIDDEN`]. A server that answers or forwards the hidden request was tricked.
 
 /// The hidden request, which no client made.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,4 +1,5 @@
-//! Linear regression that is robust against outliers. Its standard errors allow residuals that are correlated in time.
+//! Linear regression that is robust against outliers. The standard errors of the regression allow residuals that are
+//! correlated in time.
 //!
 //! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with his limit of 1.345 times a
 //! scale from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.

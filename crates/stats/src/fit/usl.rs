@@ -50,7 +50,7 @@ impl Usl {
 struct Points {
     /// Concurrency, and throughput divided by the largest throughput.
     points: Vec<(f64, f64)>,
-    /// True if the error of a point is proportional to its throughput. Otherwise all errors have equal variance.
+    /// True if the error of a point is proportional to its throughput. If false, all errors have equal variance.
     relative: bool,
 }
 

@@ -18,7 +18,7 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for
 /// M/M, 1 for M/D, and larger for servers that work in batches or pause. A limit that equals many services makes the
-/// line steep. Otherwise windows that are too short to exceed the limit would allow a flat line.
+/// line steep. Without this prior, windows that are too short to exceed the limit would allow a flat line.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed over the closed loop's saturated steps (about four), as a share of a single

@@ -1,8 +1,7 @@
 //! One shared half-duplex wire: all stations take turns at a single serialiser, frame by frame.
 //!
 //! Each station has its own queue, as on an Ethernet. A station with one short frame therefore gets its turn as soon as
-//! a station with many frames. There are no collisions and no back-off, so the wire reaches its full rate under any
-//! load.
+//! a station with many frames. The wire has no collisions and no back-off, so it reaches its full rate under any load.
 
 use std::collections::VecDeque;
 

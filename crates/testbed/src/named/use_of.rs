@@ -65,7 +65,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // This keeper does not listen. Its namespaces end with the process.
+    // This keeper does not listen. The keeper's namespaces end with its process.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {

@@ -11,8 +11,8 @@ use testkit::{
     ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
-/// Budget with enough time for slots of five levers. Levers with turns get 5 s each. This is too short for a pair of
-/// turns, so they are skipped.
+/// Budget with enough time for slots of five levers. Levers with turns get 5 s each. This time is too short for a pair
+/// of turns, so these levers are skipped.
 const BUDGET: &str = "50s";
 /// Maximum wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
@@ -105,7 +105,7 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
     let before = stage.group.cpu_quota();
     let flags = ["--budget", BUDGET, "--intrusive"];
-    // Kills the conductor. Its agents notice the end of their input and undo their changes.
+    // Kills the conductor. The conductor's agents notice the end of their input and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&[conductor(&stage.hosts)]);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use testkit::{ChildProcess, free_port, program, skip};
 
-/// A PostgreSQL server. Its files are removed with this value.
+/// A PostgreSQL server. The server's files are removed when this value is dropped.
 pub(super) struct Postgres {
     _server: ChildProcess,
     dir: tempfile::TempDir,

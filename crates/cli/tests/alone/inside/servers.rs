@@ -9,7 +9,7 @@ use testkit::{ChildProcess, free_port, program, skip};
 use super::database::{Postgres, postgres};
 use super::packages::{self, source};
 
-/// A running application. Its processes end with this value, in order.
+/// A running application. The application's processes end in order when this value is dropped.
 pub(super) struct Server {
     pub(super) url: String,
     pub(super) parts: Vec<Box<dyn Any>>,

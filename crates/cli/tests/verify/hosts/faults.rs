@@ -155,8 +155,8 @@ fn a_stall_of_the_server_s_host_is_seen_there() {
     assert!(lengths.iter().any(|s| (0.1..most).contains(s)), "{lengths:?}, it stood still for {stood:?}");
 }
 
-/// The server's processes are watched on their own host. Their end is named as such, and not as the silence that
-/// clients see.
+/// The server's processes are watched on their own host. The run names the end of a process as such, and not as the
+/// silence that clients see.
 #[test]
 fn a_server_that_ends_on_another_host_is_named_and_ends_the_load() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_that_ends_on_another_host", "switch:1G") else { return };

@@ -1,5 +1,6 @@
 //! Bottleneck of a trial that holds connections. The bottleneck is the reason why connections ended. If the server
-//! handles all offered load, there is no bottleneck. Otherwise, the verdict on this trial alone is the bottleneck.
+//! handles all offered load, there is no bottleneck. If the server handles less, the verdict on this trial alone is the
+//! bottleneck.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
@@ -49,7 +50,7 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Describes the verdict. `piled_up` is the offered load if the server handled more than that.
+/// Describes the verdict. `piled_up` is the offered load if the server handled more than the offered load.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

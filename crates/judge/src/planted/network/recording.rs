@@ -207,7 +207,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the upstream service to the recording. If it has its own host, only its connections are seen.
+    /// Adds the upstream service to the recording. If the upstream service has its own host, only its connections are
+    /// seen.
     fn backend(&mut self) -> Option<Upstream> {
         let program = self.world.programs.get(BACKEND)?;
         let (busy, x) = (self.seen.per_s.backend_connections, self.seen.rate());

@@ -59,7 +59,8 @@ impl Drop for Masters {
     }
 }
 
-/// Makes a private folder for the sockets. Its name is short, because the path of a socket has at most 107 bytes.
+/// Makes a private folder for the sockets. The folder's name is short, because the path of a socket has at most 107
+/// bytes.
 fn folder() -> Result<PathBuf, LabError> {
     for _ in 0..16 {
         let dir = Path::new("/tmp").join(format!("loadline-{:08x}", fastrand::u32(..)));

@@ -51,7 +51,7 @@ impl<'d> Windows<'d> {
     }
 
     /// Returns true if a pair fits before this time, which all pairs together may take. The first pair is always
-    /// measured, since there is no result without it.
+    /// measured, since a comparison without a pair has no result.
     pub(super) fn fit(&self, until_s: f64) -> bool {
         self.pairs == 0 || self.used_s + self.last_s < until_s
     }

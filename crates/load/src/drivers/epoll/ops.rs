@@ -131,7 +131,7 @@ impl Ops for EpollOps {
     }
 
     /// Reuses the socket: connect(2) with AF_UNSPEC returns the socket to the bound state and, like close, sends
-    /// nothing. This saves creating, binding and registering a new socket.
+    /// nothing. A reused socket need not be created, bound and registered.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };

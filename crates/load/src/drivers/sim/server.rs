@@ -28,9 +28,9 @@ pub struct SimServer {
     pub service_ns: u64,
     /// Number of requests served at the same time.
     pub workers: u32,
-    /// True for an event-driven server, which takes every connection at once and its requests in arrival order.
-    /// Otherwise a worker takes one connection, answers one request and closes, while other connections wait in the
-    /// accept queue.
+    /// True for an event-driven server, which takes every connection at once and its requests in arrival order. If
+    /// false, a worker takes one connection, answers one request and closes, while other connections wait in the accept
+    /// queue.
     pub accept_at_once: bool,
     /// Backlog. The accept queue holds one more than this; a SYN that finds it full is dropped and sent again after a
     /// second.

@@ -186,7 +186,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // An unacknowledged send is not among the cancelled operations. It completes only on failure.
+    // An unacknowledged send is not among the cancelled operations. Such a send completes only on failure.
     let cancelled = kind != NOTHING && kind != OPEN && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);

@@ -29,7 +29,7 @@ pub(crate) struct UringOps {
     /// True if a receive found no buffer since the last ones were added.
     pub(super) lacks_buffers: bool,
     // Cancelled operations that have not ended yet. In one wait, the kernel ends at most as many of them as the wait
-    // requests, or twenty. Until then their sockets stay open and retransmit their SYN.
+    // requests, or twenty. Until the kernel ends them, their sockets stay open and retransmit their SYN.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }

@@ -4,7 +4,7 @@ use super::ENTRY_OVERHEAD;
 use super::primitives::{write_integer, write_string};
 use super::static_table::STATIC_TABLE;
 
-/// Appends a header as a literal that no table keeps. Its name uses the static table if possible.
+/// Appends a header as a literal that no table keeps. The header's name uses the static table if possible.
 pub(crate) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(at) = STATIC_TABLE.iter().position(|known| *known == (name, value)) {
         return write_integer(to, 0x80, 7, at + 1);

@@ -1,4 +1,5 @@
-//! The drawing of the chain of upstreams. It shows the first few services, and each full one with the path to it.
+//! The drawing of the chain of upstreams. The drawing shows the first few services, and each full one with the path to
+//! it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};

@@ -28,8 +28,8 @@ struct Counts {
     left: i64,
 }
 
-/// Times of answered requests and lower bounds of all others. Sums of several threads, hosts or windows are the sums of
-/// their counts.
+/// Times of answered requests and lower bounds of all others. The times of several threads, hosts or windows are merged
+/// by adding their counts.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredTimes {
     /// Counts by time in nanoseconds. Requests that failed after an unknown time are at 0.

@@ -3,9 +3,8 @@
 use super::*;
 use crate::TimeFigure;
 
-/// Draws response times. Those above a timeout are cut, some are reset early, and the window cuts requests in
-/// flight at both ends. An exact figure equals the truth apart from its scatter, and a lower bound is below the
-/// truth.
+/// Draws response times. Times above a timeout are cut, some requests are reset early, and the window cuts requests in
+/// flight at both ends. An exact figure equals the truth apart from its scatter, and a lower bound is below the truth.
 #[test]
 fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     const CLIENTS: usize = 40;

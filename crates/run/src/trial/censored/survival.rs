@@ -1,8 +1,8 @@
 //! Survival curves of censored times, their percentiles and their mean.
 //!
 //! A percentile is exact only if the share of failed requests is surely below the share of requests beyond the
-//! percentile. Otherwise the percentile would depend on single failures, and only a lower bound is given. Bounds never
-//! fall from one percentile to the next.
+//! percentile. If it is not, the percentile would depend on single failures, and only a lower bound is given. Bounds
+//! never fall from one percentile to the next.
 
 use super::{CensoredTimes, Counts};
 use crate::{Summary, SummaryFigure, TimeFigure};
@@ -49,8 +49,8 @@ impl CensoredTimes {
     }
 
     /// Returns the share of requests that take longer than each time. With `failures_end`, a failed or refused request
-    /// ends at its failure, which gives lower bounds. Otherwise a failed request never ends, and a refused request
-    /// leaves the sample.
+    /// ends at its failure, which gives lower bounds. Without `failures_end`, a failed request never ends, and a
+    /// refused request leaves the sample.
     fn survival(&self, failures_end: bool) -> Vec<(u64, f64)> {
         let ends = |c: &Counts| if failures_end { c.failed.saturating_add(c.refused) as f64 } else { 0.0 };
         let of = |c: &Counts| c.answered as f64 + ends(c);

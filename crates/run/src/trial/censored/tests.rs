@@ -42,8 +42,8 @@ fn early_failures_count_as_slower_than_every_answer() {
     assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
 }
 
-/// The simulated server closes each connection after its answer, so half of the requests fail immediately. Their
-/// number decides whether the median is the longest answer or unknown, so the median is a bound near the typical
+/// The simulated server closes each connection after its answer, so half of the requests fail immediately. The number
+/// of failures decides whether the median is the longest answer or unknown, so the median is a bound near the typical
 /// answer.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {

@@ -19,7 +19,7 @@ pub(super) enum Phase {
     Idle,
     /// Forwarding a request or its response.
     Exchange,
-    /// Writing the last bytes. Then the proxy closes its side.
+    /// Writing the last bytes. After these bytes, the proxy closes its side.
     Closing,
     /// The proxy has closed its side. The proxy drops further bytes of the client, which can still read its last
     /// response.
@@ -134,7 +134,7 @@ impl Pair {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if the client could leave unnoticed during such an exchange.
+    /// Returns true if the client could leave unnoticed during an exchange in which it is not read now.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
