@@ -1,4 +1,4 @@
-//! The generated pages of docs/: the tables of the code as Markdown. A test checks that they are current.
+//! The generated pages of docs/: the tables of the code as Markdown. A test checks that the pages are current.
 
 use crate::tables::{Row, TABLES, Table};
 use crate::terms;

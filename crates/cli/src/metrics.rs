@@ -91,7 +91,7 @@ fn answer(mut client: TcpStream, shared: &Shared) {
     }
 }
 
-/// Reads the head of a request. Returns `None` if it is late or too long.
+/// Reads the head of a request. Returns `None` if the head is late or too long.
 fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
     client.set_read_timeout(Some(SILENCE)).ok()?;
     let (mut head, mut piece) = (Vec::new(), [0; 1024]);

@@ -106,7 +106,7 @@ impl Screen {
         }
     }
 
-    /// Writes a line of the run. If its reader closed the pipe, the run ends as with Ctrl-C: silently, and stored.
+    /// Writes a line of the run. If the reader closed the pipe, the run ends as with Ctrl-C: silently, and stored.
     fn line(&self, text: &str) {
         // Names and first answers come from other programs, so they are made visible.
         let text = run::visible(text);

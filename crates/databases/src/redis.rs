@@ -90,7 +90,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid it. Without the statements, the counts of commands are sufficient.
+            // Managed services may forbid this command. Without the statements, the counts of commands are sufficient.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };

@@ -166,7 +166,7 @@ pub struct DatabaseSampler {
 }
 
 impl DatabaseSampler {
-    /// Returns the profile so far. From the second call on, it is at most a sample old.
+    /// Returns the profile so far. From the second call on, the profile is at most a sample old.
     pub fn so_far(&self) -> DatabaseProfile {
         let mut state = lock(&self.shared.0);
         state.wanted = true;

@@ -171,7 +171,7 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed in the meantime. The code that closed it calls `forget`.
+                    // The descriptor was closed in the meantime. The code that closed the descriptor calls `forget`.
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }

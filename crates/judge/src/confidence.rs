@@ -1,5 +1,5 @@
 //! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. Only the
-//! conclusion of an experiment changes it afterwards (`prove::decision`).
+//! conclusion of an experiment changes the confidence afterwards (`prove::decision`).
 
 use run::{Bottleneck, Caveat, Certainty};
 
@@ -38,8 +38,8 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 
-/// Lowers the confidence of a verdict for the circumstances of its run. Keeps the reasons that lowered it, and those
-/// that are always printed, for [`tell`].
+/// Lowers the confidence of a verdict for the circumstances of its run. Keeps the reasons that lowered the confidence,
+/// and those that are always printed, for [`tell`].
 pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
     for caveat in CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect::<Vec<_>>() {
         if caveat.always_told || verdict.confidence > caveat.most {

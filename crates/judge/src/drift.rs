@@ -194,7 +194,7 @@ mod tests {
 
     const SECONDS: usize = 600;
 
-    /// Makes the run of a server that was watched for ten minutes. `of` gives its memory at each second.
+    /// Makes the run of a server that was watched for ten minutes. `of` gives the server's memory at each second.
     fn watched(of: impl Fn(f64) -> f64) -> Run {
         let mut random = fastrand::Rng::with_seed(7);
         level_of("process.rss", 0, |t| of(t) + 2e6 * random.f64())

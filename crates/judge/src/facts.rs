@@ -232,7 +232,7 @@ pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
 }
 
 /// Returns the CPU time of other programs during a trial that was just recorded, in CPUs, and the number of CPUs.
-/// `None` if they used less than 10 %.
+/// Returns `None` if other programs used less than 10 %.
 pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     let mut run = Run { trials: vec![trial.clone()], ..Run::default() };
     crate::sides::derive(&mut run);

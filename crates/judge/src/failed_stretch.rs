@@ -48,14 +48,15 @@ pub(crate) struct FailedStretch<'a> {
     /// Trial in which the failures began, and the time since its load began, seconds. `None` if the first request
     /// failed.
     begin: Option<(&'a Trial, f64)>,
-    /// Trial in which the failures ended, and the time since its load began, seconds. `None` if they lasted to the end.
+    /// Trial in which the failures ended, and the time since its load began, seconds. `None` if the failures lasted to
+    /// the end of the run.
     end: Option<(&'a Trial, f64)>,
 }
 
 impl<'a> FailedStretch<'a> {
-    /// Finds the stretch. Returns `None` if the load may explain the failures. Time explains them if a failed load was
-    /// no larger than a good one, or if a load failed only for a part of its time. Time also explains them if a single
-    /// request without load failed.
+    /// Finds the stretch. Returns `None` if the load may explain the failures. Time explains the failures if a failed
+    /// load was no larger than a good one, or if a load failed only for a part of its time. A failed single request
+    /// without load also means that time explains the failures.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;

@@ -111,8 +111,8 @@ impl Load {
 }
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
-/// wait `waited` seconds per second. By Little's law, each wait delays at least one request. If more answers are
-/// unread, it delays all of these.
+/// wait `waited` seconds per second. By Little's law, each wait delays at least one request. A wait while more answers
+/// are unread delays all of these answers.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     let trial = view.trial;
     let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;

@@ -33,8 +33,8 @@ fn request_bytes(view: &View<'_>) -> Option<f64> {
     positive(ratio(tally.bytes_sent as f64, tally.sent as f64)?)
 }
 
-/// Returns the number of requests that wait unread at the server. If their size is unknown, one byte counts as a
-/// request.
+/// Returns the number of requests that wait unread at the server. If the size of the requests is unknown, one byte
+/// counts as a request.
 fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     let bytes = view.value("connection.receive_queue").filter(|bytes| *bytes >= 1.0)?;
     let connections = match view.trial.intensity {

@@ -93,7 +93,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the growth of a counter over the whole trial; for a gauge, the largest value. All instances count. Use
-    /// it for events with timers of a second, which the measured window may miss.
+    /// this figure for events with timers of a second, which the measured window may miss.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {

@@ -41,8 +41,8 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections, and reports ready when each connection is established or has failed. Holds them until the
-/// conductor ends or sends a stop, and returns the counts.
+/// Opens the connections, and reports ready when each connection is established or has failed. Holds the connections
+/// until the conductor ends or sends a stop, and returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

@@ -9,7 +9,7 @@ use sys::Errno;
 /// Due time and send time of a request, on the driver's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Due time. Without an arrival process it equals `sent_ns`.
+    /// Due time. Without an arrival process the due time equals `sent_ns`.
     pub intended_ns: u64,
     /// Time at which the request was sent.
     pub sent_ns: u64,
@@ -74,7 +74,8 @@ pub enum Op {
 pub enum Sent {
     /// The kernel took everything. More may be sent at once.
     All,
-    /// A part waits in the driver. [`Completion::Writable`] follows when it has left; until then nothing may be sent.
+    /// A part waits in the driver. [`Completion::Writable`] follows when that part has left; until then nothing may be
+    /// sent.
     Pending,
 }
 

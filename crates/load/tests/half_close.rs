@@ -68,7 +68,7 @@ fn a_block_ends_its_own_side_first_where_asked() {
             let part = drive(&LoadPlan { protocol, blocks: Some(blocks), ..plan(io, closed(4, 1)) }, addr, 400);
             let t = &part.total;
             assert_eq!((t.connected, t.completed, t.error_count()), (4, 12, 0), "{io:?} {t:?}");
-            // All answers have arrived. The ends follow, but a busy machine may delay them.
+            // All answers have arrived. The ends follow, but a busy machine may delay the ends.
             for _ in 0..1000 {
                 if seen.ended.load(Relaxed) == 4 {
                     break;

@@ -1,4 +1,4 @@
-//! The instances of one source with their names and columns. Each sample finds them without allocation.
+//! The instances of one source with their names and columns. Each sample finds the instances without allocation.
 
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;

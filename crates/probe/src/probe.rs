@@ -63,8 +63,8 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default() }
     }
 
-    /// Takes a full sample of every source, including expensive ones, at the edge of a phase. `t_s` is its time in
-    /// seconds since the origin of the trial. Never fails: a counter that cannot be read becomes an absence.
+    /// Takes a full sample of every source, including expensive ones, at the edge of a phase. `t_s` is the time of the
+    /// sample in seconds since the origin of the trial. Never fails: a counter that cannot be read becomes an absence.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }

@@ -48,7 +48,7 @@ pub fn boot_id() -> String {
 }
 
 /// Returns the name of the CPUs that an observer counts: the boot ID of this machine. If some CPUs represent the host,
-/// the name contains them, too.
+/// the name contains these CPUs, too.
 pub(crate) fn machine(cpus: &[u32]) -> String {
     let boot = boot_id();
     let boot = if boot.is_empty() { "this machine" } else { &boot };

@@ -113,7 +113,8 @@ impl Sampler {
         Ok(Self { queue, thread: Some(thread), origin })
     }
 
-    /// Takes a full sample now. Returns its time in seconds since the origin, which lies between call and return.
+    /// Takes a full sample now. Returns the time of the sample in seconds since the origin, which lies between call and
+    /// return.
     pub fn edge(&self) -> f64 {
         let mut orders = self.queue.lock();
         orders.asked += 1;

@@ -8,7 +8,7 @@
 /// [`transmit`](Session::transmit) until it returns 0. The bytes of one call of `transmit` are one write; a session
 /// that wants two writes returns two pieces. When all these bytes have been handed to the system, the caller calls
 /// [`flushed`](Session::flushed). After [`Progress::close`] the caller sends the remaining bytes of `transmit` and
-/// closes. After a [`Fault`] it closes at once.
+/// closes. After a [`Fault`] the caller closes at once.
 ///
 /// Sessions are reused: [`reset`](Session::reset) makes one ready for a new connection without allocating.
 pub trait Session {

@@ -61,7 +61,7 @@ impl Session for FixedAnswer {
 struct ExchangeResult {
     /// Requests that were answered correctly.
     right: u32,
-    /// Calls of the allocator in the later half of them.
+    /// Calls of the allocator during the later half of these requests.
     calls: u64,
     /// Pieces of at most one record that either side sent meanwhile.
     pieces: u64,

@@ -1,4 +1,5 @@
-//! The document of a report, independent of its form: sections with blocks. Pages build it, and forms print it.
+//! The document of a report, independent of its form: sections with blocks. Pages build the document, and forms print
+//! it.
 
 use std::collections::HashSet;
 

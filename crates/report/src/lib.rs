@@ -1,8 +1,8 @@
 //! Documents made from runs. The input is a [`run::Run`], and the output is text. Nothing here reads a clock, a file or
 //! the network, so any old run can be rendered again.
 //!
-//! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any form. Forms ([`FORMS`]) print
-//! it.
+//! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any form. Forms ([`FORMS`]) print a
+//! [`Doc`].
 
 mod answer;
 mod answer_line;

@@ -1,5 +1,5 @@
-//! The page in a real browser (headless Chromium). The page loads and has its charts. On a phone and on a desktop, it
-//! is never wider than the window.
+//! The page in a real browser (headless Chromium). The page loads and has its charts. On a phone and on a desktop, the
+//! page is never wider than the window.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

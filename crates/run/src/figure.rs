@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Serde adapter for measured figures in `run.json`. Every field with a measured figure has the attribute `serde(with =
-/// "Figure")`. The adapter also describes the field in the schema. A test finds fields without it.
+/// "Figure")`. The adapter also describes the field in the schema. A test finds fields without this attribute.
 pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
 /// Containers of figures: one figure, a list of figures, or figures by name.

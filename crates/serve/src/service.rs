@@ -5,7 +5,8 @@ use crate::connection::BoxedSession;
 
 /// Creates the server side of each connection. All threads share the service.
 pub trait Service: Send + Sync {
-    /// Creates a session for one connection. Models use it for another connection after [`proto::Session::reset`].
+    /// Creates a session for one connection. Models use the session for another connection after
+    /// [`proto::Session::reset`].
     fn session(&self) -> BoxedSession;
 
     /// Sets the service's clock, in seconds since the epoch. Every thread calls this at every wake-up.

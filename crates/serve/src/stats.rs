@@ -57,7 +57,7 @@ pub struct Stats {
     pub closed_peers: Vec<String>,
 }
 
-/// Counters of one thread. Only that thread writes them.
+/// Counters of one thread. Only that thread writes the counters.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Cell {

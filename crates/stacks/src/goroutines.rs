@@ -105,7 +105,7 @@ impl GoRuntime {
     }
 
     /// Returns the offset of the status. The offset differs between versions of Go. The numbers of the first two
-    /// goroutines reveal it.
+    /// goroutines reveal the offset.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;

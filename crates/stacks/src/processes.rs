@@ -26,7 +26,7 @@ impl Processes {
         Self { images, open: HashMap::new() }
     }
 
-    /// Returns process `pid`, which is opened at the first call. Returns `None` if it may not be read.
+    /// Returns process `pid`, which is opened at the first call. Returns `None` if this user may not read the process.
     pub fn get(&mut self, pid: u32) -> Option<&mut Process> {
         if !self.open.contains_key(&pid) && self.open.len() >= MAX_PROCESSES {
             return None;

@@ -11,13 +11,13 @@ use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 use sys::clock::sleep_until_ns;
 
-/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect them.
+/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect the samples.
 const SAMPLES: u64 = 30;
 
 /// Maximum time to collect these samples.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Profiles a program. Returns `None` if the kernel does not allow it.
+/// Profiles a program. Returns `None` if the kernel does not allow sampling.
 fn profile(running: &Running) -> Option<CpuProfile> {
     let mut processes = Processes::new();
     let mut stacks = CpuStacks::new();

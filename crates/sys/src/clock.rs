@@ -15,8 +15,8 @@ pub fn realtime_ns() -> u64 {
     read(rustix::time::ClockId::Realtime)
 }
 
-/// Returns the CPU time of the calling thread in nanoseconds, user and system together. The kernel counts it exactly,
-/// not by ticks.
+/// Returns the CPU time of the calling thread in nanoseconds, user and system together. The kernel counts this time
+/// exactly, not by ticks.
 pub fn thread_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ThreadCPUTime)
 }

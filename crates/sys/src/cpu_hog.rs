@@ -12,7 +12,7 @@ use crate::{Errno, Result, clock, cpuclock, limits};
 /// it inherited. A lower value would keep the kernel's own threads from the CPU (ksoftirqd handles packets at nice 0).
 const NICE: i32 = -5;
 
-/// A child process that wants a CPU. The kernel kills it if the thread that started it ends; drop kills it, too.
+/// A child process that wants a CPU. The kernel kills the child if the thread that started it ends; drop kills it, too.
 #[derive(Debug)]
 pub struct CpuHog {
     child: Option<Child>,

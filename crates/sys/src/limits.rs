@@ -34,13 +34,13 @@ pub fn raise_descriptors() -> Result<u64> {
     Ok(descriptors().0)
 }
 
-/// Sets the soft limit on open descriptors. Tests set the limit low to reach it.
+/// Sets the soft limit on open descriptors. Tests set the limit low, so that they reach it.
 pub fn set_soft_descriptors(soft: u64) -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
-/// Lowers the soft and hard limit on open descriptors permanently. Tests set the limits low to reach them.
+/// Lowers the soft and hard limit on open descriptors permanently. Tests set the limits low, so that they reach them.
 pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
 }

@@ -101,7 +101,7 @@ impl Netns {
         unsafe { command.pre_exec(step) };
     }
 
-    /// Opens descriptors inside this namespace by a short-lived child. Returns them in the order of `wants`.
+    /// Opens descriptors inside this namespace by a short-lived child. Returns the descriptors in the order of `wants`.
     pub fn open(&self, wants: &[OpenSpec]) -> io::Result<Vec<OwnedFd>> {
         let (here, there) = io_pair()?;
         let user = self.user.clone();

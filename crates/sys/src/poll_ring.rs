@@ -1,5 +1,5 @@
-//! An io_uring that is used for readiness only, by multishot polls of descriptor numbers. The kernel reports them
-//! edge-triggered. A poll continues until it is disarmed or until a completion without `more`.
+//! An io_uring that is used for readiness only, by multishot polls of descriptor numbers. The kernel reports these
+//! polls edge-triggered. A poll continues until it is disarmed or until a completion without `more`.
 //!
 //! An armed poll keeps its file open in the kernel, so disarm a descriptor before closing it. Source:
 //! io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.

@@ -124,7 +124,7 @@ pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
 }
 
 /// Sets the congestion control by its name in net.ipv4.tcp_available_congestion_control. Connections that a listener
-/// accepts inherit it.
+/// accepts inherit its congestion control.
 pub fn set_congestion(fd: impl AsFd, name: &str) -> Result<()> {
     sockopt::set_tcp_congestion(fd, name)
 }

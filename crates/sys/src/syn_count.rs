@@ -111,8 +111,8 @@ fn attach(socket: &OwnedFd, code: &[libc::sock_filter]) -> Result<()> {
     let len = u16::try_from(code.len()).map_err(|_| Errno::INVAL)?;
     let program = libc::sock_fprog { len, filter: code.as_ptr().cast_mut() };
     let pointer: *const libc::sock_fprog = &program;
-    // SAFETY: the program points to `len` instructions that live during the call. The kernel copies and only reads
-    // them.
+    // SAFETY: the program points to `len` instructions that live during the call. The kernel copies and only reads the
+    // instructions.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -77,8 +77,8 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
     turn_off(control, name, &SEGMENTS)
 }
 
-/// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves them out, so frames that
-/// pass through a program would have none. Arguments and result are as for [`offloads_off`].
+/// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves checksums out, so frames
+/// that pass through a program would have none. Arguments and result are as for [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

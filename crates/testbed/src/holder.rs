@@ -66,7 +66,7 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Normally no process is left. If something killed the keeping process, it could not end the others.
+        // Normally no process is left. If something killed the keeping process, that process could not end the others.
         end_all_in(&self.netns);
     }
 }

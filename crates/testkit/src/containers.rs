@@ -10,7 +10,8 @@ use tempfile::TempDir;
 use crate::process::{PATIENCE, seen_within};
 use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 
-/// Returns the statically linked program from the same build as `own`. `make test` and `make bench` build it first.
+/// Returns the statically linked program from the same build as `own`. `make test` and `make bench` build this program
+/// first.
 pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());
@@ -142,7 +143,8 @@ impl Drop for Container {
     }
 }
 
-/// Writes podman's configuration, with its storage in this folder. Returns the environment variables that name it.
+/// Writes podman's configuration, with its storage in this folder. Returns the environment variables that name this
+/// configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");

@@ -10,8 +10,8 @@ use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
 /// Returns the release binary next to `own`, which has the test profile. Verdicts on live servers depend on the
-/// relative speed of generator and server, so they need the release build from `make test`. Skips the test if it is
-/// missing.
+/// relative speed of generator and server, so they need the release build from `make test`. Skips the test if the
+/// release build is missing.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");
@@ -75,7 +75,7 @@ pub struct Watched {
     pub generators: usize,
 }
 
-/// Runs loadline with `--json`. Observes its memory and that of its generator processes.
+/// Runs loadline with `--json`. Observes the memory of loadline and of its generator processes.
 #[track_caller]
 pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     let mut command = Command::new(binary);

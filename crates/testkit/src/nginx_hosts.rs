@@ -60,7 +60,7 @@ impl Nginx {
 }
 
 /// Creates the hosts and starts nginx on one, with a lock on the machine. Returns `None` if this machine cannot create
-/// them.
+/// the hosts.
 pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
     let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;

@@ -66,7 +66,7 @@ pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command
     Some(namespace(&format!("ip link set lo up; sysctl -qw net.ipv4.tcp_syncookies=0; {script}")))
 }
 
-/// Shell code that starts the slow server on port 80 and waits for it. `$server` is its process ID.
+/// Shell code that starts the slow server on port 80 and waits for it. `$server` is the server's process ID.
 pub const SERVE: &str = "\"$1\" serve http --listen 127.0.0.1:80 --backlog 16 --option work_us=5000 --option work_by=loops \
                      >/dev/null 2>&1 & server=$!; \
                      until ss -Hltn | grep -q :80; do sleep 0.02; done; ";

@@ -61,7 +61,7 @@ pub struct VirtualServer {
     /// Seconds that the search gets at the end of the sweep.
     unused_s: f64,
     without_proof: bool,
-    /// Response time of the first request, seconds. `None` means that it takes the usual service time.
+    /// Response time of the first request, seconds. `None` means that the first request takes the usual service time.
     first_s: Option<f64>,
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
     speed: (f64, f64, fastrand::Rng),

@@ -227,7 +227,7 @@ fn work(
     }
 }
 
-/// Sets the priority of this thread. Returns a note if the kernel refuses it.
+/// Sets the priority of this thread. Returns a note if the kernel refuses the priority.
 fn prioritized(part: &Part, spec: &ThreadSpec) -> Option<String> {
     let wanted = nice(&part.process, spec);
     let refused = (wanted != 0).then(|| sys::limits::set_nice(wanted.clamp(-20, 19)))?.err()?;

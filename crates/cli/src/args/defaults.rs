@@ -1,4 +1,4 @@
-//! Defaults of the flags. Help texts take them from the default plan, so they are always right.
+//! Defaults of the flags. Help texts take the defaults from the default plan, so they are always right.
 
 use clap::{Arg, Command};
 use run::{Blocks, Objective, Plan};

@@ -118,7 +118,8 @@ impl MixArgs {
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
         }
-        // A variable in a recording is untrusted text. Filling it in would send the user's secrets to its author.
+        // A variable in a recording is untrusted text. Filling in such a variable would send the user's secrets to the
+        // author of the recording.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -207,7 +208,7 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Checks that there are enough `unique` rows for all requests. Only an open loop knows their number.
+/// Checks that there are enough `unique` rows for all requests. The number of requests is known only for an open loop.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {

@@ -335,7 +335,7 @@ fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>;
     comparison
 }
 
-/// Starts the servers that the flags name. Dropping the result ends them.
+/// Starts the servers that the flags name. Dropping the result ends the servers.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];

@@ -65,7 +65,7 @@ impl Flags {
     }
 }
 
-/// The visible view. Dropping it restores the terminal.
+/// The visible view. Dropping the view restores the terminal.
 #[derive(Debug)]
 pub(crate) struct View {
     flags: Arc<Flags>,

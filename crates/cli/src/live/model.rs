@@ -1,5 +1,5 @@
-//! The known state of a running run, for the view and the metrics. The conductor's thread updates it a few times per
-//! second.
+//! The known state of a running run, for the view and the metrics. The conductor's thread updates the state a few times
+//! per second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;

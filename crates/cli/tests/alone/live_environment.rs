@@ -55,8 +55,8 @@ fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     is_right(&run, &["network-medium"]);
 }
 
-/// A firewall on the server's host passes 40 new connections a second and drops the other SYN packets without an answer.
-/// The client repeats them after one second.
+/// A firewall on the server's host passes 40 new connections a second and drops the other SYN packets without an
+/// answer. The client repeats a dropped SYN after one second.
 #[test]
 fn a_firewall_that_drops_connects_is_no_full_server() {
     let test = "a firewall that drops connects";

@@ -1,4 +1,5 @@
-//! Tests of the program in which a measurement decides, so each needs the machine for itself. `make verify` runs them.
+//! Tests of the program in which a measurement decides, so each needs the machine for itself. `make verify` runs these
+//! tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;

@@ -10,7 +10,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// No other program uses these ports. Two commands start servers on them, which must have ended afterwards.
+/// No other program uses these ports. Two commands start servers on these ports, which must have ended afterwards.
 #[test]
 fn compare_starts_compares_and_ends_servers() {
     let _alone = testkit::alone();

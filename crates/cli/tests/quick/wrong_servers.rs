@@ -1,4 +1,4 @@
-//! Servers with another protocol, and malicious servers. Each of them causes one clear sentence, and no hang.
+//! Servers with another protocol, and malicious servers. Each of these servers causes one clear sentence, and no hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

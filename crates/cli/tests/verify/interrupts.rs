@@ -63,11 +63,11 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Checks that the directory has a valid run that is marked as interrupted. Returns its number of trials.
+/// Checks that the directory has a valid run that is marked as interrupted. Returns the run's number of trials.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Before the program installs its handlers, a signal ends it at once, like any program. At that time, the program
-    // has started nothing that it must end.
+    // Before the program installs its handlers, a signal ends it at once, like any program. Before it installs its
+    // handlers, the program has started nothing that it must end.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;

@@ -1,5 +1,5 @@
-//! loadline is killed in the middle of an experiment. Everything that it changed is restored, and no process that it
-//! started is left.
+//! loadline is killed in the middle of an experiment. Everything that loadline changed is restored, and no process that
+//! loadline started is left.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -134,7 +134,7 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         let agents = [outer.clone(), inner.clone(), [outer, inner].concat()][round % 3].clone();
         kill_all(&[&[comparison.pid()][..], &agents].concat());
         if round % 3 == 2 {
-            // No process of loadline is left to end the server. The next command of any kind ends it.
+            // No process of loadline is left to end the server. The next command of any kind ends the server.
             let next = Command::new(binary!()).args(["explain", "server-cpu"]).stdout(Stdio::null()).status();
             assert!(next.unwrap().success());
         }

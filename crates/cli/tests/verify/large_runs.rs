@@ -1,5 +1,5 @@
-//! Extremely large runs and files. The processing time grows linearly with their size, not with its square. Files that
-//! are too large are refused before they are read.
+//! Extremely large runs and files. The processing time grows linearly with the size of a run, not with its square.
+//! Files that are too large are refused before they are read.
 
 #![allow(clippy::unwrap_used)]
 
@@ -110,7 +110,7 @@ fn four_times_the_cases_take_no_sixteen_times_the_time() {
 fn a_too_large_file_is_refused_without_reading_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    // The file is sparse: it has a length but uses no space. Reading it would report invalid JSON instead.
+    // The file is sparse: it has a length but uses no space. Reading the file would report invalid JSON instead.
     std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let error = load_run(&path).unwrap_err().to_string();
     assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");

@@ -103,7 +103,7 @@ fn script(commands: &[String]) -> String {
         .fold(script, |script, port| script.replace(&port.to_string(), &free_port().to_string()))
 }
 
-/// Runs a script in an empty folder. Returns its error output if it failed.
+/// Runs a script in an empty folder. Returns the script's error output if the script failed.
 fn run(script: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();

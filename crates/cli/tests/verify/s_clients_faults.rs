@@ -112,8 +112,8 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // 136 descriptors are left in addition to those that a process needs itself. A fifth of them is for established
-    // connections.
+    // 136 descriptors are left in addition to those that a process needs itself. A fifth of these descriptors is for
+    // established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);

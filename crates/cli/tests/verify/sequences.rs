@@ -12,8 +12,8 @@ use testkit::{
     skip, total,
 };
 
-/// An application with a login: POST /login returns a token and a cookie for a user and a password. GET /me needs both
-/// and returns their user.
+/// An application with a login: POST /login returns a token and a cookie for a user and a password. GET /me needs the
+/// token and the cookie, and returns their user.
 const APP: &str = r#"
 import json, secrets, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

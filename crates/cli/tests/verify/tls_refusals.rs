@@ -1,5 +1,5 @@
-//! TLS servers with which no connection is possible, or that require more than the client gives. Each of them causes
-//! one clear sentence or a counted error, and no hang.
+//! TLS servers with which no connection is possible, or that require more than the client gives. Each of these servers
+//! causes one clear sentence or a counted error, and no hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -111,7 +111,7 @@ fn a_server_that_insists_on_renegotiating_is_named() {
     asks.join().unwrap();
 }
 
-/// Starts a forwarder: the first connection goes to one server, all others to another. Returns its port.
+/// Starts a forwarder: the first connection goes to one server, all others to another. Returns the forwarder's port.
 fn first_to(first: u16, others: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -22,7 +22,7 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Maximum number of collected declarations. If there are more, they are submitted by a separate system call.
+/// Maximum number of collected declarations. Further declarations are submitted by a separate system call.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl UringQueue {
         self.wait_on(out, timeout_ns)
     }
 
-    /// Waits and delivers events. If all of them were outdated or revoked, waits for the remaining time.
+    /// Waits and delivers events. If all delivered events were outdated or revoked, waits for the remaining time.
     fn wait_on(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
         loop {
@@ -170,7 +170,7 @@ impl UringQueue {
     }
 
     /// Records that the application has read everything from `fd`. Later notifications stay valid until delivered.
-    /// Earlier ones may already be read, so delivery checks them.
+    /// Earlier notifications may already be read, so delivery checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         // If a poll cannot be armed now, the next call arms it or reports the error.

@@ -7,8 +7,8 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of calls at each end that the trimmed mean excludes. Calls interrupted by the scheduler are among them. The
-/// median of short calls would be limited by the resolution of the counter.
+/// Share of calls at each end that the trimmed mean excludes. Calls interrupted by the scheduler are among the excluded
+/// ones. The median of short calls would be limited by the resolution of the counter.
 const TRIM: f64 = 0.05;
 
 /// Times of a number of calls, without the cost of reading the clock.

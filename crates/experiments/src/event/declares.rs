@@ -26,7 +26,7 @@ pub(super) struct Declares {
     pub(super) bare_delete: Timing,
 }
 
-/// Runs `each` for all descriptors and returns the cycles per descriptor. The clock is read once for all of them.
+/// Runs `each` for all descriptors and returns the cycles per descriptor. The clock is read once for all descriptors.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));

@@ -145,7 +145,8 @@ impl Bench {
     }
 }
 
-/// Accepts connections until there are enough. Once no client opens more, it stops after a while without new ones.
+/// Accepts connections until there are enough. Once no client opens more connections, the function stops after a while
+/// without new ones.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {

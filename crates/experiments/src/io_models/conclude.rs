@@ -48,10 +48,10 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 
 /// Checks the collapse of select on arrays in entries 1 and 2. The server of the paper accepted only some connections
 /// and moved no bytes. This server also accepts one connection per wait, so both entries check its share of accepted
-/// connections. Entry 2 also checks its throughput, because few connections are ready at once. In entry 1, this model
-/// accepts fewer connections than the paper's server before the trial ends, so its throughput means nothing. The
-/// variant that accepts all connections is compared with select instead, if both hold at least as many connections as
-/// the paper's server.
+/// connections. Entry 2 also checks the server's throughput, because few connections are ready at once. In entry 1,
+/// this model accepts fewer connections than the paper's server before the trial ends, so its throughput means nothing.
+/// The variant that accepts all connections is compared with select instead, if both hold at least as many connections
+/// as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);

@@ -48,8 +48,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts of the experiment. Parameter `medium` names their medium. Without this parameter, and with
-    /// `loopback`, the hosts have no medium.
+    /// Builds the hosts of the experiment. Parameter `medium` names the medium of the hosts. Without this parameter,
+    /// and with `loopback`, the hosts have no medium.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {

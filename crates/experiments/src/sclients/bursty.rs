@@ -54,7 +54,7 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
 /// the paper's think times. The trial lasts whole periods, and counts cover the whole trial.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    // A self-similar process has no maximum rate. In practice it stays below eight times the mean.
+    // A self-similar process has no maximum rate. In practice such a process stays below eight times its mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }

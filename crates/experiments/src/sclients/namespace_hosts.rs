@@ -120,7 +120,7 @@ impl NamespaceHosts {
     }
 
     /// Waits until the server has no open, waiting or half-open connections of the previous trial. The next trial would
-    /// count them.
+    /// count these connections.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {

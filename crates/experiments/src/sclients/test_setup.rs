@@ -26,7 +26,8 @@ pub(crate) struct TestSetup {
 }
 
 impl TestSetup {
-    /// Uses the hosts of the plan if it names some. Without them, creates as many namespaces as the parameters require.
+    /// Uses the hosts of the plan if it names some. If the plan names none, creates as many namespaces as the
+    /// parameters require.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);

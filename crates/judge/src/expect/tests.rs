@@ -140,8 +140,8 @@ fn a_repeat_that_completed_nothing_is_not_left_out() {
     assert!(!capacity.met && capacity.found.contains("one fixed load shows no capacity"), "{capacity:?}");
 }
 
-/// All windows near the capacity represent it together. The best window was chosen by the limit, so it would always
-/// meet the limit.
+/// All windows near the capacity represent the capacity together. The best window was chosen by the limit, so it would
+/// always meet the limit.
 #[test]
 fn expectations_at_the_capacity_use_all_windows_near_it() {
     let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();

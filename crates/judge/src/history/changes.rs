@@ -29,7 +29,7 @@ struct Changes {
     earlier: Vec<ChangePoint>,
 }
 
-/// Returns the changes of a figure in order of time. The caller fills in their runs.
+/// Returns the changes of a figure in order of time. The caller fills in the runs of the changes.
 pub(super) fn changes(figure: &HistorySpec, values: &[Option<HistoryValue>], recent: Recent) -> Vec<HistoryChange> {
     let found = Changes::of(figure.unit == FigureUnit::Share, values, recent.runs);
     (0..found.points.len()).map(|index| found.change(index, figure, recent.threshold)).collect()

@@ -31,7 +31,7 @@ pub(super) enum CountEffect {
 pub(super) struct CpuSigns {
     /// CPU time of the server's processes, in CPUs.
     pub(super) used: f64,
-    /// Number of CPUs that they may use.
+    /// Number of CPUs that the server's processes may use.
     pub(super) allowed: f64,
     /// Busy share of these CPUs, for all programs.
     pub(super) busy: f64,

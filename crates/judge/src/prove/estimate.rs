@@ -71,7 +71,7 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// Returns the source of a lever's elasticity. `felt` is the dose that its resource got.
+/// Returns the source of a lever's elasticity. `felt` is the dose that the lever's resource got.
 fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
@@ -159,8 +159,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates the levers marked for regression, and gives the others their bounds. The regressed levers may also
-    /// slow the resource of a bounded lever. The bounded resource then explains a part of their effect, between nothing
-    /// and its bound.
+    /// slow the resource of a bounded lever. The bounded resource then explains a part of the regressed levers' effect,
+    /// between nothing and its bound.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -195,7 +195,8 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Estimates levers by regression. Returns their elasticities, the remainder, and the inverse of their doses.
+    /// Estimates levers by regression. Returns the elasticities of the levers, the remainder, and the inverse of the
+    /// doses.
     fn regress(&self, used: &[usize]) -> Result<Regressed, String> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();

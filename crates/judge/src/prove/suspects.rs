@@ -10,7 +10,7 @@ use crate::thresholds::MAX_PREDICTED_FACTOR;
 pub struct Suspect {
     /// Bottleneck, a row of `BOTTLENECKS`.
     pub bottleneck: &'static str,
-    /// Lever that tests it, a row of `LEVERS`.
+    /// Lever that tests the bottleneck, a row of `LEVERS`.
     pub lever: &'static str,
     /// Limit of the upstream that the server waits for, according to the verdict; `None` if the verdict is about the
     /// server, the client or the link.

@@ -142,7 +142,7 @@ mod tests {
         assert_ne!(rare(50.0).id, "not-saturated", "answers that only a load makes slow");
     }
 
-    /// Eight connections go to a server 40 ms away. The open loop used all of them while the server was idle.
+    /// Eight connections go to a server 40 ms away. The open loop used all connections while the server was idle.
     #[test]
     fn a_load_that_its_own_connections_held_up_is_told() {
         let pool = |t: &mut Trial, p: &Point| {

@@ -79,7 +79,7 @@ pub(crate) struct Thread {
     pub(crate) task: Task,
     /// Share of the time during which the thread ran.
     pub(crate) ran: Signal,
-    /// Share of the time that it ran or waited for a CPU.
+    /// Share of the time that the thread ran or waited for a CPU.
     pub(crate) wants: Signal,
     /// Probability that the thread has no time left.
     pub(crate) chance: f64,

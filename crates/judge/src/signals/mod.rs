@@ -46,8 +46,8 @@ impl Signal {
         Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
     }
 
-    /// Returns a signal that supports its verdict below the threshold. `id` is the verdict above it; empty for the next
-    /// best verdict.
+    /// Returns a signal that supports its verdict below the threshold. `id` is the verdict above the threshold; empty
+    /// for the next best verdict.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }

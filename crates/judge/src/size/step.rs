@@ -9,7 +9,7 @@ use crate::single::server_of;
 /// Name of the cost that a step shows.
 const CPU: &str = "process_cpu_us";
 
-/// Returns the figures of a setting. The caller adds its place and prediction.
+/// Returns the figures of a setting. The caller adds the setting's place and prediction.
 pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     let found = crate::arena::searched(run);
     let loaded = run.findings.picks.loaded.and_then(|at| run.trials.get(at));

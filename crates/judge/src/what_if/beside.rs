@@ -111,7 +111,8 @@ mod tests {
         assert!(solve(&busy).0 < 0.1 * without.max(solve(&Model { contention: None, ..busy.clone() }).0));
     }
 
-    /// With four times the CPUs, more clients are in flight. The loss by coherency among them also lowers the capacity.
+    /// With four times the CPUs, more clients are in flight. The loss by coherency among these clients also lowers the
+    /// capacity.
     #[test]
     fn contention_is_in_the_capacity() {
         let found = beside(&model(16), &sweep(1e-4, false, 1)).unwrap();

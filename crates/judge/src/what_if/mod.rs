@@ -3,7 +3,8 @@
 //! The demands of the run's decisive trial give a queueing network, which is solved exactly (mean value analysis)
 //! before and after the change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one
 //! demand per device. Here stations have several servers, quotas and delays, and clients slow each other if the sweep
-//! shows it. The intervals come from a bootstrap over the run's trials. The model's error widens them if it is known.
+//! shows it. The intervals come from a bootstrap over the run's trials. The model's error widens the intervals if it is
+//! known.
 
 mod beside;
 mod change;

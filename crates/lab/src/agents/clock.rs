@@ -38,7 +38,7 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
-    /// Number of times that readings were thinned. Each time doubled their smallest gap.
+    /// Number of times that readings were thinned. Each thinning doubled the smallest gap between two readings.
     thinned: u32,
     /// Unanswered questions: number, and time of sending.
     asked: VecDeque<(u32, u64)>,

@@ -1,4 +1,4 @@
-//! Files that a load names, for agents on other hosts. The conductor reads them and sends their content with the
+//! Files that a load names, for agents on other hosts. The conductor reads these files and sends their content with the
 //! task.
 
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ impl Lines {
         self.greeted
     }
 
-    /// Takes bytes and passes on each whole line. The error says why they cannot come from an agent.
+    /// Takes bytes and passes on each whole line. The error says why the bytes cannot come from an agent.
     pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
             self.held.extend_from_slice(piece);

@@ -1,5 +1,5 @@
 //! The one thread that reads and writes the pipes of a group's agents. The thread moves lines to the inbox and queued
-//! bytes to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block it.
+//! bytes to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block the thread.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;

@@ -33,7 +33,7 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Returns the kernel's file of the resource. An experiment locks it.
+    /// Returns the kernel's file of the resource. An experiment locks this file.
     pub(super) fn path(self) -> PathBuf {
         match self {
             Self::File(file) => file,

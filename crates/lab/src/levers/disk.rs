@@ -3,8 +3,8 @@
 //! its flushes, so the lever causes about a quarter of the disk's work.
 //!
 //! The speed left to other programs is their bytes per busy millisecond of the disk: the value with the lever, divided
-//! by the value without it. If others keep the disk busy, this speed falls with their throughput. If other programs
-//! leave the disk idle half of the time, this speed halves while their throughput stays.
+//! by the value without it. If other programs keep the disk busy, this speed falls with their throughput. If other
+//! programs leave the disk idle half of the time, this speed halves while their throughput stays.
 //!
 //! Two other measures failed. The lever's share of the bytes omits its flushes and gaps. On a disk of 8 GB/s, the share
 //! was a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of the lever's calls
@@ -186,7 +186,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
 }
 
 /// Returns the disk's speed for others in each slot: bytes per busy millisecond relative to the slots without the
-/// lever. On an otherwise unused disk it is 1.
+/// lever. On an otherwise unused disk the speed is 1.
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without: Vec<f64> = on.iter().zip(moved).filter_map(|(on, moved)| (!on).then_some(*moved)).collect();
     match judge::average(&without) {

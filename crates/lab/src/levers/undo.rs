@@ -4,7 +4,7 @@
 //!   own file of the resource. The lock excludes experiments of all users, and the kernel releases it when the process
 //!   ends.
 //! - While a change is in place, a record of the earlier state exists. A record whose resource is not locked belongs to
-//!   an experiment that was killed: [`put_back`] undoes it. Every command that measures calls it first.
+//!   an experiment that was killed: [`put_back`] undoes it. Every command that measures calls [`put_back`] first.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,7 +19,7 @@ use super::record::{self, Record};
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Changes of resources that this process has locked. Dropping this value undoes them.
+/// Changes of resources that this process has locked. Dropping this value undoes the changes.
 pub struct Undo {
     changes: Vec<Change>,
     record: Option<PathBuf>,

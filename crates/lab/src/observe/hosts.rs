@@ -98,7 +98,7 @@ impl Hosts {
     }
 
     /// Starts the observer on the server's host. The observer follows the given process, or else the processes that
-    /// listen at `listener`. The observer samples their threads if the plan says so.
+    /// listen at `listener`. The observer samples the threads of these processes if the plan says so.
     pub(crate) fn observe_server(
         &self,
         program: &Path,

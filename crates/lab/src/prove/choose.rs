@@ -13,7 +13,7 @@ use crate::{Lab, TargetSetup};
 pub(super) type Refused = (&'static Lever, String);
 
 /// Returns the lever that tests the verdict: the first of its levers that can be used, or else its first lever. Also
-/// returns the levers that were refused before it.
+/// returns the levers that were refused before this lever.
 pub(super) fn own(
     lab: &Lab<'_>,
     setup: &TargetSetup,

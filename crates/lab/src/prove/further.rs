@@ -101,7 +101,7 @@ mod tests {
     }
 
     /// A server with answers of 0.13 s needs 7.3 s for its own lever's slots. An earlier version left only 5.5 s for
-    /// them.
+    /// these slots.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

@@ -8,7 +8,7 @@ use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
 /// Conducts one trial with as many of these levers as the time allows, under the first of the loads that fits into the
-/// time. The levers of every experiment and `own` come first. If the server completes too few requests for all of them,
+/// time. The levers of every experiment and `own` come first. If the server completes too few requests for all levers,
 /// `own` is used alone. Levers for which there is no time are recorded with the budget that they need. The inner error
 /// says why there is no trial.
 pub(super) fn trial(

@@ -109,7 +109,7 @@ impl Budget {
         self.total_s
     }
 
-    /// Returns the latest end of the last search step, seconds since the start. The overload step fits after it.
+    /// Returns the latest end of the last search step, seconds since the start. The overload step fits after this time.
     pub fn search_until_s(&self) -> f64 {
         self.total_s - self.search_step(0.0).whole_s()
     }

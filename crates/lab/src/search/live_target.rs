@@ -54,8 +54,8 @@ impl Conductor for LiveTarget<'_> {
         self.prove()
     }
 
-    /// Returns the reserved time if it is too short for an experiment on this server. With repeats, the time is not
-    /// divided among them.
+    /// Returns the reserved time if it is too short for an experiment on this server. The time is not divided among
+    /// repeats.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
         if is_reserved {

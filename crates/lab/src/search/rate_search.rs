@@ -1,9 +1,10 @@
 //! Choice of the next rate in the open-loop search. Pure functions.
 //!
 //! Until a rate fails the search climbs, and until a rate passes it descends. Beyond the rate of a closed loop that was
-//! still growing, it climbs by doubling. Once a rate has failed and another has passed, the search follows the estimate
-//! from all windows. The search alternates between the capacity itself and a higher rate, at which enough requests are
-//! late for a short window to contain some. No single window decides, so the others outvote a disturbed one.
+//! still growing, the search climbs by doubling. Once a rate has failed and another has passed, the search follows the
+//! estimate from all windows. The search alternates between the capacity itself and a higher rate, at which enough
+//! requests are late for a short window to contain some. No single window decides, so the others outvote a disturbed
+//! one.
 
 use judge::Pooled;
 

@@ -48,7 +48,7 @@ impl Limits {
     }
 }
 
-/// A control group of a server. Dropping this value removes it; its processes must have ended.
+/// A control group of a server. Dropping this value removes the group; the group's processes must have ended.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     /// Folders of the group: one per controller in version 1, a single one in version 2.

@@ -19,7 +19,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) folder: &'a Path,
     /// CPUs that the server may use; empty for all.
     pub(crate) cpus: &'a [u32],
-    /// Limits of its control group; absent for a server without one.
+    /// Limits of the server's control group; absent for a server without one.
     pub(crate) group: Option<Limits>,
     /// Variables of the command, besides `$PORT` and `$LOADLINE`.
     pub(crate) variables: &'a [(&'static str, String)],

@@ -40,7 +40,7 @@ pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
     (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(SHORTEST_SEARCH_S)
 }
 
-/// Measures the server with each setting, within the budget of the result. Stops early if the user wants it.
+/// Measures the server with each setting, within the budget of the result. Stops early if the user ends the command.
 pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<SizeResult, LabError> {
     let quota = setup.settings.iter().filter_map(|setting| setting.quota).reduce(f64::min);
     let (groups, note) = can_make_groups(Limits { quota, memory_bytes: None }, "--quota")?;

@@ -65,7 +65,7 @@ impl<'a> Asker<'a> {
         answer.error.map_or(Ok(answer.addresses), |why| Err(format!("from {}: {why}", self.host.name())))
     }
 
-    /// Makes one request after a load without answers. Returns its counts, or why no answer came.
+    /// Makes one request after a load without answers. Returns the counts of the request, or why no answer came.
     pub(crate) fn still_answers(&self, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
         let mut plan = plan.clone();
         plan.timeout_s = alive_timeout_s(&plan);

@@ -1,10 +1,10 @@
-//! Requests that a load left in the server's queue. A server that still works on them answers no new request.
+//! Requests that a load left in the server's queue. A server that still works on such requests answers no new one.
 
 use run::Trial;
 use run::number::{count, number, span};
 
-/// Returns the reason why the server may be alive although no answer came within `waited_s` after the load. `None` if
-/// its queue could have been worked off in that time.
+/// Returns the reason why the server may be alive although no answer came within `waited_s` after the load. Returns
+/// `None` if the server could have worked off its queue in that time.
 pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     let unanswered = |trial: &Trial| trial.tally.sent.saturating_sub(trial.tally.completed);
     let left = trials.iter().map(unanswered).fold(0, u64::saturating_add);

@@ -1,6 +1,6 @@
-//! Cold (idle) connections during a trial. Separate agents open them before the trial, hold them through it and count
-//! them afterwards. The descriptor limit determines the number of processes. On loopback each process has its own
-//! source addresses.
+//! Cold (idle) connections during a trial. Separate agents open cold connections before the trial, hold them through it
+//! and count them afterwards. The descriptor limit determines the number of processes. On loopback each process has its
+//! own source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

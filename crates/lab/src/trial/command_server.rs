@@ -36,8 +36,8 @@ impl ServerCommand {
     }
 }
 
-/// A server below an agent, which ends the server even if this process is killed. A second agent ends the server if this
-/// process and the first agent are killed. Dropping this value ends it.
+/// A server below an agent, which ends the server even if this process is killed. A second agent ends the server if
+/// this process and the first agent are killed. Dropping this value ends the server.
 pub struct CommandServer {
     agent: AgentGroup,
     at: Address,

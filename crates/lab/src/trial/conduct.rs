@@ -49,7 +49,7 @@ const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 /// One load of a trial: the generator's host, the target and the plan. Most trials have one; several hosts or kinds
 /// of clients make several.
 pub struct Load<'a> {
-    /// Host of its agents.
+    /// Host of the load's agents.
     pub host: &'a dyn Host,
     /// Address of the server.
     pub addr: run::Address,

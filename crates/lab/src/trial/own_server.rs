@@ -12,7 +12,7 @@ use crate::{Host, LabError};
 /// Maximum time for a server to listen.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts `loadline agent` as a server on a host. Returns its group and the address at which it listens.
+/// Starts `loadline agent` as a server on a host. Returns the server's group and the address at which it listens.
 pub fn start_server(
     host: &dyn Host,
     program: &Path,

@@ -197,7 +197,7 @@ impl Progress {
 }
 
 /// Drops every second tick that completed something. Ticks without completions stay, so that an old standstill keeps
-/// its length. If too many remain, drops every second tick, whatever it counted.
+/// its length. If too many ticks remain, drops every second one, whatever it counted.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();

@@ -214,7 +214,8 @@ impl TargetSetup {
         }
     }
 
-    /// Makes one request after a load without answers, where the load is made. Returns its counts, or why no answer came.
+    /// Makes one request after a load without answers, where the load is made. Returns the counts of the request, or
+    /// why no answer came.
     pub(crate) fn still_answers(&self, program: &Path) -> Result<run::Tally, String> {
         Asker::new(self.host(), program).still_answers(&self.addr, &self.load)
     }

@@ -2,10 +2,10 @@
 //! walks its connections: one send, a pause, the next connection. Each connection therefore sends once per period of
 //! `block * pause`. A connection whose answer is late misses its turn, as in the source.
 //!
-//! A connection is made once and not replaced after a failure; the counts tell how many were held. The client closes it
-//! with a FIN when its 1 + x messages are answered. No message is under way at that point, so no half-close is needed.
-//! With `compat` it closes like the source's client: it ends its own side, and closes when the server has ended the
-//! other side.
+//! A connection is made once and not replaced after a failure; the counts tell how many were held. The client closes a
+//! connection with a FIN when its 1 + x messages are answered. No message is under way at that point, so no half-close
+//! is needed. With `compat` it closes like the source's client: it ends its own side, and closes when the server has
+//! ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;

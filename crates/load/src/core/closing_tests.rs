@@ -5,7 +5,7 @@ use run::{ErrorKind, Tally};
 
 use super::test_wire::Fixture;
 
-/// Completes the handshake of the current connection. Returns the bytes that were written after it.
+/// Completes the handshake of the current connection. Returns the bytes that were written after the handshake.
 fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent();
     fixture.up();

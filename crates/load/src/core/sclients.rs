@@ -72,7 +72,7 @@ impl Core {
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Replaces a successful connect: it leaves the D descriptors.
+    /// Replaces a connection whose connect succeeded, because it leaves the D descriptors.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);

@@ -127,8 +127,8 @@ fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
 
 #[test]
 fn a_slow_server_gets_the_connections_that_it_needs() {
-    // At 500/s with 1 s each, 500 requests are in flight. The first answers come after 1 s, and the pool grows with
-    // them.
+    // At 500/s with 1 s each, 500 requests are in flight. The first answers come after 1 s, and the pool grows with the
+    // answers.
     let second = 1_000_000_000;
     let server = SimServer { service: Service::Constant, service_ns: second, workers: 10_000, ..SimServer::default() };
     let slow = LoadPlan { warmup_s: 5.0, ..plan(open(500.0, Arrival::Constant), 5.0) };

@@ -37,7 +37,7 @@ pub struct Chunked {
     left: u64,
     /// Bytes of extensions and trailers so far.
     extra: u32,
-    /// True if blanks between a size and its line end are allowed. Only the final recipient may allow them.
+    /// True if blanks between a size and its line end are allowed. Only the final recipient may allow such blanks.
     is_lenient: bool,
 }
 

@@ -370,8 +370,8 @@ impl ClientSession {
         }
     }
 
-    /// Reports the requests after the last answer of the connection as unprocessed. The server does not process them
-    /// (RFC 9112, section 9.6).
+    /// Reports the requests after the last answer of the connection as unprocessed. The server does not process these
+    /// requests (RFC 9112, section 9.6).
     fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         progress.completed += self.outstanding.len() as u32;
         let left = Done { outcome: Outcome::Failed(Fault::BehindClose), ..Done::OLDEST };

@@ -1,6 +1,7 @@
 //! Strict parsing of heads for servers and intermediaries. Anything that two readers could understand differently is
 //! refused, so that nobody can hide a request from one of them (request smuggling; RFC 9112, section 11.2). The
-//! reference server and the proxy both use it. Input that the standard allows to repair or to refuse is refused.
+//! reference server and the proxy both use this parser. Input that the standard allows to repair or to refuse is
+//! refused.
 
 use std::mem::MaybeUninit;
 
@@ -50,7 +51,7 @@ pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
 
-/// Parses a request head. Returns `None` if it is incomplete.
+/// Parses a request head. Returns `None` if the head is incomplete.
 pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
     // Left uninitialised: initialising would cost more than parsing the usual head.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
@@ -73,7 +74,7 @@ pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
     Ok(Some(Request { length, method, path, authority, minor, framing, hop, expects_continue, max_forwards }))
 }
 
-/// Parses a response head. Returns `None` if it is incomplete.
+/// Parses a response head. Returns `None` if the head is incomplete.
 pub fn response(bytes: &[u8]) -> Result<Option<Response>, Refused> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Response::new(&mut []);

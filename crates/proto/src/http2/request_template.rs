@@ -62,7 +62,7 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// State of a connection whose requests are filled in for every send. Its memory is reused.
+/// State of a connection whose requests are filled in for every send. The state's memory is reused.
 #[derive(Debug)]
 pub(super) struct TemplateState {
     source: Arc<Source>,

@@ -25,7 +25,7 @@ pub trait Records: Send + Sync {
     /// Writes bytes to the file.
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Status>;
 
-    /// Returns a buffer for one large read, if one is free. Dropping it frees the buffer.
+    /// Returns a buffer for one large read, if one is free. Dropping the value frees the buffer.
     fn large_buffer(self: Arc<Self>) -> Option<LargeBuffer>;
 }
 

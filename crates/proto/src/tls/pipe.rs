@@ -258,7 +258,7 @@ fn broken(kept: &mut Option<Error>, error: Error) -> Fault {
     TLS_FAILED
 }
 
-/// Appends a record of the handshake. Returns false if rustls cannot encode it.
+/// Appends a record of the handshake. Returns false if rustls cannot encode the record.
 fn encode<S>(outgoing: &mut Vec<u8>, mut data: EncodeTlsData<'_, S>) -> bool {
     let Err(EncodeError::InsufficientSize(needs)) = data.encode(&mut []) else { return false };
     let at = outgoing.len();

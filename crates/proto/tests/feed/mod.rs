@@ -57,7 +57,7 @@ impl Site for OnePage {
     }
 }
 
-/// Feeds `bytes` to a server. Returns its completed requests, its answer, and true if it ends the connection.
+/// Feeds `bytes` to a server. Returns the server's completed requests, its answer, and true if it ends the connection.
 pub(crate) fn server(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
     match service {
         "h2" => {

@@ -29,8 +29,8 @@ impl Site for OnePage {
     }
 }
 
-/// Feeds `bytes` in pieces of `piece` bytes until the server wants the connection closed. Returns its progress and its
-/// answer.
+/// Feeds `bytes` in pieces of `piece` bytes until the server wants the connection closed. Returns the server's progress
+/// and its answer.
 pub(crate) fn feed(bytes: &[u8], piece: usize) -> (Progress, Vec<u8>) {
     let mut session = ServerSession::new(Arc::new(OnePage(Page::new(200, "text/plain", "", b"hello".to_vec()))));
     let (mut sum, mut sent) = (Progress::default(), Vec::new());
@@ -59,8 +59,8 @@ fn transmit(session: &mut ServerSession, sent: &mut Vec<u8>) {
     }
 }
 
-/// Reads the requests with the parser that server and proxy share. Returns their number before the bytes end or one is
-/// refused. Every step moves forward.
+/// Reads the requests with the parser that server and proxy share. Returns the number of requests before the bytes end
+/// or one is refused. Every step moves forward.
 pub(crate) fn requests(mut bytes: &[u8]) -> u32 {
     let mut count = 0;
     while !bytes.is_empty() {

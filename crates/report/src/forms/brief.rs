@@ -48,7 +48,7 @@ fn leave_out(doc: &mut Doc) -> bool {
     })
 }
 
-/// Hides a warning and counts it among the others.
+/// Hides a warning and counts it among the other hidden warnings.
 fn fold_warning(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| if let Block::Warnings(warnings) = block { warnings.fold_one() } else { false })
 }

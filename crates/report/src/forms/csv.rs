@@ -1,5 +1,5 @@
-//! The CSV form: one row per trial. Columns and their order are stable, and new columns are added at the end. Costs per
-//! request come last, with one column per cost and side that any trial has. A missing figure is an empty field.
+//! The CSV form: one row per trial. The columns and their order are stable, and new columns are added at the end. Costs
+//! per request come last, with one column per cost and side that any trial has. A missing figure is an empty field.
 
 use std::collections::BTreeSet;
 

@@ -61,8 +61,8 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     }
 }
 
-/// Returns the curve up to the last request. With n requests, it ends at the share 1 - 1/n. If a share of the requests
-/// was never answered, it ends below that share.
+/// Returns the curve up to the last request. With n requests, the curve ends at the share 1 - 1/n. If a share of the
+/// requests was never answered, the curve ends below that share.
 fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()

@@ -85,7 +85,7 @@ pub enum Look {
     Hollow,
 }
 
-/// Colours by role. The page's style sheet defines them for light and dark mode.
+/// Colours by role. The page's style sheet defines these colours for light and dark mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hue {
     /// Main series.

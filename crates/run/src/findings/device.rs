@@ -1,4 +1,4 @@
-//! A device and how busy it was. Judge computes these for every page that shows them.
+//! A device and how busy it was. Judge computes devices for every page that shows them.
 
 /// One device and its utilization.
 #[derive(Clone, Debug, PartialEq)]

@@ -109,7 +109,7 @@ pub struct Proof {
     pub untried: Vec<UnusedLever>,
 }
 
-/// ID of the lever that takes whole CPUs away from the server. It has its own trial.
+/// ID of the lever that takes whole CPUs away from the server. This lever has its own trial.
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
 impl Proof {
@@ -243,7 +243,7 @@ impl Estimate {
     }
 }
 
-/// ID of the lever that doubles the load. Its resource is the load itself.
+/// ID of the lever that doubles the load. The resource of this lever is the load itself.
 pub const LOAD_LEVER: &str = "load";
 
 /// Id of the lever that sends from more source addresses.

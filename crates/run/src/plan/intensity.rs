@@ -150,8 +150,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load needs only CPU time to keep its pace. Only S-Clients do: they wait for neither responses
-    /// nor connections.
+    /// Returns true if the load needs only CPU time to keep its pace. Only S-Clients are such a load: they wait for
+    /// neither responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_REQUESTS: usize = 65_535;
 /// Maximum classes with separate results. Beyond this number, the rarest classes share one class.
 pub const MAX_CLASSES: usize = 64;
-/// Maximum requests of a set that a run stores. For larger sets it stores the number of requests.
+/// Maximum requests of a set that a run stores. For larger sets, a run stores the number of requests.
 const MAX_STORED_REQUESTS: usize = 200;
 /// Name of the class shared by the rarest classes.
 const OTHER_CLASS: &str = "other";

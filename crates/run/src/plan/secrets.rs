@@ -1,7 +1,7 @@
 //! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of a SHA-256
 //! of the value and a random salt of this process. Because of the salt, nobody can guess the value by hashing
 //! candidates, and placeholders of different runs cannot be compared. The values are in [`Secrets`], which is never
-//! stored. Only requests use them: see [`crate::LoadPlan::revealed`].
+//! stored. Only requests use the values: see [`crate::LoadPlan::revealed`].
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;

@@ -1,4 +1,4 @@
-//! Table of all counters, one row each. The probe fills them, judge reads them, and the docs print them.
+//! Table of all counters, one row each. The probe fills the counters, judge reads them, and the docs print them.
 //!
 //! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
 

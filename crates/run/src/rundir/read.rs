@@ -107,7 +107,7 @@ impl Head {
     }
 }
 
-/// Number of elements in a list or an object. Parsing it skips everything else, and leaves type errors to the full
+/// Number of elements in a list or an object. Parsing a count skips everything else, and leaves type errors to the full
 /// parse.
 #[derive(Default)]
 struct Count(usize);

@@ -19,8 +19,8 @@ pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 /// Histogram for live display: durations are known within 9 %.
 pub type CoarseHist = Buckets<3>;
 
-/// Response times of an experiment's slot: durations are known within 1.6 %. Percentiles are better because they are
-/// interpolated.
+/// Response times of an experiment's slot: durations are known within 1.6 %. Percentiles of a slot are better because
+/// they are interpolated.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
@@ -39,8 +39,8 @@ impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
 impl<const PART_BITS: u32> Buckets<PART_BITS> {
     const PARTS: u64 = 1 << PART_BITS;
 
-    /// Number of buckets. The last one holds everything from 137 s. In the slots of an experiment it also holds requests
-    /// that were never answered.
+    /// Number of buckets. The last one holds everything from 137 s. In the slots of an experiment, the last bucket also
+    /// holds requests that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
     /// Returns the bucket of a duration in nanoseconds, below [`Buckets::BUCKETS`].

@@ -47,7 +47,8 @@ impl EndsTogether {
             && self.shortest_idle_s <= MAX_EQUAL_TIMES * self.longest_idle_s
     }
 
-    /// Adds the ends that another thread or agent saw. If its moment is another one, the moment with more ends stays.
+    /// Adds the ends that another thread or agent saw. If the other moment is a different one, the moment with more
+    /// ends stays.
     pub fn merge(&mut self, other: Self) {
         let (all, open) = (self.all.saturating_add(other.all), self.open.saturating_add(other.open));
         if (self.at_s - other.at_s).abs() <= TOGETHER_S {

@@ -75,8 +75,8 @@ impl Worker {
         if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 
-    /// Closes a socket. First cancels its outstanding operations, because they keep the socket open. Completions of
-    /// these operations are ignored.
+    /// Closes a socket. First cancels the outstanding operations of the socket, because they keep it open. Completions
+    /// of these operations are ignored.
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
         let ignore = user_data(Operation::Ignore, 0, 0);
         if running {

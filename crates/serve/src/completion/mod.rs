@@ -27,7 +27,7 @@ use conn::{Conn, Sending};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Maximum number of buffers in a connection's backlog. When it is reached, the multishot receive is stopped.
+/// Maximum number of buffers in a connection's backlog. When this number is reached, the multishot receive is stopped.
 const MAX_BACKLOG: usize = 4;
 /// Time that connections without a buffer wait for a returned one. After this time, new memory is allocated.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;

@@ -16,7 +16,7 @@ pub(crate) enum Receive {
     Multishot,
     /// One receive at a time.
     Single,
-    /// A zero-byte receive. When it completes, single receives follow until the socket would block.
+    /// A zero-byte receive. When this receive completes, single receives follow until the socket would block.
     Empty,
 }
 

@@ -48,7 +48,7 @@ impl Activity {
         (self.lingering, self.heard_ms, self.head_since_ms) = (true, now_ms, 0);
     }
 
-    /// Counts bytes dropped while lingering. Returns true if they exceed the maximum.
+    /// Counts bytes dropped while lingering. Returns true if the dropped bytes exceed the maximum.
     pub(super) fn drops_too_much(&mut self, bytes: u32) -> bool {
         self.dropped_bytes = self.dropped_bytes.saturating_add(bytes);
         self.dropped_bytes > LINGER_BYTES

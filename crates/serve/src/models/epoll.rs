@@ -57,7 +57,8 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // Several epoll instances may watch one listening socket. A new connection should wake only one of them.
+            // Several epoll instances may watch one listening socket. A new connection should wake only one epoll
+            // instance.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {

@@ -145,7 +145,7 @@ pub const MODELS: &[ModelSpec] = &[
 ];
 
 /// Returns the model with the highest throughput per CPU time, as measured by `make bench`: io_uring if it is allowed.
-/// Plans select it by `auto`.
+/// Plans select this model by `auto`.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }

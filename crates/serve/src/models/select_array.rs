@@ -98,7 +98,7 @@ impl Arrays {
         }
     }
 
-    /// select(): leaves only the ready sockets in the sets. A broken socket stays in all of them.
+    /// select(): leaves only the ready sockets in the sets. A broken socket stays in all sets.
     fn select(&mut self, timeout_ns: Option<u64>) -> sys::Result<()> {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         let mut list = std::mem::take(&mut self.list);

@@ -16,7 +16,7 @@ use std::time::Duration;
 const FULL_BATCH: usize = 8;
 /// Minimum mean number of events after a pause. If a pause collects fewer events, pauses stop.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress for a pause. The upstream works on them during the pause.
+/// Minimum number of exchanges in progress for a pause. The upstream works on these exchanges during the pause.
 const MIN_IN_PROGRESS: usize = 16;
 /// Pauses grow if they collect less than 1/3 of the exchanges in progress, and shrink if they collect more than 2/3.
 const PARTS: usize = 3;

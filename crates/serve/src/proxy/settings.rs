@@ -10,7 +10,7 @@ use crate::{Options, ServeError, strategies};
 /// Default maximum size of a read in bytes. The bytes that wait for one side have this limit too.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Default minimum pause under load in microseconds. The kernel's timer slack may double it.
+/// Default minimum pause under load in microseconds. The kernel's timer slack may double this pause.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {

@@ -19,7 +19,7 @@ const LAST_WORD: Duration = Duration::from_secs(1);
 pub struct Timings {
     /// Calls of `get_next_event` that returned events: cycles, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Number of calls that found no events, after which the proxy waited. `calls` does not contain them.
+    /// Number of calls that found no events, after which the proxy waited. `calls` does not contain these calls.
     pub rejected: u64,
     /// Cycles of each declaration of interest.
     pub declared: Vec<u64>,

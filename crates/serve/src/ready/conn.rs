@@ -1,4 +1,5 @@
-//! A connection whose socket is read and written when it is ready. The readiness models and model `workers` use it.
+//! A connection whose socket is read and written when it is ready. The readiness models and model `workers` use such
+//! connections.
 //!
 //! A connection is not read while its output waits. If a peer does not read, the server keeps at most one piece of
 //! output for it.

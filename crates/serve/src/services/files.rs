@@ -11,7 +11,8 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum total size in bytes of all kept files. When it is exceeded, all are dropped and read again on request.
+/// Maximum total size in bytes of all kept files. When this size is exceeded, all kept files are dropped and read again
+/// on request.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
 /// Memory in bytes of a kept file besides its content and path. Clients can spell one path in many ways (`/a`, `//a`),
 /// and each spelling is kept.

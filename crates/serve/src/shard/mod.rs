@@ -52,7 +52,8 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Function that is called for every connection that ends. Models that spread connections over groups set it.
+    /// Function that is called for every connection that ends. Models that spread connections over groups set this
+    /// function.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 
@@ -124,7 +125,8 @@ impl Shard {
         self.slots.leave(token, &activity)
     }
 
-    /// Admits a new connection. Returns true if it must wait for a slot. The error states how to refuse it.
+    /// Admits a new connection. Returns true if the connection must wait for a slot. The error states how to refuse the
+    /// connection.
     pub(crate) fn admit(&mut self) -> Result<bool, Refuse> {
         self.slots.admit()
     }

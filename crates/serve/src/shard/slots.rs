@@ -18,7 +18,8 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns true if it must wait. The error states how to refuse it.
+    /// Admits a new connection. Returns true if the connection must wait. The error states how to refuse the
+    /// connection.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -33,7 +34,7 @@ impl Slots {
         self.set_ticket(token, ticket);
     }
 
-    /// Records the end of a connection. Returns true if it frees a slot.
+    /// Records the end of a connection. Returns true if the connection frees a slot.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
             // A waiting connection needs this too: otherwise its entry in the line would take a slot.

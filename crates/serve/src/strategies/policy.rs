@@ -19,7 +19,7 @@ pub(crate) struct Policy {
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// Maximum time for the head of a request in milliseconds; 0 for no limit. All strategies apply it.
+    /// Maximum time for the head of a request in milliseconds; 0 for no limit. All strategies apply this limit.
     pub(crate) head_ms: u32,
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     }
 }
 
-/// Parses messages. Returns their number, or the status with which the first one is refused.
+/// Parses messages. Returns the number of messages, or the status with which the first one is refused.
 fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
     let mut count = 0;
     while !bytes.is_empty() {

@@ -34,7 +34,7 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
 }
 
 /// A network and its variants that lack some of the stations with several servers. The probability that such a station
-/// is empty is computed from the throughput of the network without it. Computing it as 1 minus the other probabilities
+/// is empty is computed from the throughput of the network without it. Computing this probability as 1 minus the others
 /// would lose all digits with many servers.
 struct Family<'s> {
     stations: &'s [Station],

@@ -85,7 +85,7 @@ pub struct Cqe {
     pub result: i32,
     /// True if a multishot operation continues. If false, the operation has ended and must be restarted.
     pub more: bool,
-    /// The receive buffer that was filled. Return it with [`Buffers::recycle`].
+    /// The receive buffer that was filled. Return the buffer with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
 }
 
@@ -213,7 +213,8 @@ impl Ring {
         }));
     }
 
-    /// Returns true if the kernel holds completions back because the queue was full. The next wait delivers them.
+    /// Returns true if the kernel holds completions back because the queue was full. The next wait delivers these
+    /// completions.
     pub fn overflowed(&mut self) -> bool {
         self.io.submission().cq_overflow()
     }

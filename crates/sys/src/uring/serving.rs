@@ -28,7 +28,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. Linked behind another operation, it signals the other operation's completion.
+    /// Signals an eventfd. Linked behind another operation, the signal reports the other operation's completion.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;

@@ -1,4 +1,4 @@
-//! A long line between hosts. The forwarder in user space implements it, because many kernels lack netem.
+//! A long line between hosts. The forwarder in user space implements the line, because many kernels lack netem.
 
 use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::{self, Arguments};

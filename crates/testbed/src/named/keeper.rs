@@ -24,7 +24,7 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed has ended. Removing its socket shows this to clients that wait for the end.
+    // The testbed has ended. Removing the keeper's socket shows the end to clients that wait for it.
     clear(&path);
     outcome.map(drop)
 }

@@ -99,7 +99,7 @@ pub struct MediumSlowdown {
 
 impl MediumSlowdown {
     /// Takes control of the medium of the testbed with this keeper's socket. At first, the medium keeps its full rate.
-    /// The error states why it cannot be slowed.
+    /// The error states why the medium cannot be slowed.
     pub fn begin(socket: &Path) -> Result<Self> {
         let reach = |e: std::io::Error| TestbedError::Speed(format!("its keeper cannot be reached: {e}"));
         let stream = UnixStream::connect(socket).map_err(reach)?;

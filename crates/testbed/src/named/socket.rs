@@ -68,7 +68,7 @@ pub(super) fn clear(path: &Path) {
 pub(super) enum KeeperReply {
     /// Answer to the command.
     Answer(String),
-    /// The keeper listens but does not answer. Contains its process ID, if known.
+    /// The keeper listens but does not answer. Contains the keeper's process ID, if known.
     Silence(Option<u32>),
     /// No keeper listens.
     Nobody,

@@ -35,7 +35,7 @@ fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     agrees(&by_hand, &Found::by(|| slurm.run(2, &[&find[..], &by_slurm].concat(), |_| {})));
 }
 
-/// Starts a server on the named host. Returns it with its URL.
+/// Starts a server on the named host. Returns the server with its URL.
 fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     let listen = format!("{}:8080", hosts.address("server"));
     let mut serve = hosts.inside("server", binary!());

@@ -17,7 +17,7 @@ const BUDGET: &str = "50s";
 /// Maximum wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
-/// nginx with two workers on the host `server`. Together they may use a fifth of a CPU.
+/// nginx with two workers on the host `server`. Together the two workers may use a fifth of a CPU.
 struct QuotaServer {
     // The fields are dropped in this order.
     nginx: ChildProcess,
@@ -112,7 +112,7 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     });
     stage.is_as_it_was(&before);
     // Kills the lever processes themselves; the observer was started first. The next command that contacts the host
-    // undoes their changes.
+    // undoes the changes of these levers.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);

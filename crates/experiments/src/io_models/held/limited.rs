@@ -11,7 +11,7 @@ use crate::values::BYTES_PER_S;
 /// between two messages. If the share exceeds 1 by as much, the server works off a backlog, and something else is the
 /// limit.
 const SERVED: f64 = 0.95;
-/// Minimum confidence of a verdict. Below it, the verdict is marked as a guess.
+/// Minimum confidence of a verdict. Below this confidence, the verdict is marked as a guess.
 const SURE: f64 = 0.6;
 
 /// Stores the bottleneck of a trial, judged as the only trial of its run.

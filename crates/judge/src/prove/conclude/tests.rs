@@ -233,7 +233,8 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     assert!(verdict.sentence.contains("CPU is full") && verdict.confidence >= SHOWN, "{verdict:?}");
 }
 
-/// The generator would be full at 1.1 times the rate. With three quarters of its CPU, it completes 0.825 of the rate.
+/// The generator would be full at 1.1 times the rate. With three quarters of its CPU, the generator completes 0.825 of
+/// the rate.
 #[test]
 fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });
@@ -352,8 +353,8 @@ fn parts_that_together_exceed_one_are_no_proof() {
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
-/// The test covers an elasticity of 1.11 (1.01 to 1.21) for a quota of 0.2 CPU. An earlier version did not accept it as
-/// proof, because all parts together exceeded 1.
+/// The test covers an elasticity of 1.11 (1.01 to 1.21) for a quota of 0.2 CPU. An earlier version did not accept this
+/// elasticity as proof, because all parts together exceeded 1.
 #[test]
 fn a_single_part_slightly_above_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);

@@ -1,5 +1,5 @@
 //! Engines that start a process on another host and connect its standard input and output. Each engine is a command
-//! that is already installed. No other code in loadline knows their names.
+//! that is already installed. No other code in loadline knows the engines' names.
 
 /// One engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::windows::{MIN_WINDOWS, Windows};
 
 /// Shares of the windows' time at which the windows are judged, in addition to the end. Suppose that a whole budget
 /// finds a difference in nine of ten comparisons. Looks at these shares find such a difference after 76 % of the
-/// windows on average. Two looks find it after 87 %, and twelve after 71 % (simulated in `stats::sequential`). Each
-/// look judges a growing run, so twelve looks cost three times as much.
+/// windows on average. Two looks find such a difference after 87 % of the windows, and twelve after 71 % (simulated in
+/// `stats::sequential`). Each look judges a growing run, so twelve looks cost three times as much.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Looks at the windows of a comparison.

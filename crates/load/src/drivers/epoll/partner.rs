@@ -1,5 +1,5 @@
-//! Socketpair of a two-process S-Client. The process that establishes connections sends them and the phases through
-//! this socketpair. The handling process adopts the connections.
+//! Socketpair of a two-process S-Client. The process that establishes connections sends the connections and the phases
+//! through this socketpair. The handling process adopts the connections.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};

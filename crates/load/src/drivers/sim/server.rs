@@ -39,7 +39,7 @@ pub struct SimServer {
     pub rtt_ns: u64,
     /// Start and end of each stall of the server, in nanoseconds since the start; sorted, without overlaps.
     pub stalls_ns: Vec<(u64, u64)>,
-    /// Rate limit. Requests beyond it are refused at once with status 429 (HTTP/1 only).
+    /// Rate limit. Requests beyond the limit are refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
     /// Number of answers after which the server announces the end of a connection (HTTP/1 only) and closes it; 0 for no
     /// end.

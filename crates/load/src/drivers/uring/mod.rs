@@ -46,10 +46,10 @@ const MAX_REAPED: usize = 256;
 const CLOCK_EVERY: usize = 8;
 /// Maximum wait at the end for closed connections, in nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
-/// Minimum and maximum number of receive buffers. The kernel fills them in turn, so fewer buffers stay in the CPU's
-/// caches. However, a receive without a buffer ends and must be restarted, which is frequent when many answers come
-/// within one pass. The driver starts with enough for few connections and doubles the number whenever a receive found
-/// none.
+/// Minimum and maximum number of receive buffers. The kernel fills the buffers in turn, so fewer buffers stay in the
+/// CPU's caches. However, a receive without a buffer ends and must be restarted, which is frequent when many answers
+/// come within one pass. The driver starts with enough for few connections and doubles the number whenever a receive
+/// found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
 /// Size of one receive buffer in bytes.

@@ -11,7 +11,7 @@ pub(crate) use self::samples::Samples;
 use crate::figure::Figure;
 use crate::{Absence, CounterId, Peak};
 
-/// Counter samples of all sides of a run. Older versions stored them in each side.
+/// Counter samples of all sides of a run. Older versions stored these samples in each side.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

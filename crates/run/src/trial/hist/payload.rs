@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DIGITS, HIGHEST_NS, Hist};
 
-/// Names of a trial's histograms of which only the summary is used. A file keeps two significant digits of them.
+/// Names of a trial's histograms of which only the summary is used. A file keeps two significant digits of these
+/// histograms.
 const SUMMARIZED: [&str; 3] = ["service", "blocked", "start_error"];
 const SUMMARIZED_DIGITS: u8 = 2;
 /// Cookie of an uncompressed payload, and number of bytes before its counts.
