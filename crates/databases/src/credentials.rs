@@ -35,8 +35,8 @@ fn read_file() -> Option<String> {
     Some(text)
 }
 
-/// Returns the password in the first line of a password file that is about a database.
-/// Source: PostgreSQL's manual, "The Password File".
+/// Returns the password in the first line of a password file that applies to a database. Source: PostgreSQL's manual,
+/// "The Password File".
 fn of_file(text: &str, behind: &Behind) -> Option<String> {
     let host = if behind.host.starts_with('/') { "localhost" } else { &behind.host };
     let database = if behind.database.is_empty() { &behind.user } else { &behind.database };

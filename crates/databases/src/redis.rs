@@ -28,7 +28,7 @@ pub(crate) struct RedisSession {
     connection: BlockingStream,
     /// Counts and moment of the first reading of a trial.
     first: Option<(Counts, Instant)>,
-    /// Newest entry of the slow log at this moment.
+    /// ID of the newest entry of the slow log at the first reading.
     newest_slow: i64,
 }
 
@@ -90,7 +90,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid this command. Without the statements, the counts of commands are sufficient.
+            // Managed services may forbid this command. Without the slow log, the counts of commands are sufficient.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };

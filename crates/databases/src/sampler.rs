@@ -18,7 +18,7 @@ const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
 /// Pause between two readings of Redis. Only the first and the last one count; the others keep a live view current.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
-/// Minimum pause, in times of a sample: a slow database is asked less often.
+/// Minimum pause, as a multiple of the duration of a sample: a slow database is asked less often.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
 /// A connection that samples.

@@ -1,4 +1,4 @@
-//! Statements without their values: each literal becomes `?`, comments go, and lists of values shrink.
+//! Statements without their values: each literal becomes `?`, comments are removed, and lists of values are shortened.
 
 /// Maximum length of a statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
@@ -102,7 +102,7 @@ impl<'a> Words<'a> {
         self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]);
     }
 
-    /// Skips a comment, with those inside it: PostgreSQL nests them.
+    /// Skips a comment with the comments inside it, because PostgreSQL nests comments.
     fn skip_comment(&mut self) {
         self.spaced = true;
         let mut depth = 0_u32;
@@ -122,8 +122,8 @@ impl<'a> Words<'a> {
         self.rest = "";
     }
 
-    /// Reads a text in quotes. Without `escapes`, a backslash may still be one under old settings; the statement
-    /// then ends, because the end of the text is uncertain.
+    /// Reads a text in quotes. Without `escapes`, a backslash may still escape the quote under old settings; the
+    /// statement then ends, because the end of the text is uncertain.
     fn text(&mut self, quote: char, escapes: bool) -> bool {
         let mut chars = self.rest.char_indices().skip(1).peekable();
         self.rest = loop {
@@ -145,7 +145,7 @@ impl<'a> Words<'a> {
         true
     }
 
-    /// Reads a name in quotes. A name that is cut off goes.
+    /// Reads a name in quotes. A name without its closing quote is removed.
     fn quoted_name(&mut self, quote: char) {
         match self.rest[1..].find(quote) {
             Some(end) => {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_text_with_an_uncertain_end_ends_the_statement() {
-        // With old settings, the backslash belongs to the quote after it, and the second text begins elsewhere.
+        // With old settings, the backslash escapes the quote after it, so the second text begins elsewhere.
         assert_eq!(without_values("SELECT 'a\\', ' hunter2 '"), "SELECT ?…");
         for cut in
             ["SELECT 'hunter2", "SELECT $$hunter2", "SELECT /* hunter2", "SELECT \"hunter2", "SELECT E'hunter2\\"]

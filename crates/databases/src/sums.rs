@@ -28,7 +28,7 @@ pub(crate) struct BlockerSample {
     pub(crate) state: SessionState,
     /// Statement with its values.
     pub(crate) statement: String,
-    /// Time since which it holds the lock, seconds, if known.
+    /// Time for which the transaction has held the lock, seconds, if known.
     pub(crate) held_s: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct BlockerSample {
 pub(crate) struct Sample {
     pub(crate) sessions: Vec<SessionSample>,
     pub(crate) idle: u64,
-    /// Sessions that this login may not look into.
+    /// Number of sessions whose activity this login may not read.
     pub(crate) hidden: u64,
     pub(crate) blockers: Vec<BlockerSample>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Sums {
     hidden: u64,
     groups: BTreeMap<(SessionState, String, Arc<str>), f64>,
     blockers: BTreeMap<(SessionState, SessionState, Arc<str>), f64>,
-    /// Times since which row locks were held, seconds.
+    /// Times for which row locks had been held, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
     /// Executed commands; each reading replaces the one before.

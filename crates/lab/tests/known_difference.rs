@@ -11,8 +11,9 @@ use loadline_lab::search::{Conductor, Placement, TurnsPlan, take_turns};
 use run::{ComparisonOutcome, ComparisonResult, FigureRole, Intensity, Plan};
 use testkit::{Drift, VirtualServer};
 
-/// Number of comparisons of each kind, and in the long table.
+/// Number of comparisons of each kind.
 const SEEDS: u64 = 12;
+/// Number of comparisons of each kind in the long table.
 const HUNDREDS: u64 = 200;
 /// Time of a comparison, seconds.
 const BUDGET_S: f64 = 60.0;

@@ -27,7 +27,8 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// Keeps the medium's namespace. The field follows the hosts, so that they are dropped first.
+    /// Process that keeps the medium's namespace. The field follows the field of the hosts, so the hosts are dropped
+    /// first.
     pub(crate) middle: Holder,
 }
 
@@ -106,7 +107,8 @@ impl Net {
     /// Gives every host an interface `eth0` with an address. The forwarder receives its frames. Returns the forwarder's
     /// ports and the kind of interface.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If users may not open the TAP device, a veth pair does the same: the forwarder reads its other end.
+        // If users may not open the TAP device, a veth pair replaces it, and the forwarder reads the other end of the
+        // pair.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),

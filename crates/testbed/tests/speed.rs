@@ -12,7 +12,7 @@ use testkit::has;
 
 /// Length of a period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods with the full rate, followed by as many with half of the rate, and so on.
+/// Number of periods with the full rate, followed by as many with half of the rate, alternately.
 const STRETCHES: usize = 10;
 
 /// Returns the Mbit/s that the busiest wire carried in one period.

@@ -1,5 +1,5 @@
 //! A login sequence of two requests. POST /login returns a token in its body, another token in a header, and a cookie.
-//! GET /me needs all three.
+//! GET /me needs both tokens and the cookie.
 
 use std::collections::BTreeMap;
 

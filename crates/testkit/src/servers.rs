@@ -1,4 +1,4 @@
-//! Servers of other projects. Each runs on a free port and has a file of 1294 bytes at `/file`.
+//! Servers of other projects. Each server runs on a free port and has a file of 1294 bytes at `/file`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -19,7 +19,7 @@ pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> 
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }
 
-/// Runs `load` through an engine, with the path of the program there.
+/// Runs `load` through an engine, with the path of the program on the host.
 pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];

@@ -56,12 +56,12 @@ pub(crate) fn podman(rounds: usize) -> Result<Compared> {
     within(rounds, Container::of_podman)
 }
 
-/// Measures `runc exec`, on which docker and kubectl build, with such a container.
+/// Measures `runc exec`, on which docker and kubectl build, with a container that contains only the static program.
 pub(crate) fn runc(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("runc", program))
 }
 
-/// Measures crun with such a container.
+/// Measures crun with a container that contains only the static program.
 pub(crate) fn crun(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("crun", program))
 }

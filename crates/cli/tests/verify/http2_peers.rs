@@ -108,7 +108,7 @@ fn counts_equal_the_log_of_apache() {
 }
 
 /// A node server with a login: POST /login returns a token in the body, another in a header, and a cookie. GET /me
-/// needs all three.
+/// needs both tokens and the cookie.
 const LOGIN: &str = r#"
 const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();
 const server = http2.createServer((request, response) => {

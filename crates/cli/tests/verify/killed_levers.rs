@@ -110,7 +110,7 @@ fn with_words(words: &str) -> Vec<u32> {
 }
 
 /// Killing the conductor and one of the two agents above a server never leaves the server running, although it has its
-/// own session. If all three are killed, the next command ends the server.
+/// own session. If the conductor and both agents are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();

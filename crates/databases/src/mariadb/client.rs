@@ -120,7 +120,7 @@ impl Client {
 
 const PROTOCOL: DatabaseError = DatabaseError::Protocol("MariaDB");
 
-/// Returns true for a packet that ends a list. Rows that begin alike are longer.
+/// Returns true for a packet that ends a list. Rows whose first byte has the same value are longer.
 fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&END) && packet.len() < 9
 }

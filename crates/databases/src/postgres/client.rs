@@ -181,7 +181,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         frontend::terminate(&mut self.output);
-        // The server notices the end of the connection anyway.
+        // If the last message cannot be sent, the server still notices the end of the connection.
         let _ = self.send();
     }
 }

@@ -9,8 +9,8 @@ use crate::sums::{BlockerSample, Sample, SessionSample};
 /// Sessions of clients. `left` limits what the server sends; idle sessions only count.
 const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN state = 'idle' THEN '' ELSE left(query, 1024) END \
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
-/// Blockers of a few sessions, since pg_blocking_pids locks out others from the lock table for a moment. A session that
-/// waits for a tuple stands in a queue, whose first one waits for the holder's transaction.
+/// Blockers of a few sessions, since pg_blocking_pids locks out others from the lock table for a moment. Sessions that
+/// wait for a tuple form a queue, and only the first of them waits for the holder's transaction.
 const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.wait_event, left(b.query, 1024), \
     extract(epoch FROM clock_timestamp() - w.waitstart) \
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \

@@ -54,8 +54,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The table does not know the descriptor but the kernel does: a copy of an earlier descriptor has its
-            // number again.
+            // The kernel still has a registration of this file under this number: the descriptor was copied and closed,
+            // and the copy has its number now.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }

@@ -16,7 +16,7 @@ const DOSE_SHARE: f64 = 1.0 / 3.0;
 const MIN_DOSE: f64 = 0.02;
 /// Ratio of completed to offered requests below which a server falls behind for good.
 const MIN_COMPLETED_RATIO: f64 = 0.97;
-/// Standard deviations of a Poisson count by which completed requests may fall below that ratio.
+/// Standard deviations of a Poisson count by which completed requests may fall below the minimum ratio.
 const MAX_DEVIATIONS: f64 = 3.0;
 /// Maximum utilization for a lever with a fixed dose.
 const MAX_UTILIZATION: f64 = 0.9;

@@ -87,8 +87,8 @@ impl Core {
     /// left, and no byte of an answer came.
     ///
     /// A server that fails requests by closing their connections looks alike. Races happen only by chance: a server
-    /// with races also closes idle connections, after an equal idle time. More ends than chance explains, or ends after
-    /// other idle times, are failures.
+    /// with races also closes idle connections, after an equal idle time. If connections end more often than chance
+    /// explains, or after other idle times, the ends are failures.
     pub(super) fn is_keep_alive_race(&mut self, conn: u32, kind: ErrorKind) -> bool {
         let c = &self.conns[conn as usize];
         let counts = &self.record.counts;

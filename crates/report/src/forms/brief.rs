@@ -61,8 +61,8 @@ fn cut_to_few(doc: &mut Doc) -> bool {
     cut_last(doc, FEW_LINES)
 }
 
-/// Limits the last line of the answer that can be shortened, so that the first lines stay whole. Returns false if there
-/// is no such line.
+/// Limits the last line of the answer that can be shortened, so that the first lines stay whole. Returns false if no
+/// line of the answer can be shortened.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {

@@ -1,5 +1,5 @@
 //! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] for the arrival time of
-//! each. Frames wait in a timer heap until then and go to their host.
+//! each. Frames wait in a timer heap until their arrival time and then go to their host.
 //!
 //! The thread switches frames by their destination address. A frame to a group address goes to every other host, as
 //! copies of one frame.

@@ -2,7 +2,7 @@
 //!
 //! In the kernel, a bridge joins the hosts. The input of each port is redirected to one ifb interface. The `htb` of
 //! this interface sends at the wire's rate, and the frames return to the bridge. All hosts and both directions thus
-//! share one serialiser. If the kernel lacks ifb or a part of tc, the hub in user space does the same. Neither
+//! share one serialiser. If the kernel lacks ifb or a part of tc, the hub in user space replaces the wire. Neither
 //! implementation has collisions.
 //!
 //! The stations take turns, as on an Ethernet: each has its own queue. With one common queue, a request would wait

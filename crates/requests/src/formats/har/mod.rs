@@ -62,7 +62,7 @@ struct Entry {
     /// Chrome's mark of an answer from its cache: `memory` or `disk`.
     #[serde(rename = "_fromCache")]
     cached: Option<Value>,
-    /// WebKit's: `Memory Cache`, `Disk Cache`, `Service Worker` or `Network Load`.
+    /// WebKit's mark: `Memory Cache`, `Disk Cache`, `Service Worker` or `Network Load`.
     #[serde(rename = "_fetchType")]
     fetched: Option<Value>,
 }
@@ -192,7 +192,7 @@ mod tests {
         (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
     }
 
-    /// Reads a file with these entries: each the content of its `request` and what follows the request.
+    /// Reads a file with these entries: the content of the `request` of each, and the text after the request.
     fn entries(all: &[(&str, &str)]) -> Imported {
         let entry = |(request, more): &(&str, &str)| {
             format!(r#"{{"request":{{"method":"GET","url":"http://h/a","headers":[]{request}}}{more}}}"#)
