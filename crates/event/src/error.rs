@@ -1,4 +1,4 @@
-//! Errors. Each states the attempted action and gives advice.
+//! Errors. Each error states the attempted action and gives advice.
 
 use std::io;
 use std::os::fd::RawFd;

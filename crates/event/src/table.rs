@@ -14,7 +14,7 @@ pub(crate) struct Slot {
     pub(crate) wanted: Mask,
     /// Interest that the kernel has; none if the kernel does not know the descriptor.
     pub(crate) armed: Mask,
-    /// True if a notification is in the queue already. Used by backends with their own queue.
+    /// True if a notification is in the queue already. Only backends with their own queue use this flag.
     pub(crate) pending: bool,
     /// True if the registration failed after the declaration. The failure is reported as an event of every kind.
     pub(crate) failed: bool,

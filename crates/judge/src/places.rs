@@ -81,7 +81,7 @@ pub(crate) fn text(counted: &Counted) -> String {
     format!("{of} has {} {what}{to}", figure(*count))
 }
 
-/// Returns advice on a count that matches.
+/// Returns advice on a count that equals the number of requests at a time.
 pub(crate) fn advice(counted: &Counted) -> String {
     let Counted { what, count, of, peer } = counted;
     match what.as_str() {

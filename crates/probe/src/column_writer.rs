@@ -117,7 +117,7 @@ impl ColumnWriter {
     }
 
     /// Opens columns as [`ColumnWriter::open`] does, but leaves them out of the recording if they contain only zeros.
-    /// Used for hundreds of instances, most of which never count anything.
+    /// Sources with hundreds of instances, most of which never count anything, use these columns.
     pub fn open_quiet(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let slots = self.open(ids, instance);
         for page in &mut self.pages[slots.0..] {

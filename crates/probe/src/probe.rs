@@ -104,8 +104,8 @@ impl Probe {
         self.effort.cpu_us += cpu_us() - begin;
     }
 
-    /// Follows other processes from the next sample on and keeps all other open files. Used for the next trial of this
-    /// side, whose generator is another process.
+    /// Follows other processes from the next sample on and keeps all other open files. The next trial of this side
+    /// needs this method, because its generator is another process.
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
         // Values of the previous trial must not appear in the next recording.

@@ -1,4 +1,4 @@
-//! Files that came with a plan from another host. On this host, their paths may name other files or none.
+//! Files that came with a plan from another host. On this host, the paths of these files may name other files or none.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

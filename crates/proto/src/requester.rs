@@ -64,8 +64,8 @@ pub trait Requester {
         None
     }
 
-    /// Returns true if further requests may start on this connection. Once this is false, pending requests are still
-    /// answered, and [`Progress::close`] follows the last answer.
+    /// Returns true if further requests may start on this connection. Once the result is false, pending requests are
+    /// still answered, and [`Progress::close`] follows the last answer.
     fn takes_more(&self) -> bool {
         true
     }

@@ -34,7 +34,7 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Prepared client half.
+/// A plan of the client's side, checked and ready for use.
 #[derive(Clone)]
 pub struct ClientPlan {
     message_bytes: u64,

@@ -45,7 +45,7 @@ pub enum Weight {
     Main,
     /// Readers of the full report. Not shown in the terminal.
     Full,
-    /// Readers who check details. Folded in HTML, and not shown in the terminal.
+    /// Readers who check details. The HTML page folds this part, and the terminal does not show this part.
     Detail,
 }
 
@@ -72,7 +72,7 @@ pub enum Block {
     Plot(Box<Plot>),
     /// A chart of bars, one per device or side.
     Bars(Bars),
-    /// A chart of estimates with intervals and a reference value. A table has these figures, too.
+    /// A chart of estimates with intervals and a reference value. A table has the estimates, too.
     Intervals(Intervals),
     /// Boxes joined by arrows, which show the server and its upstreams.
     Chain(Chain),

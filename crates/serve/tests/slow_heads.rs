@@ -1,5 +1,5 @@
-//! Slowloris: clients that send a request head one byte at a time and never complete it. Every model closes them after
-//! the header timeout, with every strategy, and serves other clients meanwhile.
+//! Slowloris: clients that send a request head one byte at a time and never complete it. Every model closes their
+//! connections after the header timeout, with every strategy, and serves other clients meanwhile.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 

@@ -203,7 +203,7 @@ fn limits_bound_the_outstanding_sends() {
         second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
-        // Both clients block the server until a limit closes them. After that close, a third client is served.
+        // Both clients block the server until a limit closes them. After this limit, a third client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");

@@ -11,7 +11,7 @@ use crate::image::Image;
 use crate::maps::{Mapping, VDSO};
 use crate::root::open_inside;
 
-/// Maximum number of files that are kept. Each holds up to two open descriptors.
+/// Maximum number of files that are kept. Each file holds up to two open descriptors.
 const MAX_IMAGES: usize = 512;
 
 /// Largest size of the kernel's own library, which has two to four pages.

@@ -28,7 +28,7 @@ impl Lines {
     }
 
     /// Returns the source file and the line of the code at `address`, in the function that has a symbol. For code of an
-    /// inlined function, this is the line of the call.
+    /// inlined function, the result is the line of the call.
     pub(crate) fn place(&self, address: u64) -> Option<(Arc<str>, Option<u32>)> {
         let mut frames = self.0.as_ref()?.find_frames(address).skip_all_loads().ok()?;
         let mut location = None;

@@ -21,8 +21,8 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     median_of_sorted(&values)
 }
 
-/// Returns the median of ascending values, or `None` if there are none. For an even number of values, this is the mean of
-/// the middle two.
+/// Returns the median of ascending values, or `None` if there are none. For an even number of values, the median is the
+/// mean of the middle two.
 pub fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     let lower = if values.len().is_multiple_of(2) { values[values.len() / 2 - 1] } else { upper };

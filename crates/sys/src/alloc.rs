@@ -1,5 +1,5 @@
-//! Counting allocators. With them a test can check that a loop allocates nothing, or that a server frees all its
-//! memory. A binary uses an allocator by naming it as its `#[global_allocator]`.
+//! Counting allocators. With a counting allocator, a test can check that a loop allocates nothing, or that a server
+//! frees all its memory. A binary uses an allocator by naming it as its `#[global_allocator]`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! Errors of a testbed. Each states the attempted action, the cause, and advice.
+//! Errors of a testbed. Each error states the attempted action, the cause, and advice.
 
 use std::io;
 

@@ -80,8 +80,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 
 /// Number of threads that use the disk at once, equal to the connections of `find`.
 const AT_ONCE: u32 = 16;
-/// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which a disk reads,
-/// and with small pages this would be nearly as slow as some disks.
+/// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which a disk reads;
+/// with small pages, the CPU would be nearly as slow as some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -244,8 +244,7 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // dd drops the file from the page cache. Without this, the file's pages would count for the test's own control
-    // group.
+    // dd drops the file from the page cache. Otherwise the file's pages would count for the test's own control group.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

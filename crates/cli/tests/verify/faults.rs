@@ -1,5 +1,5 @@
-//! Bad input and faults. Each of them ends in one clear sentence with advice, keeps all measurements, and causes no
-//! panic.
+//! Bad input and faults. Each bad input and each fault ends in one clear sentence with advice, keeps all measurements,
+//! and causes no panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -224,7 +224,7 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
 }
 
 /// Returns the experiment on a server whose queue no counter shows. In some turns, clients use twice as many source
-/// addresses. The CPUs of neither side matter.
+/// addresses. More CPUs for either side change nothing.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

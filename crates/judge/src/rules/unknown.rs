@@ -143,7 +143,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// The first answer was good, and all others were 503. From this follows neither a capacity of 0 nor a full CPU.
+    /// The first answer was good, and all others were 503. These answers show neither a capacity of 0 nor a full CPU.
     #[test]
     fn if_no_answer_was_good_the_verdict_says_only_that() {
         let refused = |t: &mut run::Trial, _: &crate::planted::Point| {

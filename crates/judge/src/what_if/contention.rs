@@ -42,7 +42,7 @@ impl Contention {
         (sigma.0 + kappa.0 > 0.0).then_some(Self { sigma, kappa, known_at: known_at.min(tried), tried })
     }
 
-    /// Returns the throughput with `n` requests in flight, divided by the network's.
+    /// Returns the throughput with `n` requests in flight, as a share of the throughput of the queueing network.
     pub(super) fn left(&self, n: f64) -> f64 {
         let lost = |n: f64| 1.0 + self.sigma.0 * (n - 1.0) + self.kappa.0 * n * (n - 1.0);
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))

@@ -5,8 +5,8 @@ use super::model::Model;
 use super::solve::{arriving, plain};
 
 impl Model {
-    /// Sets the time elsewhere to the part of one client's response time that no device explains. Without a trial of one
-    /// client, this is the time that gives the measured rate.
+    /// Sets the time elsewhere to the part of one client's response time that no device explains. Without a trial of
+    /// one client, the time elsewhere is the time that gives the measured rate.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();

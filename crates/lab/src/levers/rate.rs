@@ -1,4 +1,5 @@
-//! Offers more requests per second. Under an open loop, this has the effect of slowing everything by the same factor.
+//! Offers more requests per second. Under an open loop, a higher rate has the effect of slowing everything by one
+//! factor.
 
 use run::Prove;
 

@@ -1,7 +1,7 @@
 //! Observers of a trial's sides, and reported counters.
 //!
-//! Client and server have separate observers even on one machine. Each reads its own processes, network namespace,
-//! listener and connections. A run therefore looks the same whether the sides share a host or not.
+//! Client and server have separate observers even on one machine. Each observer reads its own processes, network
+//! namespace, listener and connections. A run therefore looks the same whether the sides share a host or not.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -28,8 +28,8 @@ const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
 /// Minimum time that an agent gets to prepare, even at the end of a budget: ten times the time measured on two CPUs
 /// beside ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Minimum time for the last answers and reports, even at the end of a budget. Together with [`MIN_READY_TIME`], this
-/// is 5 % of a budget of 15 s.
+/// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and this time are 5 %
+/// of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, for each of many agents.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);

@@ -268,7 +268,7 @@ impl<'w> Lab<'w> {
         self.run.trials.push(trial);
     }
 
-    /// Begins a repeat: trials kept from now on belong to it. Repeats count from 0.
+    /// Begins a repeat: trials kept from now on belong to it. Repeats are numbered from 0.
     pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;
     }

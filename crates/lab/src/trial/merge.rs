@@ -153,8 +153,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// Without this, in blocks of io-models, three quarters of the requests in flight would be on connections that the
-    /// plan does not have.
+    /// Otherwise three quarters of the requests in flight would be on connections that the plan does not have (blocks
+    /// of io-models).
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

@@ -1,5 +1,5 @@
 //! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
-//! `new_connections` they are the simple clients of source 1: connect, one request, answer, close, repeat.
+//! `new_connections`, the clients are the simple clients of source 1: connect, one request, answer, close, repeat.
 //!
 //! A server that announced the close (HTTP `Connection: close`, which simple clients request) may send its FIN first,
 //! so that TIME_WAIT stays with the server ([`super::closing`]). The client connects again meanwhile. With any other

@@ -16,8 +16,8 @@ impl Core {
         self.timers.next().min(due)
     }
 
-    /// Returns how long before [`Core::next_ns`] the loop should be awake, to compensate for late timers. Positive only
-    /// for requests with due times.
+    /// Returns how long before [`Core::next_ns`] the loop should be awake, to compensate for late timers. The result is
+    /// 0 unless requests have due times.
     pub(crate) fn early_ns(&self) -> u64 {
         match self.dues().map(due_clock::DueClock::rate) {
             Some(rate) if !self.draining && rate < MAX_SPIN_RATE_PER_S => {

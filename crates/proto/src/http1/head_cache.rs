@@ -15,9 +15,9 @@ const CACHED_HEADS: usize = 32;
 /// Number of requests with a known head. In a larger mix some requests share an entry.
 const CACHED_ITEMS: usize = 256;
 
-/// Heads parsed most recently by this thread, and the requests that they answered. This is a pure cache: equal bytes
-/// always have the same meaning. Requests with equal heads share one entry, so that a mix of them needs as little CPU
-/// cache as a single request.
+/// Heads parsed most recently by this thread, and the requests that they answered. The cache never changes a result,
+/// because equal bytes always have the same meaning. Requests with equal heads share one entry, so that a mix of them
+/// needs as little CPU cache as a single request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],

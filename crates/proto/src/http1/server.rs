@@ -54,7 +54,8 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last request head that this thread parsed. This is a pure cache: equal bytes always have the same meaning.
+/// The last request head that this thread parsed. The cache never changes a result, because equal bytes always have the
+/// same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,

@@ -11,7 +11,7 @@ use rustls::pki_types::ServerName;
 /// Maximum number of tickets; the oldest is dropped.
 const MAX_TICKETS: usize = 4096;
 
-/// The store of one load. Used in handshakes only.
+/// The store of one load. The store is used in handshakes only.
 #[derive(Debug, Default)]
 pub(super) struct Tickets(Mutex<TicketStore>);
 

@@ -1,5 +1,5 @@
 //! Result of a client that reads a server's bytes, and of our servers that read a client's, for every protocol with its
-//! own frames. Shared by the test here and the fuzz targets.
+//! own frames. The test here and the fuzz targets use these functions.
 
 use std::sync::Arc;
 

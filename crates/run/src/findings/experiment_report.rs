@@ -1,5 +1,5 @@
-//! Tables and charts of an experiment as data. The experiment fills them from its trials, and a report draws them
-//! without knowing the experiment.
+//! Tables and charts of an experiment as data. The experiment fills tables and charts from its trials, and a report
+//! draws them without knowing the experiment.
 
 use serde::{Deserialize, Serialize};
 

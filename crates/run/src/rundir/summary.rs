@@ -1,5 +1,5 @@
-//! Parts of a stored run that a history needs. Reading them takes a small part of the time and memory of a whole run,
-//! because histograms and counter samples are skipped.
+//! Parts of a stored run that a history needs. Reading the parts takes a small part of the time and memory of a whole
+//! run, because histograms and counter samples are skipped.
 
 use std::path::Path;
 

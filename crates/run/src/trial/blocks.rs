@@ -32,7 +32,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat` this is
+    /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat` the pause is
     /// `((c*b)/r)*1000/c` milliseconds in integers, halved from 1,000,000 B/s. The result is 0 (no limit) if c*b < r.
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;

@@ -30,7 +30,7 @@ pub enum AgentSpec {
         /// True if some ticks carry [`TickDetail`], for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send a tick for every step of the load during warm-up. Used only with few agents.
+        /// True to send a tick for every step of the load during warm-up. Only loads with few agents use this option.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
@@ -240,13 +240,14 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Delay of the window's start against the requested time, seconds. Positive if the request came too late.
+    /// Delay of the window's start against the requested time, seconds. The delay is positive if the request came too
+    /// late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the window's length, so possibly a fraction.
     pub offered: f64,
-    /// Integral of requests in flight over the window, request-seconds. Divided by the window's length it is the
-    /// concurrency.
+    /// Integral of requests in flight over the window, request-seconds. The integral divided by the window's length is
+    /// the concurrency.
     pub in_flight_s: f64,
     /// CPU time of the generator's threads in the measured window, microseconds: user, system.
     pub cpu_us: (f64, f64),

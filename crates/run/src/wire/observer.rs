@@ -34,7 +34,7 @@ pub struct ObserverSpec {
     pub listen: Option<Address>,
     /// Remote address whose connections are sampled.
     pub connect: Option<Address>,
-    /// Listeners whose accepted and waiting connections are counted. Expensive with many connections.
+    /// Listeners whose accepted and waiting connections are counted. Counting is expensive with many connections.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Address>,
     /// CPUs that represent the whole host; empty for all.

@@ -1,8 +1,8 @@
 //! A fixed number of threads on one epoll instance. Each thread takes one event, serves its connection, and waits for
 //! the next event. EPOLLONESHOT meanwhile keeps other threads away from this connection.
 //!
-//! This is the classic thread pool, which the Windows study does not have. If requests wait for something, the capacity
-//! is threads / service time. With `sleep_ms`, this model is the test case for the verdict server-concurrency.
+//! The model is the classic thread pool, which the Windows study does not have. If requests wait for something, the
+//! capacity is threads / service time. With `sleep_ms`, this model is the test case for the verdict server-concurrency.
 //!
 //! Cost of an event: epoll_wait, recv, send and epoll_ctl, and a lock of the connection that is never contended.
 

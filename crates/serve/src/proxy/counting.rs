@@ -10,7 +10,7 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// A clock whose results are part of the server's counts. Used by proxies in their own processes.
+/// A clock whose results are part of the server's counts. Proxies in their own processes use this clock.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,

@@ -76,7 +76,8 @@ impl Threads {
     }
 }
 
-/// Returns the kernel's number of the thread whose structure is at `thread`, as its own namespace counts.
+/// Returns the kernel's number of the thread whose structure is at `thread`, in the numbering of the thread's
+/// namespace.
 fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     match layout.identity {
         ThreadIdentity::Kernel(offset) => memory.half(thread.checked_add(offset)?),

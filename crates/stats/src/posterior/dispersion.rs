@@ -25,8 +25,8 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns the number of answers per window that equals one independent draw: twice the relaxation time of M/M/1 times
-/// the rate, below and above saturation. A window is worth at least one draw.
+/// Returns the number of answers in a window that carry as much information as one independent draw. The number is
+/// twice the relaxation time of M/M/1 times the rate, below and above saturation. A window is worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

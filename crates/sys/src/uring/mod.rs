@@ -39,7 +39,7 @@ pub struct Config {
     pub entries: u32,
     /// Number of completion entries.
     pub completions: u32,
-    /// Size of the table of registered files; 0 for none. Limited by RLIMIT_NOFILE.
+    /// Size of the table of registered files; 0 for none. RLIMIT_NOFILE limits this size.
     pub files: u32,
     /// Number of send slots.
     pub slots: u32,

@@ -62,8 +62,8 @@ fn a_quota_is_used_up_and_not_exceeded() {
     assert!((99.0..=101.0).contains(&periods) && hit >= 0.95 * periods, "{periods} {hit}");
 }
 
-/// No world completes more than its lowest limit allows. The machine's speed in its fastest trial is taken into
-/// account. If a sweep ends flat, it has reached the lowest limit.
+/// No simulated network completes more requests per second than its lowest limit allows. The machine's speed in its
+/// fastest trial is taken into account. If a sweep ends flat, it has reached the lowest limit.
 #[test]
 fn simulated_worlds_reach_and_do_not_exceed_their_lowest_limit() {
     for seed in 0..60 {

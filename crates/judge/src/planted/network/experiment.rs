@@ -23,7 +23,7 @@ const LONGEST_SLOT_S: f64 = 0.5;
 /// Slots in which whole CPUs are taken: shortest slot and total time, seconds; minimum and maximum number.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
 const COUNT_SLOTS: (usize, usize) = (20, 24);
-/// Share of the taken CPUs that the busy processes get.
+/// Share of the CPUs to take away that the lever's busy processes really get.
 const HOGS_GET: f64 = 0.92;
 /// Verdicts that are tested with more load, and verdicts that are tested with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];

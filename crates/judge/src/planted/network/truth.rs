@@ -39,8 +39,8 @@ impl Cause {
                 let mut ids = vec!["server-cpu"];
                 ids.extend(client.then_some("client-cpu"));
                 ids.extend(backend.then_some("server-concurrency"));
-                // A thread on the only CPU is as full as the CPU. With one event loop per CPU, each loop is as full as
-                // its CPU.
+                // On a host with one CPU, the thread is as full as the CPU. With one event loop per CPU, each loop is
+                // as full as its CPU.
                 ids.extend(world.a_thread_for_each_cpu().then_some("server-single-thread"));
                 ids
             }

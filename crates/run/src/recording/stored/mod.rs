@@ -76,9 +76,9 @@ struct StoredRecording {
 enum StoredColumns {
     /// Index of a group in `groups`. All samples of its columns have their start values.
     Unchanged(usize),
-    /// Index of a group in `groups`, its set of samples (0 for all), and the values of each column. They are one number
-    /// if the column has one value: its difference to the start value. Otherwise they are one number per sample: the
-    /// difference to the sample before, and to the start value for the first sample.
+    /// Index of a group in `groups`, its set of samples (0 for all), and the values of each column. If a column has one
+    /// value, its entry is one number: the difference to the start value. Otherwise its entry is one number per sample:
+    /// the difference to the sample before, and to the start value for the first sample.
     Changed(usize, usize, Vec<Samples>),
 }
 
