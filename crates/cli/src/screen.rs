@@ -25,7 +25,7 @@ pub(crate) struct Screen {
     steps: bool,
     /// Lines printed so far.
     lines: Cell<usize>,
-    /// Last step, for the bar.
+    /// Last step, which the progress bar shows.
     last: String,
     began: bool,
     bar: Option<ProgressBar>,

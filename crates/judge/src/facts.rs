@@ -46,8 +46,8 @@ pub struct Facts<'a> {
 }
 
 /// Returns the step with the lowest rate from which on no step held the objective. A break below a rate that held was a
-/// disturbance. If the lightest load breaks a limit, too, a break of this limit at a higher load that kept up shows no
-/// limit of the server.
+/// disturbance. If the lightest load breaks a limit, too, this limit is ignored at higher loads that keep up, because
+/// its break shows no limit of the server.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -131,8 +131,8 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the trial that shows which CPU is full: among the sweep steps with at least 97 % of the highest rate,
-    /// the one in which the server used most CPU time. The decisive step is only the first of these steps, and may
+    /// Returns the trial that shows which CPU is full. Among the sweep steps with at least 97 % of the highest rate, it
+    /// is the one in which the server used most CPU time. The decisive step is only the first of these steps, and may
     /// reach that rate before a CPU is quite full.
     pub fn full(&self) -> Option<&'a Trial> {
         let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);

@@ -34,7 +34,7 @@ pub enum Start {
 /// Runs the load of a plan against `addr` until the drain ends or the conductor stops it. A closed `control` channel
 /// means stop.
 ///
-/// The load starts in the warm-up phase and stays there until a command starts the next phase. The load reports `Ready`
+/// The load starts in the warm-up phase, which lasts until a command starts the next phase. The load reports `Ready`
 /// once, when all memory is allocated and before it waits for its start. The load reports `Tick` ten times a second,
 /// and every other tick has details. Returns the result of the load.
 pub fn run(

@@ -10,7 +10,7 @@ use crate::{Mix, Requester, received_files};
 
 /// Creates the sessions of one protocol. Cloning a client is cheap, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
-    /// Client half of one connection.
+    /// Client side of one connection.
     type Session: Requester + 'static;
 
     /// Creates a session for one connection; reuse it with [`Requester::reset`].

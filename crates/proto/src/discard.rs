@@ -24,13 +24,13 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Discard { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message: Pattern,
@@ -51,7 +51,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half. A message is complete when the kernel has taken all of it: see [`Requester::flushed`].
+/// Client side of one connection. A message is complete when the kernel has taken all of it: see [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,
@@ -93,7 +93,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server half. Every piece that arrives counts as one exchange.
+/// Server side of one connection. Every piece that arrives counts as one exchange.
 #[derive(Default)]
 pub struct ServerSession;
 

@@ -23,13 +23,13 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Echo { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message: Pattern,
@@ -50,7 +50,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half of one echo connection.
+/// Client side of one echo connection.
 pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,
@@ -110,7 +110,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server half: stores bytes that could not be sent back from the receive buffer.
+/// Server side: stores bytes that could not be sent back from the receive buffer.
 #[derive(Default)]
 pub struct ServerSession {
     pending: Vec<u8>,

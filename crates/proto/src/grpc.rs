@@ -1,7 +1,7 @@
 //! gRPC: unary calls over HTTP/2, one message each way. Only status 0 is a success. Source: "gRPC over HTTP2", the
 //! project's own description of its protocol.
 //!
-//! The session is that of [`http2`](crate::http2); this file builds the calls. The server half is the HTTP/2 server
+//! The session is that of [`http2`](crate::http2); this file builds the calls. The server side is the HTTP/2 server
 //! with pages of [`Page::grpc`](crate::http1::Page::grpc).
 
 use run::{HttpPlan, Protocol};
@@ -83,7 +83,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::calls(plan)
 }

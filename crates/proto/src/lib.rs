@@ -1,7 +1,7 @@
-//! Protocol sessions without I/O: each file holds both halves of one protocol.
+//! Protocol sessions without I/O: each file holds both sides of one protocol.
 //!
-//! [`PROTOCOLS`] has a row for each. A client half comes from [`client()`], once per plan. The services of the serve
-//! crate create server halves.
+//! [`PROTOCOLS`] has a row for each. A client side comes from [`client()`], once per plan. The services of the serve
+//! crate create server sides.
 
 mod calendar;
 mod client;

@@ -61,7 +61,7 @@ impl SendBuffer {
     }
 }
 
-/// Number of messages that a client half still has to send, and the progress of the current one.
+/// Number of messages that a client side still has to send, and the progress of the current one.
 #[derive(Default)]
 pub(crate) struct Outbox {
     to_send: u32,

@@ -13,7 +13,7 @@ macro_rules! protocols {
         /// All protocols of the generator.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client half of a plan's protocol. Reads files once, and reports errors in files or settings
+        /// Prepares the client side of a plan's protocol. Reads files once, and reports errors in files or settings
         /// before any load. With `tls`, the protocol runs within TLS; with `requests`, the client sends these requests.
         pub fn client(
             plan: &Protocol,

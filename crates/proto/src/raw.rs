@@ -1,6 +1,6 @@
 //! Raw bytes: the client sends a file's content and expects a number of bytes, or everything until the close.
 //!
-//! There is no server half, since any TCP server can be loaded.
+//! There is no server side, since any TCP server can be loaded.
 
 use std::sync::Arc;
 
@@ -50,14 +50,14 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Raw { send_file, expect_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     let bytes = send_file.as_deref().map_or_else(|| Ok(Arc::from([])), |file| read("the file to send", file))?;
     Ok(ClientPlan::new(bytes, *expect_bytes))
 }
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     request: Arc<[u8]>,
@@ -79,7 +79,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half of one raw connection.
+/// Client side of one raw connection.
 pub struct ClientSession {
     plan: ClientPlan,
     outbox: Outbox,

@@ -28,7 +28,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Source { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -55,8 +55,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half. The server sends without requests, so bytes that come before a message is started count for later
-/// messages.
+/// Client side of one connection. The server sends without requests, so bytes that arrive before a message is started
+/// count for later messages.
 pub struct ClientSession {
     message_bytes: u64,
     outstanding: u32,
@@ -108,13 +108,13 @@ impl ServerPlan {
         Self { pattern: Pattern::new(u64::MAX), limit }
     }
 
-    /// Creates the server half of one connection.
+    /// Creates the server side of one connection.
     pub fn session(&self) -> ServerSession {
         ServerSession { plan: self.clone(), sent: 0 }
     }
 }
 
-/// Server half: always has more to send, until its limit.
+/// Server side: always has more to send, until its limit.
 pub struct ServerSession {
     plan: ServerPlan,
     sent: u64,

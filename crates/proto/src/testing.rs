@@ -2,7 +2,7 @@
 
 use crate::{Progress, Requester, Session};
 
-/// Lets both halves talk in pieces of `cut` bytes until neither has more to send. Returns the completed requests that
+/// Lets both sides talk in pieces of `cut` bytes until neither has more to send. Returns the completed requests that
 /// the client saw, and the bytes each way.
 pub(crate) fn exchange(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
     let (mut piece, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);

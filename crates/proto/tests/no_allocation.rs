@@ -1,5 +1,6 @@
 //! A request in steady state allocates nothing at the client and, except for stored data, at our servers. A counting
-//! allocator checks this. Within TLS the library allocates twice per record, to seal and to open it; nothing else does.
+//! allocator counts the allocations. Within TLS the library allocates twice per record, to seal and to open it; nothing
+//! else does.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 

@@ -113,7 +113,7 @@ pub struct PodResources {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeResult {
-    /// [`SIZE_FORMAT`].
+    /// Format of the file, [`SIZE_FORMAT`].
     pub format: String,
     /// Address of the server.
     pub target: String,

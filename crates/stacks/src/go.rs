@@ -128,7 +128,8 @@ impl GoTable {
     }
 }
 
-/// Returns the start of Go's code from the linked `runtime.moduledata`. A position-independent program has 0 there.
+/// Returns the start of Go's code from the linked `runtime.moduledata`. In a position-independent program, this field
+/// is 0.
 fn module_text(module: Option<Section>) -> Option<u64> {
     word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
 }

@@ -31,7 +31,7 @@ pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     last
 }
 
-/// Returns the level that may be spent until this share of the planned data.
+/// Returns the part of the significance level that may be spent until this share of the planned data.
 fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }

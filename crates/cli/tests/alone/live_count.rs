@@ -1,5 +1,5 @@
 //! Levers that distinguish limits with similar signs. Taking whole CPUs away distinguishes requests that take turns
-//! from work on all CPUs, and twice the load distinguishes a long distance from a full server.
+//! from work on all CPUs. Twice the load distinguishes a long distance from a full server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

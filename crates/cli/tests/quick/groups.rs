@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use testkit::{Running, binary, free_port, has};
 
 /// Model, option, connections per group, and the number of descriptors left for the next group besides the connection
-/// itself. The remaining descriptors are enough for none of the group's needs, only for its waker, or for its waker and
-/// ring but not for all events.
+/// itself. The remaining descriptors are enough for one of three parts: nothing, the group's waker, or its waker and
+/// ring without all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);

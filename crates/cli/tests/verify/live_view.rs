@@ -130,8 +130,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     let trial = &run["trials"][0];
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
-    // The rate offered in the window is between the lowest and the highest rate that was set, and so is the rate that
-    // the run records as requested.
+    // The rate offered in the window, and the rate that the run records as requested, are between the lowest and the
+    // highest rate that was set.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);

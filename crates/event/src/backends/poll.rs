@@ -1,4 +1,4 @@
-//! poll(2), a baseline: every call passes the array of all declared descriptors to the kernel. poll(2) reports states
+//! poll(2), a baseline: every call passes the array of all declared descriptors to the kernel. The call reports states
 //! and no events, so a descriptor that stays ready is reported again. If more descriptors are ready than fit into the
 //! result, they take turns.
 

@@ -1,5 +1,5 @@
 //! select(2), a baseline: every call passes three bitmaps of all declared descriptors to the kernel, as wide as the
-//! highest descriptor needs. select(2) reports states and no events. If more descriptors are ready than fit into the
+//! highest descriptor needs. The call reports states and no events. If more descriptors are ready than fit into the
 //! result, they take turns. A hang-up is reported for reading, and an error for reading and writing, neither as an
 //! exceptional condition.
 

@@ -103,7 +103,7 @@ pub enum CsvError {
     Column {
         /// Name of the column in question.
         name: String,
-        /// The nearest known column, in words.
+        /// Part of the error message with the known column whose name is most similar.
         near: String,
         /// All known columns.
         known: String,

@@ -32,7 +32,8 @@ fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
     trial
 }
 
-/// Successive times in a queue are correlated. In an M/M/1 queue at 0.9, the median is 6.93 services and the mean 10.
+/// Successive times in a queue are correlated. In an M/M/1 queue at a utilization of 0.9, the median response time is
+/// 6.93 service times and the mean is 10.
 #[test]
 fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
     let mut random = fastrand::Rng::with_seed(5);

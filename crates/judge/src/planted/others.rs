@@ -1,4 +1,4 @@
-//! Tests of counters that other programs also change. If another program raises such a counter and the server is
+//! Tests of counters that other programs also change. If another program raises a shared counter and the server is
 //! healthy, the rule must stay silent. If this load shows the symptom, the rule must bind.
 
 use super::{PlantedRun, Who};

@@ -211,7 +211,7 @@ struct Whole {
     /// Response time with all resources slowed by the dose, divided by the response time without a lever, minus 1.
     grows: f64,
     dose: f64,
-    /// Utilization of a single queue whose response time would grow as much.
+    /// Utilization of a single queue whose response time would grow by `grows`.
     busy: f64,
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn odds(chance: f64) -> f64 {
 }
 
 /// Returns the 95 % interval of a counter's mean value over the parts of a window; `None` with too few parts. Each part
-/// begins and ends at a sample of that counter, since not every row of a recording has one.
+/// begins and ends at a sample of the counter, since some rows of a recording have no value of the counter.
 pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
     let recording = &view.side.recording;
     let columns: Vec<&run::Column> = recording.columns.iter().filter(|c| c.counter.as_str() == counter).collect();

@@ -348,8 +348,8 @@ fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     assert!((twice.rate.value / 630.0 - 1.0).abs() < 0.05, "{twice:#?}");
 }
 
-/// Makes a run of a server that sleeps for 20 ms per answer and uses 101 us of CPU time, under one load with
-/// `connections` connections.
+/// Makes a run of a server that sleeps for 20 ms and uses 101 us of CPU time per answer. One load has `connections`
+/// connections.
 fn sleeps(connections: u32) -> Run {
     let rate = f64::from(connections) / 20.6e-3;
     let mut run = PlantedRun::new(20_600.0, 1e9)

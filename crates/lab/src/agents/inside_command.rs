@@ -2,9 +2,9 @@
 //! conductor, even if the conductor is killed. The agent becomes the parent of processes that the server puts into the
 //! background.
 //!
-//! There are two such agents, one below the other. The outer one becomes the parent of processes whose parents were
-//! killed, and the inner one notices the end of the outer one by its standard input. If one agent is killed, even
-//! together with the conductor, the other agent ends all processes of the server.
+//! Two agents run, one below the other. The outer agent becomes the parent of processes whose parents were killed. The
+//! inner agent notices the end of the outer one by its standard input. If one agent is killed, even together with the
+//! conductor, the other agent ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

@@ -19,14 +19,14 @@ pub enum Pull {
     Slots {
         /// Returns the task of the lever's agent; the error message says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Check on the lever's host; `None` if nothing can be missing there.
+        /// Check on the lever's host; `None` if a host cannot lack anything that the lever needs.
         check: Option<HostCheck>,
         /// Uses the lever until the last slot or until it is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
     /// A different rate of an open loop, in slots of the load itself.
     Offered,
-    /// A different load, in turns; the error message says why there is none.
+    /// A different load, in turns; the error message says why no such load is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
     /// The plain load in turns; a setting of the server is changed in half of the turns.
     TurnsWithChange {

@@ -95,7 +95,8 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
 }
 
 /// Returns the CPUs that the quota of a control group leaves to the victims and to this thief together. A process that
-/// waits for its quota does not count as waiting for a CPU, so schedstat does not show what the thief takes there.
+/// waits for its quota does not count as waiting for a CPU, so schedstat does not show what the thief takes from such a
+/// process.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
@@ -150,8 +151,8 @@ impl Theft {
         }
     }
 
-    /// Returns for each slot the speed of the victims, if they can be read, and the share of the time for which they
-    /// [`wanted`] a CPU.
+    /// Returns for each slot the speed of the victims, if known, and the share of the time for which they [`wanted`] a
+    /// CPU.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {

@@ -1,5 +1,5 @@
-//! Observer on another host: an agent there, which commands control. Like a local observer, it exists for a whole run.
-//! If an observer is lost, the run reports this, and its observations of the trial are missing.
+//! Observer on another host: an agent on that host, which commands control. Like a local observer, it exists for a
+//! whole run. If an observer is lost, the run reports this, and its observations of the trial are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,7 +81,7 @@ impl RemoteObserver {
         connection.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
     }
 
-    /// Returns the number of CPUs that a process may use there.
+    /// Returns the number of CPUs that a process on the observer's host may use.
     pub(crate) fn processors(&self) -> u32 {
         self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
     }
@@ -221,7 +221,7 @@ impl RemoteSampling {
         last.map(|(_, ours_s)| *ours_s)
     }
 
-    /// Returns incidents of the processes there, and the loss of the observer itself.
+    /// Returns incidents of the processes on the observer's host, and the loss of the observer itself.
     pub(crate) fn incidents(&self) -> Vec<Incident> {
         let mut connection = self.observer.lock();
         connection.handle_waiting();

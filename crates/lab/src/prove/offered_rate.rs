@@ -31,7 +31,7 @@ const MAX_BLOCKS: usize = 48;
 /// Maximum share of failed requests.
 const MAX_FAILED_SHARE: f64 = 0.01;
 
-/// Returns the dose at a rate; the error message says why there is none.
+/// Returns the dose at a rate, or the reason why no dose is possible.
 pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     if at.kept < MIN_COMPLETED_RATIO {
         return Err(format!(
@@ -104,7 +104,7 @@ fn slots(
     Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
 }
 
-/// Conducts one trial at the plan's rate; the inner error says why there is none.
+/// Conducts one trial at the plan's rate; the inner error says why no trial is possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -52,7 +52,7 @@ fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)>
     Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
-/// Conducts the turns without and with the lever; the inner error says why there are none.
+/// Conducts the turns without and with the lever; the inner error says why no turns are possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -11,7 +11,8 @@ pub(super) fn note(lab: &mut Lab<'_>, row: &Lever, why: String) {
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 
-/// Returns the budget, seconds, that gives a part `needed_s` seconds if the present budget gives it `seconds`.
+/// Returns the total budget, seconds, with which a part of the experiment gets `needed_s` seconds. The part gets
+/// `seconds` seconds of the present budget.
 pub(super) fn budget_for(lab: &Lab<'_>, needed_s: f64, seconds: f64) -> f64 {
     (lab.run.plan.search.budget_s * needed_s / seconds.max(0.1)).ceil()
 }

@@ -81,7 +81,7 @@ impl Finder {
         matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
     }
 
-    /// Conducts the next step; returns false when there is none.
+    /// Conducts the next step; returns false if no step is left.
     pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
         self.budget = self.budget.paced(conductor.overhead_s());
         self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {

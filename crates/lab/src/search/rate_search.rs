@@ -8,9 +8,9 @@
 
 use judge::Pooled;
 
-/// First rate tried, as a share of the closed loop's highest rate. It is near the capacity, but does not overload the
-/// server: with random arrivals at a single queue, responses then take five times as long as without load, and the
-/// default objective allows ten times.
+/// First rate tried, as a share of the closed loop's highest rate. This rate is near the capacity, but does not
+/// overload the server. With random arrivals at a single queue, responses then take five times as long as without load,
+/// and the default objective allows ten times.
 const FIRST_SHARE: f64 = 0.80;
 /// Factor of a step up while every rate passes, up to the closed loop's highest rate.
 const STEP_UP: f64 = 1.20;

@@ -83,7 +83,7 @@ fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
     }
 }
 
-/// Adds the prediction from the first run. A note says once why there is none.
+/// Adds the prediction from the first run. A note says once why no prediction is possible.
 fn with_prediction(mut step: SizeStep, first: Option<&Run>, notes: &mut Vec<String>) -> SizeStep {
     match first.map(|run| judge::size::predicted(run, &step.setting)) {
         Some(Ok(predicted)) => step.predicted = Some(predicted),

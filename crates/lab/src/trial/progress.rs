@@ -35,7 +35,7 @@ const MAX_TICKS: usize = 40_000;
 /// Candidate widths of the steps in which a load's settling is shown, seconds. The first width with enough completed
 /// requests is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Minimum number of completed requests in a step. Chance alone makes such a count scatter by a seventh.
+/// Minimum number of completed requests in a step. Chance alone makes a count of 50 scatter by a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
 /// Maximum amount by which another machine's clock may be ahead, seconds.

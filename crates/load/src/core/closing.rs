@@ -1,6 +1,6 @@
 //! Connections whose end the server announced (`Connection: close`, GOAWAY). The server usually closes such connections
-//! at once, so that TIME_WAIT stays there. Such a connection keeps its number until its FIN arrives, while its client
-//! already connects under another number. No client therefore waits for the end of an old connection.
+//! at once, so that the server keeps TIME_WAIT. Such a connection keeps its number until its FIN arrives, while its
+//! client already connects under another number. No client therefore waits for the end of an old connection.
 //!
 //! Some servers leave the close to the client, and hold a worker until the client closes. The first FIN that is late
 //! reveals such a server. From then on the client closes first, and about once a second it waits to see whether the

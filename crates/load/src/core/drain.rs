@@ -46,8 +46,8 @@ impl Core {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of recorded times. The window ends there if all requests are answered, so that a late command
-    /// does not lower the rate.
+    /// Returns the end of recorded times. The window ends at this moment if all requests are answered, so that a late
+    /// command does not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),

@@ -18,7 +18,7 @@ pub(super) struct Mount {
     version: Version,
     /// Controllers of version 1. Version 2 has all controllers in one hierarchy.
     controllers: Vec<String>,
-    /// The group at the mount point. A container sees its own group there.
+    /// The group at the mount point. A container sees its own group at the mount point.
     group: String,
     point: PathBuf,
 }

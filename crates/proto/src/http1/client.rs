@@ -1,4 +1,4 @@
-//! The client half: sends prepared requests and checks framing, length and status of every response.
+//! The client side: sends prepared requests and checks framing, length and status of every response.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::search::Search;
 use crate::template::{SharedPlan, Source};
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Request]>,
@@ -88,7 +88,7 @@ enum Phase {
     UntilClose,
 }
 
-/// Client half of one connection.
+/// Client side of one connection.
 pub struct ClientSession {
     requests: Arc<[Request]>,
     /// Unanswered requests in order.

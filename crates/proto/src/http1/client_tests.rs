@@ -1,4 +1,4 @@
-//! Tests of the client half.
+//! Tests of the client side.
 
 use proptest::prelude::*;
 use run::HttpPlan;

@@ -1,4 +1,4 @@
-//! Cache of parsed response heads: the fast path of the client half.
+//! Cache of parsed response heads: the fast path of the client side.
 //!
 //! A response head that equals the thread's last head for the same request byte for byte is not parsed again. Servers
 //! change their head once a second (Date), so nearly all responses take this path.

@@ -1,4 +1,4 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112), both halves. httparse parses the heads; framing and state are here.
+//! HTTP/1.1 (RFC 9110, RFC 9112), both sides. httparse parses the heads; framing and state are here.
 
 mod chunked;
 mod client;

@@ -1,4 +1,4 @@
-//! The server half: requests in, pages of a [`Site`] out. Bodies of requests are skipped.
+//! The server side: requests in, pages of a [`Site`] out. Bodies of requests are skipped.
 //!
 //! Fast path: a request head that equals the thread's last head, on a connection that answered this head in the same
 //! second, gets the same prepared bytes. The fast path parses and looks up nothing.
@@ -118,7 +118,7 @@ enum Phase {
     Ignore,
 }
 
-/// Server half of one connection.
+/// Server side of one connection.
 pub struct ServerSession {
     site: Arc<dyn Site>,
     split: bool,

@@ -1,4 +1,4 @@
-//! Tests of the server half.
+//! Tests of the server side.
 
 use proptest::prelude::*;
 

@@ -57,7 +57,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }

@@ -1,4 +1,4 @@
-//! Tests of the client half by section of RFC 9113. A forbidden frame ends the connection with the code that the
+//! Tests of the client side by section of RFC 9113. A forbidden frame ends the connection with the code that the
 //! section names, and allowed frames are skipped. h2spec's client mode has 57 cases of its own (cli, `go_peers`).
 
 use super::frame::{self, *};

@@ -24,7 +24,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..http1::SPEC
 };
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }

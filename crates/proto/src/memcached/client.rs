@@ -1,4 +1,4 @@
-//! The client half: commands in written order, answers skipped in pieces of any size.
+//! The client side: commands in written order, answers skipped in pieces of any size.
 //!
 //! Commands are written as `get key`, `set key value` (flags, time and length are added), `delete key`, `incr key 1`.
 //! The answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 200;
 /// Maximum size of a value, which is beyond memcached's own limit.
 const MAX_VALUE: u64 = 1 << 30;
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Commands);
 
@@ -95,7 +95,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half of one connection.
+/// Client side of one connection.
 pub struct ClientSession {
     commands: Commands,
     queue: CommandQueue,

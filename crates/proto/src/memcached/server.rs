@@ -1,4 +1,4 @@
-//! The server half: the commands with which memcached servers are loaded, over a [`Store`] shared by all connections.
+//! The server side: the commands with which memcached servers are loaded, over a [`Store`] shared by all connections.
 //! Expiry times are read and ignored: values stay until deleted.
 //!
 //! A line and a value are each read into one buffer of their connection, with memcached's own limits. The store limits
@@ -44,7 +44,7 @@ struct IncomingValue {
     quiet: bool,
 }
 
-/// Server half of one connection.
+/// Server side of one connection.
 pub struct ServerSession {
     store: Arc<Store>,
     line: Vec<u8>,

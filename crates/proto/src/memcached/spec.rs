@@ -32,7 +32,7 @@ const fn flag(name: &'static str, value: &'static str, set: fn(&mut Protocol, &s
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// Prepares the client half of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

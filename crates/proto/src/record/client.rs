@@ -1,9 +1,9 @@
-//! Client half: reads one record repeatedly.
+//! Client side: reads one record repeatedly.
 
 use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Client, Done, Fault, Progress, Request, Requester};
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientPlan {
     record_bytes: u32,
@@ -57,7 +57,7 @@ enum State {
     Body(u32),
 }
 
-/// Client half on one connection. Records started while one is under way wait for their turn.
+/// Client side of one connection. Records started while one is under way wait for their turn.
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,

@@ -1,4 +1,4 @@
-//! Server half: answers requests from [`Records`]. An invalid request is answered by a status.
+//! Server side: answers requests from [`Records`]. An invalid request is answered by a status.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Drop for LargeBuffer {
     }
 }
 
-/// Server half on one connection.
+/// Server side of one connection.
 pub struct ServerSession<R: Records> {
     records: Arc<R>,
     head: HeadBuffer,
@@ -274,7 +274,7 @@ mod tests {
         Arc::new(Memory { bytes: vec![7; bytes], free: free.into(), gone: false })
     }
 
-    /// Lets both halves talk in pieces of `cut` bytes. Returns completions and the bytes each way.
+    /// Lets both sides talk in pieces of `cut` bytes. Returns completions and the bytes each way.
     fn talk(record: u32, times: u32, free: i32, cut: usize) -> (u32, usize, usize) {
         let records = memory(1 << 20, free);
         let mut server = ServerSession::new(Arc::clone(&records));

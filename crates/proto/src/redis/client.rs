@@ -1,4 +1,4 @@
-//! The client half: commands in turn, replies in order.
+//! The client side: commands in turn, replies in order.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::client::read;
 use crate::commands::{CommandQueue, Commands, copy_rest};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     commands: Commands,
@@ -113,7 +113,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half of one connection.
+/// Client side of one connection.
 pub struct ClientSession {
     plan: ClientPlan,
     queue: CommandQueue,

@@ -1,4 +1,4 @@
-//! The server half: the commands with which Redis servers are loaded, over a [`Store`] shared by all connections.
+//! The server side: the commands with which Redis servers are loaded, over a [`Store`] shared by all connections.
 //!
 //! A command is read into one buffer of its connection, limited by [`MAX_COMMAND`]. The store limits stored data, and
 //! [`MAX_OWED`] limits unsent answers.
@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 16 * 1024;
 
 const INVALID: Fault = Fault::Malformed("a command that is not RESP");
 
-/// Server half of one connection.
+/// Server side of one connection.
 pub struct ServerSession {
     store: Arc<Store>,
     line: Vec<u8>,

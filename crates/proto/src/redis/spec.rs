@@ -93,7 +93,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// The client half of a plan.
+/// The client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

@@ -1,4 +1,4 @@
-//! The client half: a handshake, then another protocol's session inside.
+//! The client side: a handshake, then another protocol's session inside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +73,7 @@ impl<C: Client> Client for TlsClient<C> {
     }
 }
 
-/// Client half of one connection.
+/// Client side of one connection.
 pub struct ClientSession<S> {
     within: S,
     shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! TLS 1.3 and 1.2 around any protocol, both halves, without I/O: a session within a session. rustls provides the
+//! TLS 1.3 and 1.2 around any protocol, both sides, without I/O: a session within a session. rustls provides the
 //! cryptography and the state machine. This module moves bytes and bounds memory.
 //!
 //! Allocations: rustls allocates one buffer for each record that it sends and each that it decrypts. A handshake

@@ -1,4 +1,4 @@
-//! The server half.
+//! The server side.
 
 use rustls::server::UnbufferedServerConnection;
 

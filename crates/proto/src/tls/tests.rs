@@ -1,4 +1,4 @@
-//! Tests of both halves against each other in memory: data arrives unchanged however it is split, and each error has a
+//! Tests of both sides against each other in memory: data arrives unchanged however it is split, and each error has a
 //! sentence.
 
 use proptest::prelude::*;

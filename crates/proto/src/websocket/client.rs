@@ -1,4 +1,4 @@
-//! The client half: a fixed message, with a new mask for every send, and the message that answers it.
+//! The client side: a fixed message, with a new mask for every send, and the message that answers it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const MAX_OWED: usize = 64 * 1024;
 /// Maximum size of a generated message.
 const MAX_GENERATED: u64 = 1 << 30;
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Arc<Prepared>);
 
@@ -88,7 +88,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half of one connection.
+/// Client side of one connection.
 pub struct ClientSession {
     plan: Arc<Prepared>,
     /// The handshake and control frames: whole frames, sent between messages.

@@ -24,7 +24,7 @@ pub(super) struct MessageIds {
 }
 
 impl MessageIds {
-    /// Finds the position of the ID, and returns the message with room for an ID there.
+    /// Finds the position of the ID, and returns the message with room for an ID at this position.
     pub(super) fn new(
         pointer: &str,
         answer_pointer: Option<&str>,

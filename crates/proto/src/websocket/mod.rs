@@ -1,4 +1,4 @@
-//! WebSocket (RFC 6455), both halves: one message and the message that answers it form a request. Extensions are not
+//! WebSocket (RFC 6455), both sides: one message and the message that answers it form a request. Extensions are not
 //! offered.
 
 mod answers;

@@ -1,4 +1,4 @@
-//! The server half: echoes every message frame by frame, so none is stored whole.
+//! The server side: echoes every message frame by frame, so none is stored whole.
 //!
 //! Text is not checked to be UTF-8, because it only returns to its sender.
 
@@ -12,7 +12,7 @@ use crate::{Fault, Progress, Session};
 /// Memory for answers that an idle connection keeps, in bytes.
 const KEPT_BYTES: usize = 4096;
 
-/// Server half of one connection.
+/// Server side of one connection.
 pub struct ServerSession {
     head: HeadBuffer,
     /// True once the handshake is over.

@@ -1,4 +1,4 @@
-//! Tests of both halves against each other, and of each against frames written by hand.
+//! Tests of both sides against each other, and of each against frames written by hand.
 
 use proptest::prelude::*;
 use run::Protocol;

@@ -40,7 +40,7 @@ fn blocks(doc: &mut Doc) -> impl Iterator<Item = &mut Block> {
     doc.sections.iter_mut().filter(|section| section.weight == Weight::Answer).flat_map(|section| &mut section.blocks)
 }
 
-/// Removes the last line of the answer that may be left out. Returns false if there is none.
+/// Removes the last line of the answer that may be left out. Returns false if no line may be left out.
 fn leave_out(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| match block {
         Block::Answer(lines) => lines.iter().rposition(|line| line.optional).map(|at| lines.remove(at)).is_some(),

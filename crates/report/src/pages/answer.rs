@@ -56,7 +56,7 @@ fn of_rate(c: &Capacity) -> AnswerLine {
     AnswerLine::new("Rate", rate::capacity(c), format!("with {}{broken}", c.objective)).toned(tone)
 }
 
-/// Returns the result above the capacity, or the reason why the capacity is only a lower bound.
+/// Returns the results of loads above the capacity, or the reason why the capacity is only a lower bound.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
     let higher = match run.findings.failure {

@@ -39,7 +39,7 @@ pub(super) fn cell(summary: &Summary, figure: SummaryFigure) -> Cell {
     Cell { hint, ..cell }
 }
 
-/// Returns a figure for a chart. A lower bound is not shown there.
+/// Returns a figure for a chart. A chart leaves out lower bounds.
 pub(super) fn known(summary: &Summary, figure: SummaryFigure) -> f64 {
     summary.figure(figure).exact().unwrap_or(f64::NAN)
 }

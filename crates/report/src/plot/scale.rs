@@ -144,8 +144,8 @@ fn step(axis: &Axis, length: f64) -> f64 {
     }
 }
 
-/// Returns the smallest step of minutes, hours or days that is not below three quarters of a length: labels such as `3 h`
-/// are short, so more of them fit.
+/// Returns the smallest step of minutes, hours or days that is not below three quarters of a length. Labels such as `3
+/// h` are short, so more of them fit.
 fn time_step(length_s: f64) -> f64 {
     const MINUTES: [f64; 12] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 180.0, 360.0, 720.0, 1440.0];
     let minutes = MINUTES.into_iter().find(|minutes| length_s * 0.75 <= minutes * 60.0 * 1.000_001);

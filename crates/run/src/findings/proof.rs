@@ -84,7 +84,8 @@ pub struct Proof {
     pub predicted_share: Option<f64>,
     /// Measured effect of the predicted lever.
     pub measured: Option<Effect>,
-    /// Prediction and result for the next bottleneck. Absent if the counters name none, or no lever slows it.
+    /// Prediction and result for the next bottleneck. Absent if the counters name no next bottleneck, or no lever slows
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
     /// Effect of each resource's speed. For throughput: relative change of throughput per relative change of speed. For

@@ -31,7 +31,8 @@ const CAPACITY_SHARE: f64 = 0.4;
 /// begins before the first look, either.
 const FIRST_SHARE: f64 = looks::SHARES[0];
 /// Time of windows between the steps of the searches, as a share of the time of the searches. The default budget then
-/// has three pairs of windows there, the fewest whose scatter can be estimated (`judge`'s `FEWEST_WINDOWS`).
+/// has three pairs of windows between the steps, the fewest whose scatter can be estimated (`judge`'s
+/// `FEWEST_WINDOWS`).
 const BESIDE_SEARCH: f64 = 0.25;
 
 /// Plan of a comparison in turns.

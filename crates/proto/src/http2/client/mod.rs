@@ -1,4 +1,4 @@
-//! The client half: requests on many streams of one connection, every answer checked.
+//! The client side: requests on many streams of one connection, every answer checked.
 //!
 //! The caller starts requests at any time. The server limits how many are on the wire at once
 //! (SETTINGS_MAX_CONCURRENT_STREAMS); the others wait here. All output goes through one buffer, so frames are whole
@@ -34,7 +34,7 @@ use first_answer::FirstAnswer;
 /// Last stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// Prepared client half.
+/// Client side of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Prepared]>,
@@ -102,7 +102,7 @@ enum Table {
     None,
 }
 
-/// Client half of one connection.
+/// Client side of one connection.
 pub struct ClientSession {
     requests: Arc<[Prepared]>,
     outgoing: SendBuffer,

@@ -1,4 +1,4 @@
-//! The server half: requests on many streams, answered with pages of a [`Site`], stream by stream. Bodies of requests
+//! The server side: requests on many streams, answered with pages of a [`Site`], stream by stream. Bodies of requests
 //! are skipped.
 //!
 //! A connection that violates the protocol gets a GOAWAY and ends. A fault of a single request only resets its stream.
@@ -28,7 +28,7 @@ const MAX_STREAMS: u32 = 128;
 /// Maximum bytes of unsent answers to SETTINGS and PING, and resets.
 const MAX_OWED: usize = 256 * 1024;
 
-/// Server half of one connection.
+/// Server side of one connection.
 pub struct ServerSession<S> {
     site: Arc<S>,
     max_streams: u32,

@@ -1,4 +1,4 @@
-//! The client half against frames written by hand.
+//! The client side against frames written by hand.
 
 use proptest::prelude::*;
 use run::Protocol;

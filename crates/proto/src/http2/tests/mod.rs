@@ -1,4 +1,4 @@
-//! Tests of both halves against frames written by hand, and against each other. This file has their shared helpers.
+//! Tests of both sides against frames written by hand, and against each other. This file has their shared helpers.
 
 mod client;
 mod server;

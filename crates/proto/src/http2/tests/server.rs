@@ -1,4 +1,4 @@
-//! The server half: with our client, in pieces of any size, and against protocol violations.
+//! The server side: with our client, in pieces of any size, and against protocol violations.
 
 use std::sync::Arc;
 
