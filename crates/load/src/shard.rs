@@ -20,7 +20,7 @@ const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard publishes its counts if slots of an experiment are read from them.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// Command to a shard. Read in every pass, written a few times in a run.
+/// Command to a shard. Shards read the command in every pass, and the conductor writes it a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,

@@ -69,8 +69,8 @@ impl Net {
         self.hosts.get(host)?.holder.as_ref()
     }
 
-    /// Gives every host's `eth0` its address and the hardware addresses of all other hosts. Only the load is then on
-    /// the medium, without address resolution and IPv6 traffic.
+    /// Gives every host's `eth0` its address and the hardware addresses of all other hosts. The medium then carries
+    /// only the load, without address resolution and IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");

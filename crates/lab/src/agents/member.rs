@@ -19,7 +19,7 @@ use crate::{Host, LabError};
 pub struct Agent {
     /// Number of this agent among all that its group ever had. Events of the agent carry this number.
     pub(super) serial: usize,
-    /// Place where the agent can take another task; none for an agent that ends with its task.
+    /// Host and CPUs with which the agent can take another task; none for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,
     name: String,
     host: String,

@@ -197,7 +197,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Number of the thread. Only as many threads write as the dose requires, the first ones.
+    /// Number of the thread. The dose determines how many threads write: the first ones.
     nth: usize,
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.

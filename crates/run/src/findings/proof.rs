@@ -146,8 +146,8 @@ pub struct Steadiness {
     /// Scatter of single slots after the effect of the levers is subtracted: a relative standard deviation.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots divided by throughput at their start. Comes from a straight line through the
-    /// residuals.
+    /// Throughput at the end of the slots divided by throughput at their start. The ratio is that of a straight line
+    /// through the residuals.
     pub drift: Estimate,
     /// Throughput after all levers were off divided by throughput before, with its interval. Absent if the slots do not
     /// end with some without levers.

@@ -36,7 +36,7 @@ struct Left {
 
 impl Left {
     fn now() -> Self {
-        // Memory is read last, because counting the others allocates.
+        // Memory is read last, because reading the other counts allocates.
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.filter_map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).ok());

@@ -11,8 +11,8 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer, in microseconds of wire time, before the wire loses throughput. After a
-/// pause, as much traffic passes without delay. `htb` sends a whole frame and waits until its tokens return, so this
-/// time may be shorter than a frame. `tbf` would need room for a whole frame.
+/// pause, traffic of this wire time passes without delay. `htb` sends a whole frame and waits until its tokens return,
+/// so this time may be shorter than a frame. `tbf` would need room for a whole frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire in bytes. A class sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;

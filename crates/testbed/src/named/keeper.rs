@@ -29,7 +29,8 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
     outcome.map(drop)
 }
 
-/// Answers requests until one asks for the end. Returns that connection, which stays open until the testbed is gone.
+/// Answers requests until one asks for the end. Returns the connection that asked for the end, which stays open until
+/// the testbed is gone.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {

@@ -138,8 +138,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Repeats a test of this program as a user without privilege. If the user already has none, the test itself has shown
-/// the result.
+/// Repeats a test of this program as a user without privilege. Does nothing if the user has no privilege, because the
+/// test itself has then run without privilege.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");

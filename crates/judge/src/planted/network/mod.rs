@@ -3,8 +3,8 @@
 //!
 //! The threads, locks, queues and CPUs of each world are simulated, because no formula covers a worker that waits for a
 //! lock on a shared CPU. For worlds that have an exact solution, the simulation agrees with mean value analysis
-//! (`agrees.rs`). The same simulation plays the experiment. `docs/reference/calibration.md` compares the verdicts with
-//! the truth.
+//! (`agrees.rs`). Experiments on a world run in the same simulation. `docs/reference/calibration.md` compares the
+//! verdicts with the truth.
 
 mod agrees;
 mod calibration;

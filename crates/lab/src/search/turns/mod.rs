@@ -48,7 +48,7 @@ pub struct TurnsPlan {
     pub whole_budget: bool,
 }
 
-/// Order of the turns, and what a judge of the windows needs.
+/// Order of the turns, and the data from which their windows are judged.
 #[derive(Debug)]
 pub struct TurnsTaken {
     /// Order of the windows.
