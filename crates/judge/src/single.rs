@@ -39,7 +39,8 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// Median response time, microseconds, from which answers may take longer than the drain.
+/// Median response time, microseconds, from which answers may take longer than the drain: half of the default drain,
+/// since many answers take twice the median.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,

@@ -1,15 +1,16 @@
-//! Test of steady state: whether the completed rate has settled. `lab` uses it while warming up, on completed requests per second in intervals
-//! of a tenth of a second.
+//! Test of steady state: whether the completed rate has settled. `lab` uses the test while a load warms up, on completed
+//! requests per second in intervals of a tenth of a second.
 //!
 //! The method fits a line to the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. The rate
-//! is steady when the line's drift over these intervals is at most [`DRIFT`] of their mean. The rate is also steady
-//! when the drift may be noise: the slope's 95 % interval contains zero, and the drift is at most [`NOISY_DRIFT`] or
-//! one standard deviation. In both cases the coefficient of variation must be at most [`VARIATION`], which a rate in
-//! bursts exceeds. A rate of zero throughout is not steady, because no request completes.
+//! is steady when the line's drift over these intervals is at most [`STILL_DRIFTS`] of their mean. The rate is also
+//! steady when the drift may be noise: the slope's 95 % interval contains zero, and the drift is at most
+//! [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at most
+//! [`VARIATION`], which a rate in bursts exceeds. A rate of zero throughout is not steady, because no request completes.
 
 use run::Steady;
 
 use crate::number::percent;
+use crate::thresholds::{PLATEAU_KEPT, STILL_DRIFTS};
 use stats::fit::linear;
 use stats::{Sample, average};
 
@@ -17,11 +18,9 @@ use stats::{Sample, average};
 const LEAST: usize = 6;
 /// Maximum number of intervals in the test; older intervals no longer matter.
 const MOST: usize = 20;
-/// Maximum harmless drift, as a share of the mean.
-const DRIFT: f64 = 0.05;
-/// Maximum drift that may be noise, as a share of the mean.
-const NOISY_DRIFT: f64 = 0.20;
-/// Maximum standard deviation, as a share of the mean.
+/// Maximum drift that may be noise, as a share of the mean. A larger fall would be no plateau.
+const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;
+/// Maximum standard deviation, as a share of the mean: half of the deviation of a rate that is 0 for half of the time.
 const VARIATION: f64 = 0.5;
 
 /// Tests whether a series of rates in equal intervals has settled, with the reason. Leaves `warmup_s` at 0, since only
@@ -45,7 +44,7 @@ fn answer(series: &[f64]) -> (bool, String) {
     let variation = Sample::of(last).map_or(0.0, |sample| sample.sd / mean);
     let points: Vec<(f64, f64)> = last.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
     let (drift, within_noise) = drift(&points, mean);
-    let settled = drift.abs() <= DRIFT || (within_noise && drift.abs() <= NOISY_DRIFT.max(variation));
+    let settled = drift.abs() <= STILL_DRIFTS || (within_noise && drift.abs() <= NOISY_DRIFT.max(variation));
     let (drift, varied) = (percent(drift), percent(variation));
     let figures = match (settled, within_noise) {
         (false, true) => format!("the rate varied by {varied}, too much to tell if it drifted (by {drift})"),

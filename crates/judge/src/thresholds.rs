@@ -141,7 +141,8 @@ thresholds! {
         FEW_DROPS: f64 = 3.0, "drops", "repeated drops from a single accident",
             Chosen, "two may be chance", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
         FAR_BEYOND: f64 = 4.0, "times the clients at the plateau", "overload near the limit from overload that fills the queue of any server",
-            Chosen, "two doublings past the plateau", "every_rule_is_silent_on_the_others_runs";
+            Chosen, "two doublings past the plateau", "every_rule_is_silent_on_the_others_runs", also [
+            FAR, "a prediction beyond the measured loads from an extrapolation"];
         SYN_AGAIN_US: f64 = 900_000.0, "µs", "a connect whose SYN was sent again from a slow one",
             Given, "Linux sends a SYN again after 1 s; a tenth is subtracted", "every_rule_wins_its_own_run";
         SPARE_FDS: f64 = 3.0, "descriptors", "a process without descriptors from one with some left",
@@ -202,6 +203,7 @@ thresholds! {
             LOST, "packet loss that costs throughput from single losses",
             UNANSWERED_P99, "unanswered requests that are the 99th percentile from fewer",
             PROBE_COSTS, "a probe that disturbs from one that does not",
+            DELAY_COUNTS, "an added delay that uses up a part of a response-time limit from one that hardly does",
             STOLEN_WINDOW, "a window that a hypervisor spoiled from one that counts"];
         WIDE: f64 = 1.5, "times as many answers", "a rate of good answers that did not grow with the load from a load that did not grow",
             Chosen, "half as much again", "every_rule_wins_its_own_run", also [
@@ -268,6 +270,8 @@ thresholds! {
             Chosen, "requests in flight are counted exactly, so only the edges differ", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
             CHARGED_APART, "two sums of CPU time that contradict each other from rounding",
             PAST_XMAX, "a sweep that did not reach the highest rate from noise",
+            STILL_DRIFTS, "a rate that still drifts during the warm-up from a steady rate",
+            NOT_BACK, "a throughput that did not return after an experiment from noise",
             LEVEL_MATTERS, "growth of memory or descriptors that matters from growth that does not"];
         SENT_LATE_US: f64 = 1000.0, "µs", "a generator that sends late from one on time",
             Chosen, "99 in 100 requests go out within a millisecond", "no_planted_run_prints_two_figures_that_contradict_each_other";

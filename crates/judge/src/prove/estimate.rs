@@ -23,8 +23,8 @@ const LEAST_DOSE: f64 = 0.02;
 /// Half-width of a 95 % interval in standard deviations, by Student's t for the hundred or more slots of a trial.
 const Z95: f64 = 1.98;
 
-/// Share of each CPU that the CPU lever was ordered to take, for old runs that do not record the order.
-const DEFAULT_ORDER: f64 = 0.25;
+/// Share that a lever takes by default, for old runs that do not record the order, and for doses that were not measured.
+pub(super) const DEFAULT_DOSE: f64 = 0.25;
 
 /// Results of a trial's slots, one entry per lever in the trial's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,7 +85,7 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
 
 /// Returns true if a lever reached a good part of its ordered dose.
 pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
-    let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_ORDER)).unwrap_or(0.0);
+    let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_DOSE)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 

@@ -7,8 +7,9 @@
 use run::{Estimate, ProofTrial, Steadiness};
 
 use super::against::{Against, of_levers};
-use super::estimate::{throughput, usable};
+use super::estimate::{DEFAULT_DOSE, throughput, usable};
 use super::part_text::part;
+use crate::thresholds::NOT_BACK;
 use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
@@ -19,10 +20,6 @@ const STRETCH: usize = 8;
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval relative to a 95 % interval, by Student's t for the dozen stretches of a trial.
 const SURE: f64 = 2.0;
-/// Maximum distance from the earlier level, as a logarithm, at which the levers' effects stay credible.
-const NOT_BACK: f64 = 0.05;
-/// Assumed dose of a lever that did not measure its dose.
-const DEFAULT_DOSE: f64 = 0.25;
 
 /// Returns the steadiness of a trial's slots; `None` with too few slots.
 pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {

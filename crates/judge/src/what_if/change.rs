@@ -2,10 +2,10 @@
 
 use run::{Change, Run};
 
-use super::contention::FAR;
 use super::model::{Model, Part};
 use super::seen::Seen;
 use crate::number::figure;
+use crate::thresholds::FAR;
 
 /// Verdicts that name a deliberate limit, which no added resource lifts.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];

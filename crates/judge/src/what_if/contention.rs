@@ -11,11 +11,9 @@ use fastrand::Rng;
 use stats::Interval;
 
 use crate::number::{figure, percent};
+use crate::thresholds::FAR;
 use stats::fit::Usl;
 use stats::{NORMAL_95, normal};
-
-/// Factor beyond the measurement from which the answer mentions an extrapolation.
-pub(super) const FAR: f64 = 4.0;
 
 /// Loss of throughput as clients are added.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,10 +9,8 @@ use crate::Facts;
 use crate::number::{duration, finite};
 use crate::objective::longest_mean_us;
 use crate::repeats::capacity_under;
+use crate::thresholds::DELAY_COUNTS;
 use stats::ln_sd;
-
-/// Minimum share of a limit that a change must use up to matter.
-const NOTHING: f64 = 0.01;
 
 /// Capacity before any resource is changed.
 pub(super) struct Today {
@@ -35,7 +33,7 @@ impl Today {
         let before = Self { rate, ln_sd: found.and_then(|c| sd(c.low, c.high)), said: None };
         let held_apart = then.places.map_or(0.0, |_| change.delay_s.unwrap_or(0.0));
         let longer_us = 1e6 * (alone_s(then) - alone_s(now) + held_apart);
-        let named = longest_mean_us(&limits_named(run)).filter(|limit| longer_us > NOTHING * limit);
+        let named = longest_mean_us(&limits_named(run)).filter(|limit| longer_us > DELAY_COUNTS * limit);
         if found.is_none() || named.is_none() {
             return before;
         }
