@@ -1,4 +1,5 @@
-//! Any lines between conductor and agent: no panic, what is understood can be said again, and parts of any content add up.
+//! Any lines between conductor and agent: no panic, what is understood can be said again, and parts of any content add
+//! up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

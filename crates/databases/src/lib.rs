@@ -1,7 +1,7 @@
 //! Databases behind a server: what their sessions do and wait for, sampled over one connection of loadline's own.
 //!
-//! A sampler asks PostgreSQL 20 times a second for its sessions, MariaDB ten times, and Redis at both ends of a trial for its counts.
-//! Statements lose their values here, before anything is kept.
+//! A sampler asks PostgreSQL 20 times a second for its sessions, MariaDB ten times, and Redis at both ends of a trial
+//! for its counts. Statements lose their values here, before anything is kept.
 
 mod connection;
 mod credentials;

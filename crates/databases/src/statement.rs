@@ -15,8 +15,8 @@ pub(crate) enum Dialect {
     Mariadb,
 }
 
-/// Returns a statement without its values, safe to show and of limited length. Where the end of a text is uncertain, the
-/// statement ends, since a value could follow.
+/// Returns a statement without its values, safe to show and of limited length. Where the end of a text is uncertain,
+/// the statement ends, since a value could follow.
 pub(crate) fn without_values(statement: &str, dialect: Dialect) -> String {
     let mut words = Words { rest: statement, dialect, spaced: false, out: Vec::new() };
     while words.next() {}

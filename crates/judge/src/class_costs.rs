@@ -11,7 +11,8 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
 
-/// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of requests.
+/// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of
+/// requests.
 type Window = (Vec<f64>, f64, f64);
 
 /// Adds the costs to the classes that had windows with a larger share, and returns the basis of the estimate.

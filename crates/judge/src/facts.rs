@@ -167,8 +167,8 @@ impl<'a> Facts<'a> {
         self.full().and_then(server_of)
     }
 
-    /// Returns the trials that show the limit: the decisive one, the first that broke the objective, and the last step of a sweep whose rate
-    /// still grew.
+    /// Returns the trials that show the limit: the decisive one, the first that broke the objective, and the last step
+    /// of a sweep whose rate still grew.
     pub fn focus(&self) -> Vec<&'a Trial> {
         let last = self.sweep.last().copied().filter(|_| self.plateau == Plateau::Grows);
         let mut focus: Vec<&Trial> = Vec::new();

@@ -1,8 +1,8 @@
 //! Operational laws applied to a run: steps of the sweep, Little's law, bounds of a closed system.
 //!
-//! Source: Denning and Buzen's operational analysis as Blake uses it. X is the completed rate, N the number of clients, R the response time, Z
-//! the think time, D the demand per request on a device. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax);
-//! R >= max(R1, N Dmax - Z).
+//! Source: Denning and Buzen's operational analysis as Blake uses it. X is the completed rate, N the number of clients,
+//! R the response time, Z the think time, D the demand per request on a device. N = X (R + Z); U = X D; X <= min(N /
+//! (R1 + Z), 1 / Dmax); R >= max(R1, N Dmax - Z).
 
 use run::{Intensity, Trial};
 

@@ -74,8 +74,8 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     let r = positive(view.trial.latency_us.mean)?;
     let (rtt, least) = (view.value("connection.rtt")?, positive(view.value("connection.min_rtt")?)?);
     let unsent = unsent_share(view).unwrap_or(0.0);
-    // The server's kernel acknowledges a request together with its answer, so a client's round trip includes the server's work. A client
-    // acknowledges an answer together with its next request, at once.
+    // The server's kernel acknowledges a request together with its answer, so a client's round trip includes the
+    // server's work. A client acknowledges an answer together with its next request, at once.
     let of_client = std::ptr::eq(view.side, &view.trial.client);
     let most = (rtt >= TRIP_SHARE * r && !of_client) || unsent >= WINDOW_WAIT;
     if rtt < TRIP_GREW * least || rtt - least < TRIP_QUEUE_US || !most || held_by_a_window(view) {

@@ -113,7 +113,8 @@ pub(crate) fn requests(places: f64) -> String {
 /// display and decides nothing.
 const WHOLE: f64 = 0.02;
 
-/// Returns the processes of the server and of the upstreams on its machine by number, with their distance from the server.
+/// Returns the processes of the server and of the upstreams on its machine by number, with their distance from the
+/// server.
 fn all<'a>(view: &View<'a>) -> HashMap<&'a str, (&'a str, u32)> {
     let own = view.side.processes.iter().map(|name| (name.as_str(), 0));
     let behind = view.side.behind.iter().flat_map(|b| b.processes.iter().map(|name| (name.as_str(), b.depth)));

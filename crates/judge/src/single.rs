@@ -57,7 +57,8 @@ pub(crate) fn still_open(trial: &Trial) -> u64 {
     trial.tally.unanswered.max(trial.measured.tally.unanswered) - unanswered(trial) as u64
 }
 
-/// Returns the share of the measured requests that failed, 0 to 1: errors, unexpected answers, and no answer; `None` without a request.
+/// Returns the share of the measured requests that failed, 0 to 1: errors, unexpected answers, and no answer; `None`
+/// without a request.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
     failed_of(&trial.measured.tally, unanswered(trial))
 }

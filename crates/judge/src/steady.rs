@@ -1,11 +1,11 @@
-//! Test of steady state: whether the completed rate has settled. `lab` uses the test while a load warms up, on completed
-//! requests per second in intervals of a tenth of a second.
+//! Test of steady state: whether the completed rate has settled. `lab` uses the test while a load warms up, on
+//! completed requests per second in intervals of a tenth of a second.
 //!
 //! The method fits a line to the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. The rate
 //! is steady when the line's drift over these intervals is at most [`STILL_DRIFTS`] of their mean. The rate is also
 //! steady when the drift may be noise: the slope's 95 % interval contains zero, and the drift is at most
-//! [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at most
-//! [`VARIATION`], which a rate in bursts exceeds. A rate of zero throughout is not steady, because no request completes.
+//! [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at most [`VARIATION`],
+//! which a rate in bursts exceeds. A rate of zero throughout is not steady, because no request completes.
 
 use run::Steady;
 

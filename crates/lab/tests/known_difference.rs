@@ -1,8 +1,8 @@
 //! Tests of `compare` with two servers whose difference is known, in virtual time, beside programs that take the CPU in
 //! bursts. The windows, the two searches and the sentences come from the code for live servers.
 //!
-//! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference -- --ignored
-//! --nocapture` makes hundreds, and prints the table of `docs/explanation/compare.md`.
+//! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference --
+//! --ignored --nocapture` makes hundreds, and prints the table of `docs/explanation/compare.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

@@ -89,7 +89,8 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the inodes of the unix sockets that listen on a file, in the network namespace of a process (`None`: the caller's).
+/// Returns the inodes of the unix sockets that listen on a file, in the network namespace of a process (`None`: the
+/// caller's).
 fn unix_inodes(path: &Path, netns_pid: Option<u32>) -> std::io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     diag_in(netns_pid)?.unix_listeners(path, |l| inodes.push(l.inode))?;

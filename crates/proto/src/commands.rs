@@ -15,8 +15,8 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Encodes the lines of `file`, or of `command` without a file. Empty lines and comments (`#`) are skipped. `reads` are
-    /// the names of commands that only read.
+    /// Encodes the lines of `file`, or of `command` without a file. Empty lines and comments (`#`) are skipped. `reads`
+    /// are the names of commands that only read.
     pub(crate) fn read<B: Into<Box<[u8]>>>(
         command: &str,
         file: Option<&str>,

@@ -51,7 +51,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. A message is complete when the kernel has taken all of it: see [`Requester::flushed`].
+/// Client side of one connection. A message is complete when the kernel has taken all of it: see
+/// [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,

@@ -1,4 +1,5 @@
-//! Parts of gRPC inside an HTTP/2 response: length-prefixed messages, and the text of a status. Source: "gRPC over HTTP2".
+//! Parts of gRPC inside an HTTP/2 response: length-prefixed messages, and the text of a status. Source: "gRPC over
+//! HTTP2".
 
 /// Length-prefixed messages in a body, read in pieces of any size: a byte for the compression, four for the length, and
 /// the message.

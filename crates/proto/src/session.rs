@@ -128,8 +128,8 @@ pub enum Fault {
     /// The bytes violate the protocol.
     #[error("the bytes do not follow the protocol: {0}")]
     Malformed(&'static str),
-    /// The server sent an answer without a request. Which of the connection's answers belong to requests is unknown if only
-    /// their order tells.
+    /// The server sent an answer without a request. Which of the connection's answers belong to requests is unknown if
+    /// only their order tells.
     #[error("the server sent {0}, so its answers cannot be matched with requests")]
     Unasked(&'static str),
     /// The response is complete, but its content or length is not the expected one.

@@ -41,8 +41,8 @@ pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// Returns the answer of a run in at most 12 lines. Without an answer, returns the essential parts of the run in at most
-/// `most` lines: verdict, reasons, advice and trials.
+/// Returns the answer of a run in at most 12 lines. Without an answer, returns the essential parts of the run in at
+/// most `most` lines: verdict, reasons, advice and trials.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }

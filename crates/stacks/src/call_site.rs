@@ -51,7 +51,8 @@ impl CallSites {
         call
     }
 
-    /// Returns true if the call before `address` certainly reaches the function at `start`, maybe through a linkage stub.
+    /// Returns true if the call before `address` certainly reaches the function at `start`, maybe through a linkage
+    /// stub.
     pub(crate) fn reaches(&mut self, space: &Space, address: u64, start: u64) -> bool {
         match self.before(space, address) {
             Some(Call::Direct(target)) => target == start || self.stub_target(target) == Some(start),

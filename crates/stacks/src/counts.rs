@@ -27,8 +27,9 @@ pub struct HotFunction {
 }
 
 impl StackCounts {
-    /// Adds `weight` for a stack of `process`, whose frames are innermost first. Functions without a name become part of the named function
-    /// of their module that called them: a stripped library names only the functions that it exports.
+    /// Adds `weight` for a stack of `process`, whose frames are innermost first. Functions without a name become part
+    /// of the named function of their module that called them: a stripped library names only the functions that it
+    /// exports.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();
         let mut caller: Option<&Frame> = None;

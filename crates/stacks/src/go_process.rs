@@ -9,8 +9,8 @@ impl Process {
         self.go.is_some()
     }
 
-    /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out. Returns `None` for other
-    /// programs than Go's, and for stripped ones.
+    /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out.
+    /// Returns `None` for other programs than Go's, and for stripped ones.
     pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
         let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
         let goroutine = |Entry { status, pc, sp }| {

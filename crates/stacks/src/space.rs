@@ -106,7 +106,8 @@ impl Space {
         })
     }
 
-    /// Returns the address of a global of the program itself, if Go's compiler made the program. The program is the first file in memory.
+    /// Returns the address of a global of the program itself, if Go's compiler made the program. The program is the
+    /// first file in memory.
     pub(crate) fn find_go_global(&mut self, name: &str) -> Option<u64> {
         if self.modules.is_empty() {
             return None;

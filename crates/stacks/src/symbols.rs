@@ -84,8 +84,8 @@ impl Symbols {
     }
 }
 
-/// Returns the kind of a symbol that names sized code or data of its own file. Thread-local symbols are left out, because
-/// their value is no address.
+/// Returns the kind of a symbol that names sized code or data of its own file. Thread-local symbols are left out,
+/// because their value is no address.
 fn kind_of(symbol: &Sym64<LittleEndian>) -> Option<Kind> {
     if symbol.st_shndx.get(LittleEndian) == SHN_UNDEF || symbol.st_size.get(LittleEndian) == 0 {
         return None;

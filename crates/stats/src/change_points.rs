@@ -4,19 +4,19 @@
 //!
 //! Hunter's t test assumes independent, normal values. Two additions drop these assumptions. An isolated value far from
 //! both neighbours is drawn towards them, and no change begins with fewer than [`MIN_SEGMENT`] values. The error of a
-//! mean allows for correlated neighbours; the correlation comes from differences, which changes hardly affect (S. Chakar
-//! and others, *Bernoulli* 23, 2017).
+//! mean allows for correlated neighbours; the correlation comes from differences, which changes hardly affect (S.
+//! Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
 use crate::number::median;
 use crate::student::two_sided;
 
-/// Minimum number of values between two changes, and before the first or after the last one. Fewer values cannot be told
-/// from outliers.
+/// Minimum number of values between two changes, and before the first or after the last one. Fewer values cannot be
+/// told from outliers.
 pub const MIN_SEGMENT: usize = 3;
-/// Level of a change's t test. Hunter's 0.001 finds as many true changes, and three times as many false ones: the place of
-/// a change is chosen where the difference is largest (simulated in `tests/change_points.rs`).
+/// Level of a change's t test. Hunter's 0.001 finds as many true changes, and three times as many false ones: the place
+/// of a change is chosen where the difference is largest (simulated in `tests/change_points.rs`).
 pub const LEVEL: f64 = 0.0001;
 /// Level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -249,7 +249,8 @@ fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
     std::iter::once(0.0).chain(sums)
 }
 
-/// Draws each outlier to the nearer median of its neighbours. A value after a change is near the values that follow, so it stays.
+/// Draws each outlier to the nearer median of its neighbours. A value after a change is near the values that follow, so
+/// it stays.
 fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
     let drawn = |(index, value): (usize, &f64)| {

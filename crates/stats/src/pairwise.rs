@@ -29,8 +29,8 @@ pub struct PairDifference {
 }
 
 impl PairDifference {
-    /// Returns the difference `b` minus `a`. NaN stands for a missing value. Returns `None` for fewer than `least` common
-    /// rounds.
+    /// Returns the difference `b` minus `a`. NaN stands for a missing value. Returns `None` for fewer than `least`
+    /// common rounds.
     pub fn of(a: &[f64], b: &[f64], least: usize) -> Option<Self> {
         let both: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).filter(|apart| apart.is_finite()).collect();
         let Trimmed { mean, left, squares } = Trimmed::of(&both);

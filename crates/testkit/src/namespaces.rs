@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-/// Returns a command that runs the program in its arguments with own user, mount and PID namespaces, as their first process. The
-/// program ends with the command.
+/// Returns a command that runs the program in its arguments with own user, mount and PID namespaces, as their first
+/// process. The program ends with the command.
 pub fn in_namespaces() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]);

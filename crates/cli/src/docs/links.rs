@@ -111,7 +111,8 @@ fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Returns the path from the root that a code span names: `crates/NAME/…`, or `NAME/src/…` and `NAME/tests/…` of a crate.
+/// Returns the path from the root that a code span names: `crates/NAME/…`, or `NAME/src/…` and `NAME/tests/…` of a
+/// crate.
 fn source_path(span: &str) -> Option<String> {
     if span.contains([' ', '*', '{', '…']) || span.contains("NAME") {
         return None;

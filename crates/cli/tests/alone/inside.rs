@@ -44,8 +44,8 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
     }
 }
 
-/// Runs `find` against a server and checks that the verdict names the cause. Skips the check if other programs took CPU time
-/// meanwhile.
+/// Runs `find` against a server and checks that the verdict names the cause. Skips the check if other programs took CPU
+/// time meanwhile.
 fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[&str], planted: &Planted) {
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();

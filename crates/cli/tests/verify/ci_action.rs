@@ -1,4 +1,5 @@
-//! The action of the repository (`action.yml`): its steps run in an empty folder, as a runner of GitHub Actions runs them.
+//! The action of the repository (`action.yml`): its steps run in an empty folder, as a runner of GitHub Actions runs
+//! them.
 
 use std::collections::BTreeMap;
 use std::path::Path;

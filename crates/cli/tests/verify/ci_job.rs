@@ -1,5 +1,5 @@
-//! The CI job of docs/how-to/ci.md, run as a CI runner does: the step's own line in a shell, with a file for the summary. Only
-//! ports and budget are changed.
+//! The CI job of docs/how-to/ci.md, run as a CI runner does: the step's own line in a shell, with a file for the
+//! summary. Only ports and budget are changed.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,6 +1,6 @@
-//! Runs the commands in the tutorial, in the pages about jobs, and in README.md's table of jobs, as a reader does. A block of a
-//! page is run if its first command starts a reference server, because its further commands need nothing else. Ports are free
-//! ones, and times are shorter.
+//! Runs the commands in the tutorial, in the pages about jobs, and in README.md's table of jobs, as a reader does. A
+//! block of a page is run if its first command starts a reference server, because its further commands need nothing
+//! else. Ports are free ones, and times are shorter.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The ways to get loadline that README.md names: the files of a release, and `cargo install`. `quick/package.rs` tries the Debian
-//! package.
+//! The ways to get loadline that README.md names: the files of a release, and `cargo install`. `quick/package.rs` tries
+//! the Debian package.
 
 #![allow(clippy::unwrap_used)]
 

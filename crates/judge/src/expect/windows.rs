@@ -54,7 +54,8 @@ impl<'a> Seen<'a> {
         stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
     }
 
-    /// Returns the answers of each stretch and their total time, microseconds; stretches without an answer are left out.
+    /// Returns the answers of each stretch and their total time, microseconds; stretches without an answer are left
+    /// out.
     pub(super) fn stretches(&self) -> Vec<(f64, f64)> {
         let each = STRETCHES.div_ceil(self.0.len());
         let of = |trial: &&Trial| {

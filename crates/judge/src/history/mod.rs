@@ -1,8 +1,8 @@
 //! History of stored runs: changes of their figures over time.
 //!
 //! Runs of one plan on equal machines make a series. The changes of each figure of a series come from
-//! [`stats::change_points`]. Figures are compared by their logarithms, so a change is relative; shares of failed requests
-//! are compared by their difference.
+//! [`stats::change_points`]. Figures are compared by their logarithms, so a change is relative; shares of failed
+//! requests are compared by their difference.
 
 mod changes;
 mod figures;

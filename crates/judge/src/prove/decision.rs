@@ -98,7 +98,8 @@ pub(super) struct Test {
     /// True if the effect of the verdict's own lever was predicted before the experiment. The own lever of
     /// `not-saturated` is a larger load.
     pub(super) is_predicted: bool,
-    /// True if something else changed throughput as much as the levers did, or a lever slowed more than its own resource.
+    /// True if something else changed throughput as much as the levers did, or a lever slowed more than its own
+    /// resource.
     pub(super) is_disturbed: bool,
     pub(super) rival: Rival,
     /// True if the levers exclude both sides' CPUs and every other resource that they slowed.

@@ -23,7 +23,8 @@ const LEAST_DOSE: f64 = 0.02;
 /// Half-width of a 95 % interval in standard deviations, by Student's t for the hundred or more slots of a trial.
 const Z95: f64 = 1.98;
 
-/// Share that a lever takes by default, for old runs that do not record the order, and for doses that were not measured.
+/// Share that a lever takes by default, for old runs that do not record the order, and for doses that were not
+/// measured.
 pub(super) const DEFAULT_DOSE: f64 = 0.25;
 
 /// Results of a trial's slots, one entry per lever in the trial's order.

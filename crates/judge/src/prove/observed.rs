@@ -1,4 +1,5 @@
-//! Direct observations of a bottleneck: counters that show the queue, the refusals or the losses themselves, not only an idle or busy device.
+//! Direct observations of a bottleneck: counters that show the queue, the refusals or the losses themselves, not only
+//! an idle or busy device.
 
 use run::{Bottleneck, Evidence};
 

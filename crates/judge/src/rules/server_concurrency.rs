@@ -1,5 +1,5 @@
-//! A fixed number of workers, a lock, or a wait for an upstream: the rate no longer grows while the CPUs idle, and the service time of one
-//! request stays the same.
+//! A fixed number of workers, a lock, or a wait for an upstream: the rate no longer grows while the CPUs idle, and the
+//! service time of one request stays the same.
 
 use run::FigureUnit;
 

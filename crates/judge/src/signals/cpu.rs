@@ -57,7 +57,8 @@ impl<'a> Interrupts<'a> {
         Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
     }
 
-    /// Returns the share of the time that a thread ran, with the soft interrupts of its CPU, at most the busy share of that CPU.
+    /// Returns the share of the time that a thread ran, with the soft interrupts of its CPU, at most the busy share of
+    /// that CPU.
     fn ran(&self, task: &Task) -> f64 {
         let with = || {
             let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;

@@ -14,8 +14,9 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Returns true if the model differs from the measurement by more than its assumptions explain. Constant service times
-    /// instead of the model's exponential ones give at most twice the rate: K stations with K clients give (2K - 1) / K.
+    /// Returns true if the model differs from the measurement by more than its assumptions explain. Constant service
+    /// times instead of the model's exponential ones give at most twice the rate: K stations with K clients give (2K -
+    /// 1) / K.
     pub(super) fn misses(&self) -> bool {
         let off = self.modelled / self.completed;
         off.is_nan() || off.max(1.0 / off) > MODEL_MISSES

@@ -7,8 +7,8 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Time that processes have to end after SIGTERM, and again after SIGKILL.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ends all processes that `running` returns, suspended ones included, and those that they start meanwhile. Returns true
-/// once none is left.
+/// Ends all processes that `running` returns, suspended ones included, and those that they start meanwhile. Returns
+/// true once none is left.
 pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
     for signal in [sys::signal::end, sys::signal::kill] {
         let deadline = Instant::now() + END_TIMEOUT;

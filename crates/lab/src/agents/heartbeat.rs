@@ -74,8 +74,8 @@ impl Heartbeat {
         }
     }
 
-    /// Ends the agent's work when the conductor is silent for too long. Ends the process, too, since its reports may block
-    /// on a broken connection.
+    /// Ends the agent's work when the conductor is silent for too long. Ends the process, too, since its reports may
+    /// block on a broken connection.
     pub(super) fn watch(&self) {
         self.wait_for_silence();
         self.ended.store(true, Ordering::Relaxed);

@@ -131,7 +131,8 @@ pub(super) fn least_seconds(load: (f64, f64), least_s: f64, first_s: f64) -> f64
     least_seconds_of(SPARSE, load, least_s, first_s)
 }
 
-/// Returns the shortest time for short slots of several levers; `None` if the server completes too few requests for them.
+/// Returns the shortest time for short slots of several levers; `None` if the server completes too few requests for
+/// them.
 pub(super) fn least_seconds_of_many((rate, response_s): (f64, f64), wanted: SlotNeeds, first_s: f64) -> Option<f64> {
     let slot_s = (SHORT.requests / rate.max(1e-3)).max(SHORT.responses * response_s).max(wanted.least_s);
     let fewest = if wanted.is_alone { wanted.fewest } else { SHORT.slots.max(wanted.fewest) };

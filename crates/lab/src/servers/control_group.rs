@@ -1,5 +1,5 @@
-//! Control groups of servers, with or without limits. Source: cgroups(7); Linux's cgroup-v2.rst, cgroup-v1/memory.rst and
-//! sched-bwc.rst.
+//! Control groups of servers, with or without limits. Source: cgroups(7); Linux's cgroup-v2.rst, cgroup-v1/memory.rst
+//! and sched-bwc.rst.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! One server with different resources: each setting starts the server anew in a control group, and a short search finds
-//! its capacity.
+//! One server with different resources: each setting starts the server anew in a control group, and a short search
+//! finds its capacity.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

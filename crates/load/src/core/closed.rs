@@ -111,8 +111,8 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended: at `due_ns`, or else after a think time if there is one. Requests to send again
-    /// do not wait.
+    /// Replaces a connection that ended: at `due_ns`, or else after a think time if there is one. Requests to send
+    /// again do not wait.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),

@@ -3,8 +3,8 @@
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
-/// Protocol that begins with a handshake: client `H`, server `h`, client `F`. Requests are `R` id class. Answers are `A`
-/// id, `X` id (failed), `U` id (left unprocessed) or `T` id (status 408). The answer to a ping `P` is `p`, and to a
+/// Protocol that begins with a handshake: client `H`, server `h`, client `F`. Requests are `R` id class. Answers are
+/// `A` id, `X` id (failed), `U` id (left unprocessed) or `T` id (status 408). The answer to a ping `P` is `p`, and to a
 /// close `C` is `c`. An error `E` is reported by `e`. `M` begins an answer, and `B` is a close with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {

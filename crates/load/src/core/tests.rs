@@ -46,7 +46,8 @@ fn m_d_1_waits_half_as_long() {
 
 #[test]
 fn a_closed_loop_obeys_its_bounds() {
-    // Constant service of 1 ms, 4 clients with a pause of 9 ms: X = N / (R + Z) with R = 1 ms, no queueing once settled.
+    // Constant service of 1 ms, 4 clients with a pause of 9 ms: X = N / (R + Z) with R = 1 ms, no queueing once
+    // settled.
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let think = ThinkTime { mean_ms: 9.0, exponential: false };
     let closed = Intensity::Closed { connections: 4, pipeline: 1, think };

@@ -36,8 +36,8 @@ pub fn array(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
     bytes
 }
 
-/// Splits a line at blanks outside quotation marks, as `redis-cli` does: `"…"` with `\n`, `\r`, `\t`, `\a`, `\b`, `\xHH`,
-/// and `'…'` with `\'`. Returns `None` for an unclosed mark.
+/// Splits a line at blanks outside quotation marks, as `redis-cli` does: `"…"` with `\n`, `\r`, `\t`, `\a`, `\b`,
+/// `\xHH`, and `'…'` with `\'`. Returns `None` for an unclosed mark.
 fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     let (mut all, mut rest) = (Vec::new(), line.trim_start().as_bytes());
     while !rest.is_empty() {

@@ -1,4 +1,5 @@
-//! The brief form for the end of a command: the answer in a few lines, or the first sections of a run without an answer.
+//! The brief form for the end of a command: the answer in a few lines, or the first sections of a run without an
+//! answer.
 
 use super::text::Page;
 use crate::{Block, Doc, Style, Weight};

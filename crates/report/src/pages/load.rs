@@ -187,8 +187,8 @@ fn connecting(trial: &Trial) -> String {
     format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }
 
-/// Returns the number of failed requests with their share of the whole load, and the share in the measured window, which
-/// counts for the objective.
+/// Returns the number of failed requests with their share of the whole load, and the share in the measured window,
+/// which counts for the objective.
 fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
     let unanswered = tally.error_count().saturating_add(tally.unanswered);

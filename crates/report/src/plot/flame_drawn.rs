@@ -1,4 +1,5 @@
-//! Draws a flame graph as SVG: a box per function, as wide as its share of the weight, below the function that called it.
+//! Draws a flame graph as SVG: a box per function, as wide as its share of the weight, below the function that called
+//! it.
 
 use std::fmt::Write as _;
 

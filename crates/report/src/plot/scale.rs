@@ -133,8 +133,8 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the step of a linear axis: a power of two for sizes, whole minutes or hours for long times, otherwise a 1-2-5
-/// step.
+/// Returns the step of a linear axis: a power of two for sizes, whole minutes or hours for long times, otherwise a
+/// 1-2-5 step.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     match axis.unit {

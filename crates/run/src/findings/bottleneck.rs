@@ -32,7 +32,8 @@ pub struct Bottleneck {
     /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
-    /// True if requests take turns on the CPU, one at a time, on changing threads: a lock, or an interpreter's global lock.
+    /// True if requests take turns on the CPU, one at a time, on changing threads: a lock, or an interpreter's global
+    /// lock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
     /// Distance of each decisive signal from the value at which the verdict would change, the closest first.

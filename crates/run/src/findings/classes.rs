@@ -72,8 +72,8 @@ impl ClassPart {
         self.measured.completed as f64 / length_s
     }
 
-    /// Returns the summary of the response times. Failed requests were never answered, and those in flight at the end of
-    /// the window take at least their age.
+    /// Returns the summary of the response times. Failed requests were never answered, and those in flight at the end
+    /// of the window take at least their age.
     pub fn summary(&self) -> Summary {
         censored_summary(&self.response, &self.unanswered, self.measured.failed)
     }

@@ -49,7 +49,8 @@ pub struct Comparison {
     /// runs would not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
-    /// Time after which the windows of two live servers decided, seconds; absent for stored runs and without a decision.
+    /// Time after which the windows of two live servers decided, seconds; absent for stored runs and without a
+    /// decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
@@ -210,8 +211,8 @@ pub struct ComparedFigure {
     /// New value minus the old one, with its interval, for a share that may be 0, since a ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// Requests of the old and of the new side that were still open at the end of their window and drain. A failed share
-    /// does not count them, so it is a lower bound.
+    /// Requests of the old and of the new side that were still open at the end of their window and drain. A failed
+    /// share does not count them, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
     /// Remark that the numbers of this row do not show, in one sentence.

@@ -45,8 +45,8 @@ pub struct CoursePart {
     /// Completed requests per second.
     #[serde(with = "Figure")]
     pub completed: f64,
-    /// Upper bound of the 99th percentile of the response time, microseconds: the largest of this part's seconds. Absent
-    /// in a short window.
+    /// Upper bound of the 99th percentile of the response time, microseconds: the largest of this part's seconds.
+    /// Absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// Share of failed requests, 0 to 1. Absent in a short window.

@@ -12,8 +12,8 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
     Proven,
-    /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck itself, or its effect
-    /// was not predicted.
+    /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck
+    /// itself, or its effect was not predicted.
     Supported,
     /// A lever had an effect, but throughput did not change as the verdict predicts; `why` names what happened.
     Refuted,

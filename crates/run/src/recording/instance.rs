@@ -1,5 +1,5 @@
-//! Instances of process and thread counters: `nginx:1234` and `nginx:1234/1240` (docs/reference/run-format.md). A process name is
-//! untrusted and may contain any character, so parsing starts from the end.
+//! Instances of process and thread counters: `nginx:1234` and `nginx:1234/1240` (docs/reference/run-format.md). A
+//! process name is untrusted and may contain any character, so parsing starts from the end.
 
 /// Process or thread as a counter instance. A thread has its own name, which may differ from the name of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

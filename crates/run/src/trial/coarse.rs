@@ -131,8 +131,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         usize::from(bucket) + 1 >= Self::BUCKETS
     }
 
-    /// Returns the mean in microseconds, computed from the middle of each bucket; `None` if empty. The last bucket, which
-    /// has no end, is left out.
+    /// Returns the mean in microseconds, computed from the middle of each bucket; `None` if empty. The last bucket,
+    /// which has no end, is left out.
     pub fn mean_us(&self) -> Option<f64> {
         let middle = |bucket: u16| Self::edges_ns(bucket).0.midpoint(Self::edges_ns(bucket).1) / 1e3;
         let ended = self.counts().filter(|(bucket, _)| !Self::is_open(*bucket));

@@ -26,8 +26,8 @@ pub struct EndsTogether {
     pub open: u64,
     /// All connections that the server ended in the trial.
     pub all: u64,
-    /// Shortest idle time of these connections, seconds. A connection with a request that followed an answer at once was
-    /// not idle.
+    /// Shortest idle time of these connections, seconds. A connection with a request that followed an answer at once
+    /// was not idle.
     #[serde(with = "Figure")]
     pub shortest_idle_s: f64,
     /// Longest idle time of these connections, seconds.

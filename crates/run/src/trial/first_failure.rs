@@ -28,7 +28,8 @@ pub struct FirstFailure {
     /// Time of the failure, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Reason, safe to show: the server's words in quotation marks, or what the client saw. Empty if there were no words.
+    /// Reason, safe to show: the server's words in quotation marks, or what the client saw. Empty if there were no
+    /// words.
     #[serde(default)]
     pub reason: String,
 }

@@ -125,8 +125,8 @@ pub struct Trial {
     /// generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
-    /// Shortest idle time after which the server closed a connection, seconds: its keep-alive timeout, if that is shorter
-    /// than the idle times of this load.
+    /// Shortest idle time after which the server closed a connection, seconds: its keep-alive timeout, if that is
+    /// shorter than the idle times of this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
     /// Connections that the server ended at one moment, if it seems to have restarted.

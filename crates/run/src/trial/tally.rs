@@ -39,8 +39,8 @@ pub struct Tally {
     pub phantom: u64,
     /// Idle connections that the server closed.
     pub closed_by_server: u64,
-    /// Connections whose end the server announced (`Connection: close`, GOAWAY) and left to the client. TIME_WAIT of these
-    /// is on the client's host.
+    /// Connections whose end the server announced (`Connection: close`, GOAWAY) and left to the client. TIME_WAIT of
+    /// these is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
     /// Idle connections that the server closed just as requests left on them. Idempotent requests on these connections
@@ -62,12 +62,13 @@ pub struct Tally {
     /// Connections in the pool of an open loop that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
-    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a GOAWAY;
-    /// HTTP/1: pipelined behind an answer with `Connection: close`). Each was sent again on another connection with its
-    /// original intended start. `sent` counts it once.
+    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a
+    /// GOAWAY; HTTP/1: pipelined behind an answer with `Connection: close`). Each was sent again on another connection
+    /// with its original intended start. `sent` counts it once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
-    /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them once.
+    /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them
+    /// once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
     /// Unrequested messages of the server: pushes of Redis, WebSocket messages without the expected text, and answers

@@ -239,7 +239,8 @@ pub struct PeerConnections {
     /// Mean number of open connections.
     #[serde(with = "Figure")]
     pub open: f64,
-    /// Mean number of connections on which the last data was a request; not a number for unix sockets, where this is unknown.
+    /// Mean number of connections on which the last data was a request; not a number for unix sockets, where this is
+    /// unknown.
     #[serde(with = "Figure")]
     pub busy: f64,
     /// Largest number of open connections at a reading; 0 in runs of older versions.

@@ -29,7 +29,8 @@ const DWARF_NUMBERS: [usize; 33] = {
     numbers
 };
 
-/// Bytes of stack that the kernel copies for each sample. Most stacks are smaller; a deeper stack loses its outer frames.
+/// Bytes of stack that the kernel copies for each sample. Most stacks are smaller; a deeper stack loses its outer
+/// frames.
 pub const SAMPLED_STACK_BYTES: u32 = 16 << 10;
 
 /// Number of registers of a sample, the program counter included.

@@ -18,7 +18,8 @@ pub(super) fn folder() -> PathBuf {
     dir
 }
 
-/// Makes `name` in the folder by a command, unless it exists. Skips the test if the program is missing or fails, as without a network.
+/// Makes `name` in the folder by a command, unless it exists. Skips the test if the program is missing or fails, as
+/// without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {
     let path = folder().join(name);
     let marker = folder().join(format!("{}.made", name.replace('/', "-")));

@@ -314,7 +314,8 @@ impl ParsedOptions {
     }
 }
 
-/// Encodes `text`, `=text` or `name=text` for a form: a blank as `+`, other characters as `%XX`, as curl does since 7.82.
+/// Encodes `text`, `=text` or `name=text` for a form: a blank as `+`, other characters as `%XX`, as curl does since
+/// 7.82.
 fn url_encoded(value: &[u8]) -> Option<Vec<u8>> {
     let (name, text) = match value.iter().position(|byte| *byte == b'=') {
         Some(end) => (&value[..end], &value[end + 1..]),

@@ -6,8 +6,8 @@ use crate::figure::Figure;
 use crate::skip_empty;
 use crate::{LowerBounds, SummaryFigure, TimeFigure};
 
-/// Summary of durations, all in microseconds. Requests that were never answered count as longer than every duration; see
-/// [`crate::CensoredTimes`].
+/// Summary of durations, all in microseconds. Requests that were never answered count as longer than every duration;
+/// see [`crate::CensoredTimes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

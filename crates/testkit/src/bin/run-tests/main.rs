@@ -5,8 +5,8 @@
 //! LIST is the output of `cargo test --no-run --message-format=json`. Tests run side by side, one per CPU. Tests of the
 //! TARGETs at the end of the command line measure, so they run one at a time after all others. EPOCH_S is the start of
 //! the whole command in seconds since 1970. The summary states the time since then, including the build. The time of
-//! each test is written to LIST.times, and the next run begins with the longest tests. The TARGETS of `--skip`, separated
-//! by commas, are left out.
+//! each test is written to LIST.times, and the next run begins with the longest tests. The TARGETS of `--skip`,
+//! separated by commas, are left out.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
