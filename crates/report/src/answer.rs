@@ -8,7 +8,7 @@ use crate::{Doc, FORMS, ReportError, Style};
 /// Forms that need only a document.
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
-/// Renders an answer. Text, Markdown and HTML show its document, and JSON shows the answer itself.
+/// Renders an answer. Text, Markdown and HTML show the document, and JSON shows the answer itself.
 pub(crate) fn render<T: Serialize>(form: &str, answer: &T, doc: &Doc, style: &Style) -> Result<String, ReportError> {
     if form == "json" {
         return Ok(serde_json::to_string_pretty(answer)

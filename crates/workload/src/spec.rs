@@ -93,10 +93,10 @@ pub enum Access {
 pub enum Mode {
     /// Mapped into memory.
     Mapped,
-    /// Through the page cache.
+    /// Accesses use the page cache.
     #[default]
     Buffered,
-    /// Past the page cache.
+    /// Accesses bypass the page cache.
     Unbuffered,
 }
 

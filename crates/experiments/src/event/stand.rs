@@ -32,8 +32,8 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Parses a backend. `unchecked` after its name means that events are not checked at delivery. `untold` means that
-    /// the library is not informed of read data.
+    /// Parses a backend. `unchecked` after the name of a backend means that events are not checked at delivery.
+    /// `untold` means that the library is not informed of read data.
     fn read(name: &str) -> Result<Self, String> {
         let mut words = name.split_whitespace();
         let backend = Backend::named(words.next().unwrap_or_default()).map_err(|e| e.to_string())?;

@@ -82,7 +82,7 @@ fn full(trials: &[Trial]) -> Option<f64> {
 }
 
 /// Returns for each open-loop trial the chance, 0 to 1, that the objective holds at its rate, judged by this trial
-/// alone. The part of the objective with the least chance counts.
+/// alone. If the objective has several limits, the lowest chance of any limit counts.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (full, parts) = (full(trials), parts(limits));
     // Pauses of the machine are left out if any time remains without them.

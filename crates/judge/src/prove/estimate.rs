@@ -8,7 +8,7 @@
 //! also separate the effects of a lever that slows two resources on one CPU.
 //!
 //! Queues carry over: requests that wait at the end of a slot are served in the next one. A column with the lever's
-//! state in the preceding slot accounts for this.
+//! state in the preceding slot accounts for the carried requests.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 

@@ -1,6 +1,6 @@
 //! Trust in self-signed server certificates. `openssl req -x509` makes a certificate that is its own authority. Clients
-//! such as curl accept it if it is among the trusted certificates, but the rules for chains (RFC 5280) refuse an
-//! authority as a server.
+//! such as curl accept this certificate if it is trusted, but the rules for chains (RFC 5280) refuse an authority as a
+//! server.
 
 use std::sync::Arc;
 use std::time::Duration;

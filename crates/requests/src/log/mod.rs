@@ -22,7 +22,7 @@ use crate::vegeta_target::is_target;
 use fields::Fields;
 pub use summary::Summary;
 
-/// Maximum number of different requests that are counted (about 100 MB of memory). Further ones are left out.
+/// Maximum number of different requests that are counted (about 100 MB of memory). Further requests are left out.
 const MAX_DIFFERENT: usize = 1_000_000;
 /// Maximum number of requests whose times are kept for a replay in time.
 const MAX_TIMES: usize = 1_000_000;

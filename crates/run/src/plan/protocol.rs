@@ -184,8 +184,8 @@ impl Protocol {
         }
     }
 
-    /// Returns the bytes per message if the server echoes messages. Only such protocols work with blocks of
-    /// connections.
+    /// Returns the bytes per message if the server echoes messages. Blocks of connections need a server that echoes
+    /// messages.
     pub const fn echoed_bytes(&self) -> Option<u64> {
         match self {
             Self::Echo { message_bytes } => Some(*message_bytes),

@@ -76,8 +76,8 @@ fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     text(&all)
 }
 
-/// Sends every malformed request through a front end. Waits until the server behind it counts no more requests than the
-/// front end logged.
+/// Sends every malformed request through a front end. Waits until the server behind the front end counts no more
+/// requests than the front end logged.
 fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, behind: impl Fn() -> usize) {
     for (shape, _, bytes, _) in wrong() {
         say(front.addr, &bytes);
