@@ -5,7 +5,7 @@ use run::{ArenaCapacity, ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusal
 
 use crate::{HOSTILE, WIDE};
 
-/// A comparison of three servers: two share the first group, and the last one has no rank.
+/// A comparison of four servers: two share the first group, and the last two have no rank.
 fn arena() -> ArenaResult {
     let estimate = |value: f64| Some(Estimate { value, low: 0.98 * value, high: 1.02 * value });
     let cell = |entry: &str, cpu: f64| ArenaCell {
@@ -27,6 +27,13 @@ fn arena() -> ArenaResult {
         run: Some("javascript:alert(1)".into()),
         ..cell("node", 50.0)
     };
+    let at_least = ArenaCell {
+        group: None,
+        refused: Some("no load overloaded it".into()),
+        refused_kind: Some(ArenaRefusalKind::NotOverloaded),
+        capacity: Some(ArenaCapacity { rate: 40_000.0, low: 39_000.0, high: f64::NAN }),
+        ..cell("idle", 60.0)
+    };
     let profile = ArenaProfileResult {
         profile: "hello".into(),
         load: "http /, up to 64 connections".into(),
@@ -45,7 +52,7 @@ fn arena() -> ArenaResult {
         file: "arena.toml".into(),
         seed: 7,
         profiles: vec![profile],
-        cells: vec![cell("nginx", 20.0), cell("epoll", 20.2), refused],
+        cells: vec![cell("nginx", 20.0), cell("epoll", 20.2), refused, at_least],
         noise: vec![noise],
         ..ArenaResult::default()
     }
@@ -62,6 +69,7 @@ fn an_arena_names_the_best_and_says_why_others_have_no_rank() {
         "a second start of nginx took +0.4 %",
         "No rank",
         "its command ended",
+        "≥ 40,000/s",
         "seed 7",
     ] {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -83,6 +91,8 @@ fn the_page_of_an_arena_can_be_sorted_and_leads_to_its_reports() {
     let json: serde_json::Value = serde_json::from_str(&render_arena("json", &arena(), &WIDE).unwrap()).unwrap();
     assert_eq!((&json["cells"][0]["group"], &json["cells"][2]["group"]), (&1.into(), &serde_json::Value::Null));
     assert_eq!(json["cells"][2]["refused_kind"], "failed");
+    assert_eq!(json["cells"][3]["refused_kind"], "not-overloaded");
+    assert_eq!(json["cells"][3]["capacity"]["high"], serde_json::Value::Null);
     let markdown = render_arena("markdown", &arena(), &WIDE).unwrap();
     assert!(markdown.contains("| nginx | 1 |"), "{markdown}");
 }

@@ -46,7 +46,7 @@ fn slower() -> Comparison {
             rates: vec![both(1.0, 2500.0, 2400.0), both(8.0, 9000.0, 8600.0)],
             response_us: vec![both(0.5, 100.0, 105.0), both(0.99, 900.0, 940.0)],
         },
-        turns: Some(WindowOrder { seed: 7, new_first: vec![true, false, false, true] }),
+        turns: Some(WindowOrder { seed: 7, new_first: vec![true, false, false, true], at_once: false }),
         threshold: 0.03,
         outcome: ComparisonOutcome::Regressed,
         verdict: ComparisonResult::Slower,
