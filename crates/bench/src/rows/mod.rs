@@ -257,6 +257,13 @@ pub(crate) const ROWS: &[Row] = &[
     row("compare-2", "the same of 2 %, in CPU per request, %", AtLeast(80.0), None, told_apart::by_2_percent),
     row("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), None, probe::share),
     row("waits-rate", "rate of nginx with sampled threads over that without", AtLeast(0.99), None, waits::throughput),
+    row(
+        "waits-rate-threads",
+        "the same of a server with a thread per connection, without root",
+        AtLeast(0.99),
+        None,
+        waits::throughput_of_threads,
+    ),
     row("hosts-apart-0", "windows of two agents apart at no delay, us", AtMost(1000.0), None, hosts::apart_0),
     row("hosts-apart-20", "the same with one of them 20 ms away", AtMost(1000.0), None, hosts::apart_20),
     row("hosts-apart-100", "the same with one of them 100 ms away", AtMost(1000.0), None, hosts::apart_100),

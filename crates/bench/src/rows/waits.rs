@@ -1,5 +1,9 @@
 //! Cost of sampling the server's threads: throughput with the samples over throughput without them.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use anyhow::Result;
 
 use super::generator::{CONNECTIONS, first_trial, json, number};
@@ -10,6 +14,10 @@ use crate::programs;
 const MIN_TURNS: usize = 20;
 /// Length of a turn.
 const DURATION: &str = "2s";
+/// Connections, and thus threads, of the server with a thread per connection.
+const THREADS: &str = "16";
+/// User and group without rights.
+const NOBODY: &str = "65534";
 
 /// Measures the throughput of nginx with and without samples, in requests per second.
 pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
@@ -21,4 +29,36 @@ pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
         number(first_trial(&run)?, "completed_rate")
     };
     interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
+}
+
+/// Measures the same of a server with a thread per connection, which has the most context switches per request. Both
+/// sides run as a user without rights, because sampling costs less with more rights.
+pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
+    let dir = tempfile::tempdir()?;
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777))?;
+    let program = dir.path().join("loadline");
+    std::fs::copy(programs::loadline()?, &program)?;
+    let addr = std::net::SocketAddr::from(([127, 0, 0, 1], programs::free_port()?));
+    let mut server = without_rights(&program, dir.path());
+    server.args(["serve", "http", "--model", "blocking", "--listen", &addr.to_string()]).stdout(Stdio::null());
+    let _server = programs::await_listening(server.stderr(Stdio::null()).spawn()?, addr, None)?;
+    let url = format!("http://{addr}/");
+    let rate = |more: &[&str]| {
+        let mut load = without_rights(&program, dir.path());
+        load.args(["load", &url, "--connections", THREADS, "--at-rest", "0", "--json", "--duration", DURATION]);
+        let run = serde_json::from_str(&programs::output(load.args(more))?)?;
+        number(first_trial(&run)?, "completed_rate")
+    };
+    interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
+}
+
+/// Returns a command for a program that runs in `dir` as a user without rights. Only root can change the user.
+fn without_rights(program: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    if rustix::process::geteuid().is_root() {
+        command = Command::new("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"]).arg(program);
+    }
+    command.current_dir(dir);
+    command
 }
