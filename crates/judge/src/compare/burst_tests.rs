@@ -128,7 +128,8 @@ struct Decided {
 
 type Method = fn(&[Cell], super::Pairing) -> Option<Contrast>;
 
-/// Compares simulated servers, of which the new one is slower by this share. `levels` are the levels of the looks.
+/// Compares simulated servers, of which the new one is slower by this share. `levels` are the significance levels of
+/// the looks.
 fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Decided {
     (0..DRAWS).fold(Decided::default(), |sum, seed| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xb57);
@@ -170,7 +171,8 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             "{}: equal {} words, {} regressions; 5 % slower {} regressions (unadjusted {}); 2 % slower {} words",
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
-        // The level gives 5 words in 200. A right method exceeds 12 once in a thousand.
+        // At this level, chance gives 5 words in 200 comparisons. A correct method exceeds 12 words once in a thousand
+        // tests.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;

@@ -80,9 +80,9 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
 /// Returns the standard error that the machine adds to the difference between two searches, and its degrees of freedom;
 /// `None` with too few windows.
 ///
-/// A few windows near the capacity decide a search. Other programs may disturb one of them alone, so a capacity is as
-/// uncertain as the rate of a single window. The windows between the steps of both searches show this scatter. None of
-/// them is trimmed, because a disturbed window could have decided a search.
+/// A few windows near the capacity decide a search. Other programs may disturb one of these windows alone, so a
+/// capacity is as uncertain as the rate of a single window. The windows between the steps of both searches show this
+/// scatter. No window is trimmed, because a disturbed window could have decided a search.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(said(110.0).unwrap(), format!("it keeps {text}, which the completed rate need not"));
     }
 
-    /// Three equal lower bounds a side agree exactly, and yet say nothing of how the capacities differ.
+    /// Three equal lower bounds per side agree exactly, but show nothing about the difference of the capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

@@ -1,7 +1,7 @@
 //! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
-//! An observation is the unit that was repeated. If both sides have at least three runs or repeats, each of them is one
-//! observation, because memory layout and neighbours of a virtual machine stay the same in all windows of a run.
+//! An observation is the unit that was repeated. If both sides have at least three runs or repeats, each run or repeat
+//! is one observation. Memory layout and neighbours of a virtual machine stay the same in all windows of a run.
 //! Otherwise each window is one observation within its condition, or each pair of windows of two live servers
 //! (`paired`). If a condition has a single window on a side, each condition is one observation. The interval is
 //! Student's.
@@ -41,7 +41,8 @@ pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
-/// Returns the uncertainty of the difference. `again` is the bootstrap's error, for a figure that no single window has.
+/// Returns the uncertainty of the difference. `again` is the bootstrap's error, for a figure that a single window does
+/// not have.
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
@@ -122,8 +123,8 @@ fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     Some(Uncertainty { error, freedom, between: 0.0, of: NeededData::Runs })
 }
 
-/// Takes windows within their conditions as observations. They scatter alike within a side. The variance is Yuen's winsorized one, since
-/// the means are trimmed.
+/// Takes windows within their conditions as observations. Windows of one side scatter alike. The variance is Yuen's
+/// winsorized one, since the means are trimmed.
 fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     let (old, new) = counts(cells);
     if old < FEWEST_WINDOWS || new < FEWEST_WINDOWS {
@@ -162,8 +163,8 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// Returns the mean of the middle three fifths. Disturbed windows hardly affect it, and it costs little precision
-/// without them (Tukey 1960).
+/// Returns the mean of the middle three fifths. Disturbed windows hardly affect this mean, and without disturbance it
+/// loses little precision (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

@@ -13,8 +13,8 @@ const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 
 /// Minimum number of requests beyond a quantile for it to be shown.
 const BEYOND: f64 = 5.0;
 
-/// Makes the curves. `swept` holds the conditions with several numbers of clients. For two live servers, it holds the
-/// steps of their searches.
+/// Makes the curves. `swept` holds the conditions with several numbers of clients. For two live servers, `swept` holds
+/// the steps of their searches.
 pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }

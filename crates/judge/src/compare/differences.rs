@@ -98,8 +98,8 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Returns all other keys of a run's plan that are set; an older version may not know the rest. The objective is
-/// included only if the user set it, because a derived objective differs between any two runs.
+/// Returns the other keys of a run's plan that are set, because an older version may not know the rest. The objective
+/// is included only if the user set it, because a derived objective differs between any two runs.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

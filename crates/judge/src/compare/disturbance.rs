@@ -1,13 +1,13 @@
 //! Adjustment of alternating windows for the CPU time that other programs took in them.
 //!
-//! A program beside a server shares its caches and its cores, so a request costs the server more CPU time. Bursts of such
-//! programs meet the windows of both servers by chance. Each figure is therefore compared at equal disturbance: a line
-//! over the CPU time of the others is fitted through the windows of both sides, with one slope (R. Fisher, *Statistical
-//! Methods for Research Workers*, 4th edition, 1932: analysis of covariance). The order of the windows is random, so that
-//! the bursts do not depend on the side.
+//! A program beside a server shares its caches and its cores, so a request costs the server more CPU time. Bursts of
+//! such programs meet the windows of both servers by chance. Each figure is therefore compared at equal disturbance. A
+//! line over the CPU time of other programs is fitted through the windows of both sides, with one slope (analysis of
+//! covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the windows is
+//! random, so that the bursts do not depend on the side.
 //!
-//! A server may cause the CPU time of others itself, for example by a process that loadline does not follow. Where the
-//! others certainly took more in the windows of one side, the whole adjustment therefore counts as an error.
+//! A server may cause the CPU time of others itself, for example by a process that loadline does not follow. If other
+//! programs certainly took more CPU time in the windows of one side, the whole adjustment therefore counts as an error.
 
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -75,7 +75,7 @@ fn points(side: &[Observation]) -> Option<Vec<(f64, f64)>> {
     side.iter().map(|one| Some((one.others.filter(|others| others.is_finite())?, one.ln))).collect()
 }
 
-/// Returns true if the others certainly took more CPU time in the windows of one side.
+/// Returns true if other programs certainly took more CPU time in the windows of one side.
 fn differ(old: &[(f64, f64)], new: &[(f64, f64)]) -> bool {
     let others = |side: &[(f64, f64)]| Sample::of(&side.iter().map(|(x, _)| *x).collect::<Vec<_>>());
     let Some((old, new)) = others(old).zip(others(new)) else { return false };

@@ -4,7 +4,7 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures that come together, where a single window per side cannot show it.
+/// Number of failures that are assumed to occur together, if a single window per side cannot show this number.
 const BURST: f64 = 10.0;
 /// Number of failed requests of an observation, and of all its requests.
 pub(super) type Count = (f64, f64);

@@ -19,7 +19,7 @@ pub(crate) struct FigureSpec {
     pub(crate) of: fn(&Trial) -> Option<f64>,
     /// True if 0 is a possible value, for example in a window without answers.
     pub(crate) zeros: bool,
-    /// Quantile, 0 to 1, if the figure is a percentile. It is computed over all windows together.
+    /// Quantile, 0 to 1, if the figure is a percentile. The percentile is computed over all windows together.
     pub(crate) quantile: Option<f64>,
 }
 
@@ -32,7 +32,8 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Makes a percentile that few requests decide. It is too uncertain to be required, but may show a difference.
+/// Makes a percentile that few requests decide. This percentile is too uncertain to be required, but may show a
+/// difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
 }
@@ -46,7 +47,7 @@ const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Name of the capacity, which brings its own interval.
+/// Name of the capacity, which has its own interval.
 pub(crate) const CAPACITY: &str = "capacity";
 /// Name of the figure for good answers per second.
 pub(crate) const COMPLETED_RATE: &str = "completed rate";

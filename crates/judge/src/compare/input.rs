@@ -24,7 +24,7 @@ pub(super) struct ComparisonInput<'a> {
 /// One line of the table, before its word ("faster", "slower", …) is known.
 pub(super) struct Line {
     pub(super) compared: ComparedFigure,
-    /// Word, if it follows without an interval.
+    /// Word, if the word follows without an interval.
     pub(super) settled: Option<ComparisonResult>,
     pub(super) spread: Spread,
     pub(super) error_terms: ErrorTerms,
@@ -54,7 +54,7 @@ impl From<Option<Uncertainty>> for Spread {
     }
 }
 
-/// Sources of an interval's width. They tell which kind of additional data would narrow it.
+/// Sources of an interval's width. The sources show which kind of additional data would narrow the interval.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
@@ -131,7 +131,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Says by how much other programs raise the CPU time of a request, if they certainly do.
+    /// Returns a sentence about the CPU time that other programs add to a request, if they certainly add some.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;

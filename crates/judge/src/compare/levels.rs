@@ -1,8 +1,8 @@
 //! Levels of the intervals of a comparison: how often each figure may get a word by chance.
 //!
-//! The level is divided among the figures of a family (weighted Bonferroni). The first figure, the server's CPU time per
-//! request, scatters least and gets as much as all others together. A comparison whose data is looked at several times divides each level
-//! among its looks.
+//! The level is divided among the figures of a family (weighted Bonferroni). The first figure, the server's CPU time
+//! per request, scatters least and gets as much of the level as all others together. A comparison whose data is looked
+//! at several times divides each level among its looks.
 
 use run::{ComparedFigure, FigureRole};
 

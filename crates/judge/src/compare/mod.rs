@@ -2,8 +2,8 @@
 //!
 //! Only windows that were measured under the same condition are compared: steps of a sweep at the same number of
 //! clients, trials of the same load, or alternating windows of two servers. A ratio comes from means of logarithms, in
-//! which all conditions count alike; `contrast` explains its interval. The word follows from the interval alone. The
-//! level of the interval holds for all figures of a family together (`words`).
+//! which all conditions count alike; `contrast` explains its interval. The word of a figure follows from its interval
+//! alone. The level of the interval holds for all figures of a family together (`words`).
 
 mod capacities;
 mod contrast;
@@ -45,8 +45,8 @@ pub fn compare(
     compare_at(old, new, threshold, (pairing, &[1.0]))
 }
 
-/// Compares at a look of a sequential test. The looks are the shares of the planned data at all looks so far; the last
-/// one is this look. Without a decision, the data grows until a look at 1.
+/// Compares at a look of a sequential test. `looks` are the shares of the planned data at all looks so far; the last
+/// share is that of this look. If no look decides, the data grows until a look at the share 1.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -98,7 +98,7 @@ pub fn compare_at(
     Ok(comparison)
 }
 
-/// Checks that all servers of both sides speak one protocol. The error names those that do not.
+/// Checks that all servers of both sides speak one protocol. The error names the servers with another protocol.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =
         [old, new].into_iter().flat_map(|(who, all)| all.iter().map(move |protocol| (who, *protocol))).collect();

@@ -13,7 +13,7 @@ use super::observations::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 
-/// Number of draws of a bootstrap. This many make its standard error exact to about 4 %.
+/// Number of draws of a bootstrap. With this number, the standard error is exact to about 4 %.
 const DRAWS: usize = 300;
 
 /// Response time assigned to requests that were never answered, nanoseconds: longer than every time in a histogram.

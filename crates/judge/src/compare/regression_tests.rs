@@ -22,7 +22,8 @@ fn cost(trial: &mut Trial, id: &str, us: f64) {
     trial.server.get_or_insert_default().costs.insert(id.into(), cost);
 }
 
-/// 300 us of user and 100 us of system time become 250 and 130 us. The cost of a request is their sum, 5 % less.
+/// 300 us of user and 100 us of system time become 250 and 130 us. The cost of a request, the sum of both times, falls
+/// by 5 %.
 #[test]
 fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     let mut random = Rng::with_seed(1);
@@ -66,8 +67,8 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
-/// An answer of a slow server may come after the drain. It does not count as failed, so the failed share is a lower
-/// bound.
+/// An answer of a slow server may come after the drain. Its request does not count as failed, so the failed share is a
+/// lower bound.
 #[test]
 fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     let mut random = Rng::with_seed(2);
@@ -140,7 +141,7 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     assert!(capacity.said.as_deref().is_some_and(|s| s.contains("at no tried rate")), "{capacity:?}");
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
     assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
-    // Some repeats held no rate, so the capacity of the others is not certain.
+    // Some repeats held no rate, so the capacity of the other repeats is not certain.
     let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
     let some = of(&some, "capacity");
     assert!(some.word == ComparisonResult::NotEnough && some.low.is_none(), "{some:?}");

@@ -1,4 +1,4 @@
-//! Simulated saved runs of two servers: several runs of each decide what one cannot.
+//! Simulated saved runs of two servers: several runs of each server decide what one run cannot.
 
 use fastrand::Rng;
 use run::{ComparisonResult, Run};
@@ -42,7 +42,7 @@ fn four_saved_runs_of_each_server_decide_what_one_cannot() {
         "4 % slower: one run {one} of {DRAWS}, four runs {four}; equal: one run {equal_one:?}, four runs {equal_four:?}"
     );
     assert!(four >= 45 && one <= 40 && wrong == 0, "{one} {four} {wrong}");
-    // The level of the CPU time gives 1.25 words in 50. Five occur once in a hundred tests.
+    // At the level of the CPU time, chance gives 1.25 words in 50 comparisons. Five occur once in a hundred tests.
     for equal in [equal_one, equal_four] {
         assert!(equal.iter().sum::<usize>() <= 5, "{equal:?}");
     }

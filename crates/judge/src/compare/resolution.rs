@@ -67,8 +67,8 @@ pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
 }
 
 impl Widths {
-    /// Returns the factor by which windows must grow until a half-width is at most `enough`; infinite if no factor
-    /// suffices.
+    /// Returns the factor by which the number of windows must grow until a half-width is at most `enough`; infinite if
+    /// no factor suffices.
     pub(super) fn windows(&self, half: f64, enough: f64) -> f64 {
         let fixed = (self.fixed * half).powi(2);
         if enough.powi(2) > fixed && enough > 0.0 {

@@ -52,8 +52,8 @@ fn percentiles_are_those_of_all_windows_together() {
         let with =
             |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03, InTurns);
         let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
-        // The largest of a window's hundred times is not its p99.9. On average it is 5.2 times the mean, about the 99th
-        // percentile.
+        // The largest of a window's hundred times is not its p99.9. On average, the largest time is 5.2 times the mean,
+        // about the 99th percentile.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
         covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
         told += usize::from(matches!(same.word, ComparisonResult::Faster | ComparisonResult::Slower));
@@ -156,7 +156,7 @@ fn looks_at_growing_data_err_as_seldom_as_one() {
     assert!(told <= 16, "{told}");
 }
 
-/// The change that a comparison says it would have shown is shown by nineteen of twenty others.
+/// Nineteen of twenty other comparisons show the smallest change that a comparison states.
 #[test]
 fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
     let stated = |seed: u64| word(400.0, 400.0, seed).smallest_change.unwrap();
@@ -176,7 +176,7 @@ fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
     assert!(c.one_percent_s.is_none() && c.comparisons[0].one_percent.is_some(), "{c:?}");
 }
 
-/// The word follows from the interval alone.
+/// Each word follows from the printed interval alone.
 #[test]
 fn each_word_follows_from_the_printed_interval() {
     for seed in 0..60 {
@@ -228,7 +228,8 @@ fn runs_that_cannot_be_compared_get_a_sentence() {
     assert!(say(&silent, &good).contains("completed no request"));
 }
 
-/// A server that died has regressed, even if no figure shows it; an old one that died proves nothing about the new one.
+/// A new server that died has regressed, even if no figure shows the death. The death of an old server proves nothing
+/// about the new one.
 #[test]
 fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     let mut random = Rng::with_seed(11);
@@ -343,7 +344,7 @@ fn figures_that_are_not_about_speed_are_listed_and_decide_nothing() {
 }
 
 /// Memory hardly varies within a run, so one run gives no interval, whatever its number of windows. Three runs per side
-/// give one.
+/// give an interval.
 #[test]
 fn memory_of_repeated_runs_has_an_interval() {
     let mut random = Rng::with_seed(5);

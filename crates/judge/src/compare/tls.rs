@@ -5,7 +5,7 @@ use run::{ComparedFigure, Run, TlsCost};
 use super::figures::SERVER_CPU;
 use crate::number::{duration, finite, percent};
 
-/// Returns the share, from the server's CPU time per request; `None` if both or neither speak TLS.
+/// Returns the share, from the server's CPU time per request; `None` if both sides or neither side uses TLS.
 pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFigure]) -> Option<TlsCost> {
     let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());
     let plain = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_none());

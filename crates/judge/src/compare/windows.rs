@@ -16,8 +16,8 @@ pub(super) struct Window<'a> {
     /// Index among the comparable windows of its run. Windows of two live servers with equal indices ran one right
     /// after the other.
     pub(super) turn: usize,
-    /// CPU time that other programs took on the server's machine, in CPUs. Used only for windows of live servers in
-    /// turns.
+    /// CPU time that other programs took on the server's machine, in CPUs. Only comparisons of live servers in turns
+    /// use this time.
     pub(super) others: Option<f64>,
     pub(super) trial: &'a Trial,
 }

@@ -1,7 +1,7 @@
 //! A word for each figure from its interval, and the result of all figures together.
 //!
 //! One level, 5 %, holds for both errors of a comparison. Two equal servers get "slower" or "faster" for any figure of
-//! a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide are one family. The listed costs are
+//! a family in at most 5 of 100 comparisons (Bonferroni). The deciding figures are one family. The listed costs are
 //! another family, so that thirty costs do not widen the intervals of seven figures.
 //!
 //! A server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required figures must
@@ -89,7 +89,7 @@ fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns how far the interval reaches to the worse and to the better side, and how far it may reach on either side
+/// Returns the distances from "no change" to the worse and to the better end of the interval, and the maximum distance
 /// for the word "the same". Ratios are measured as logarithms. `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
@@ -109,7 +109,7 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     }
 }
 
-/// Returns true if a figure may be worse by more than the threshold, but is not certainly. A new server without
+/// Returns true if a figure may be worse by more than the threshold, but this is not certain. A new server without
 /// failures cannot be worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
@@ -125,7 +125,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
         return None;
     }
     let Some(widths) = widths.filter(|_| c.low.is_some()) else {
-        // This factor only makes an interval possible. The width of that interval is unknown.
+        // This factor of data makes an interval possible, whose width is unknown.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         let times = (FEWEST_WINDOWS as f64 / fewest as f64).ceil();
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
@@ -140,7 +140,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     let by_runs = least(&|half, enough| if enough > 0.0 { (half / enough).powi(2) } else { f64::INFINITY });
     let (times, of) = match terms.of {
         NeededData::Windows if by_windows.is_finite() => (by_windows, NeededData::Windows),
-        // More windows per run do not suffice. There must be enough runs to estimate their own scatter.
+        // More windows per run do not suffice. The number of runs must suffice to estimate their scatter.
         NeededData::Windows => {
             let fewest = FEWEST_WINDOWS as f64 / terms.runs?.max(1) as f64;
             (by_runs.max(fewest).ceil(), NeededData::Runs)

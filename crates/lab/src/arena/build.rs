@@ -11,14 +11,15 @@ use crate::{LabError, Local, own_program};
 
 /// Maximum time of a build.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// Maximum time until its agent is ready.
+/// Maximum time until the agent of a build is ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for the agent to end all processes of a build.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between checks of a build.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Builds a server. The shell creates the file `mark` once the command succeeded. The error has the last output.
+/// Builds a server. The shell creates the file `mark` once the command succeeded. The error contains the last output of
+/// the build.
 pub(super) fn build(command: &str, mark: &Path, stop: &dyn Fn() -> bool) -> Result<(), String> {
     let _ = std::fs::remove_file(mark);
     let built = await_mark(command, mark, stop);

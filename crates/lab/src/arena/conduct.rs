@@ -1,5 +1,5 @@
-//! Steps of a comparison of many servers: builds, searches, and rounds of turns. A resumed comparison does what its state
-//! lacks.
+//! Steps of a comparison of many servers: builds, searches, and rounds of turns. A resumed comparison continues with
+//! the steps that its state lacks.
 
 use judge::arena::{common_rate, takes_turns, wrong_answer};
 use run::{ArenaBuild, ArenaPlace, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn};
@@ -9,10 +9,11 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Number of turns after which a server with none that counts gets no more (chosen): the budget serves the others.
+/// Number of turns after which a server without a valid turn gets no more turns (chosen). The other servers then use
+/// its time.
 const MAX_REFUSED_TURNS: usize = 3;
 
-/// Does everything that the state lacks, until the budget ends or the user stops.
+/// Takes the steps that the state lacks, until the budget ends or the user stops.
 pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Result<(), LabError> {
     if state.done {
         return Ok(());
@@ -169,7 +170,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns who takes turns. The first of each load takes two per round.
+    /// Returns the servers that take turns. The first server of each load takes two turns per round.
     fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
         for profile in 0..self.state.plan.profiles.len() {
@@ -184,7 +185,7 @@ impl Steps<'_> {
         members
     }
 
-    /// Returns true if a server had several turns and none counts.
+    /// Returns true if a server had several turns and none of them counts.
     fn is_spoiled(&self, place: ArenaPlace) -> bool {
         let own = || self.state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
         own().count() >= MAX_REFUSED_TURNS && own().all(|turn| turn.refused.is_some())

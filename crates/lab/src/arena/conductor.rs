@@ -1,10 +1,11 @@
-//! Interface between a comparison of many servers and what it does with them.
+//! Interface between a comparison of many servers and the actions on these servers.
 
 use run::{ArenaAnswer, ArenaPlace, ArenaRefusal, ArenaSearch, ArenaState, ArenaTurn};
 
 use crate::LabError;
 
-/// Builds, searches and takes turns. The implementations are real servers, and simulated ones in tests.
+/// Builds servers, searches for their capacities, and takes turns. The implementations are real servers, and simulated
+/// ones in tests.
 pub trait ArenaConductor {
     /// Returns the measuring time since this part of the comparison began, without builds, seconds.
     fn elapsed_s(&self) -> f64;
@@ -15,11 +16,11 @@ pub trait ArenaConductor {
     /// Tells the user what was done, and about how many seconds are left.
     fn progress(&mut self, sentence: &str, left_s: f64);
 
-    /// Builds a server; the error has its last output.
+    /// Builds a server; the error contains the last output of the build.
     fn build(&mut self, entry: usize) -> Result<(), String>;
 
-    /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks its first answer
-    /// before any load.
+    /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's first
+    /// answer before any load.
     fn search(
         &mut self,
         place: ArenaPlace,

@@ -37,13 +37,13 @@ fn works(engine: &Engine) -> bool {
             Err(_) => return false,
         }
     }
-    // A hanging engine is not usable, and its end tells nothing more.
+    // An engine that hangs is not usable, whether or not it can be killed.
     let _ = child.kill();
     let _ = child.wait();
     false
 }
 
-/// A container of a turn. Dropping this value removes it, if it is still there.
+/// A container of a turn. Dropping this value removes the container, if it still exists.
 pub(super) struct Container {
     engine: &'static Engine,
     name: String,
@@ -55,7 +55,7 @@ impl Container {
         Self { engine, name: format!("loadline-arena-{}-{entry}", std::process::id()) }
     }
 
-    /// Returns the shell command that starts it. `words` follow the image.
+    /// Returns the shell command that starts the container. `words` follow the image.
     pub(super) fn command(&self, image: &str, words: &str, port: u16, limits: Limits, cpus: &[u32]) -> String {
         let start = self.engine.starts.iter().map(|word| quoted(&word.replace("{host}", &self.name)));
         let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
@@ -79,7 +79,7 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         let mut remove = Command::new(self.engine.name);
-        // It has usually removed itself.
+        // The container has usually removed itself.
         let _ = remove
             .args(["rm", "--force", &self.name])
             .stdin(Stdio::null())

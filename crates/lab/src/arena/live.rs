@@ -19,7 +19,7 @@ use crate::{LabError, find, load, own_program, resolve};
 
 /// Folder of the runs of all searches.
 const RUNS: &str = "runs";
-/// Maximum number of characters of a server's own words in a result.
+/// Maximum number of characters of a server's output in a result.
 const MAX_WORDS_CHARS: usize = 600;
 
 /// Settings of a comparison of real servers.
@@ -64,7 +64,7 @@ struct Started {
 }
 
 impl<'a> LiveArena<'a> {
-    /// Checks what the comparison needs, before anything starts. Also returns notes for the user.
+    /// Checks the requirements of the comparison before anything starts. Also returns notes for the user.
     pub fn prepare(setup: LiveArenaSetup<'a>) -> Result<(Self, Vec<String>), LabError> {
         let fail = |why: String| LabError::set_up("preparing the comparison", why);
         let limits = Limits { quota: setup.plan.resources.quota, memory_bytes: setup.memory_bytes };
@@ -212,7 +212,8 @@ fn turn_plan(mut plan: Plan, turn: TurnPlan, warm_up_s: f64) -> Plan {
     plan.command = "load".into();
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline };
     (plan.load.duration_s, plan.load.seed) = (window_s, seed);
-    // The whole warm-up: a server that has just started may seem steady before its caches and its compiler are.
+    // A server that has just started may seem steady before its caches and its compiler are, so the warm-up has its
+    // full length.
     (plan.load.warmup_s, plan.load.least_warmup_s) = (warm_up_s, warm_up_s);
     plan.observe.at_rest_s = 0.0;
     plan

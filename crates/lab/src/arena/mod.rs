@@ -1,6 +1,7 @@
 //! Comparison of many servers under the same loads. Each server is started alone, and its first answer is checked.
-//! First, a short search finds the capacity of each one. Turns at one common rate per load follow, in rounds of random
-//! balanced order. Each turn starts its server anew, so differences between two starts of one server count as noise.
+//! First, a short search finds the capacity of each server. Turns at one common rate per load follow, in rounds of
+//! random balanced order. Each turn starts its server anew, so differences between two starts of one server count as
+//! noise.
 
 mod build;
 mod conduct;

@@ -1,4 +1,4 @@
-//! Division of the budget among searches and turns, and the order of the turns. Pure.
+//! Division of the budget among searches and turns, and the order of the turns. All functions are pure.
 
 use judge::thresholds::FEWEST_WINDOWS;
 
@@ -35,14 +35,14 @@ pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) 
     (each_s - around_s).clamp(SHORTEST_SEARCH_S, MAX_SEARCH_S)
 }
 
-/// Returns the expected overhead of the next search, seconds: the last one, or a longer earlier one that decays, because
-/// a busy machine is slow repeatedly.
+/// Returns the expected overhead of the next search, seconds: the last overhead, or a longer earlier overhead that
+/// decays, because a busy machine is slow repeatedly.
 pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
 
-/// Returns the window of a turn, seconds, with this time for all turns, and this many turns per round. Start and
-/// warm-up are means.
+/// Returns the window of a turn, seconds, from the time for all turns and the number of turns per round. Start and
+/// warm-up have their mean lengths.
 pub(super) fn window_s(left_s: f64, turns: usize, start_s: f64, warm_up_s: f64) -> f64 {
     let each_s = left_s / (PREFERRED_ROUNDS * turns.max(1) as f64);
     (each_s - turn_s(0.0, start_s, warm_up_s)).clamp(WINDOW_S.0, WINDOW_S.1)
@@ -58,8 +58,8 @@ pub(super) fn fits(left_s: f64, rounds: u32, last_s: f64) -> bool {
     rounds == 0 || rounds < MAX_ROUNDS && left_s >= last_s
 }
 
-/// Returns the order of a round: random, and every second round runs backwards through the order before, so that a
-/// steady drift of the machine affects all alike.
+/// Returns the random order of a round. Every second round reverses the order of the preceding round, so that a steady
+/// drift of the machine affects all servers alike.
 pub(super) fn order(seed: u64, round: u32, count: usize) -> Vec<usize> {
     let pair = u64::from(round / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut random = fastrand::Rng::with_seed(seed.wrapping_add(pair));
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(search_s(10.0, 100.0, 0, 0.0), SHORTEST_SEARCH_S);
     }
 
-    /// Searches take 1.2 s besides their own budgets. Together they keep their half of the budget.
+    /// Searches take 1.2 s besides their own budgets. Together the searches keep their half of the budget.
     #[test]
     fn searches_of_a_slow_machine_keep_their_share() {
         let (mut spent_s, mut overhead_s) = (0.0, SEARCH_OVERHEAD_S);

@@ -145,7 +145,7 @@ fn an_interrupted_comparison_goes_on_where_it_was() {
         assert!(!state.done && state.searches.len() <= 3, "{stop_after}");
         let kept = (state.searches.len(), state.turns.len());
         assert_eq!(kept.0, stop_after.min(3), "each finished search is kept");
-        // What was stored is what goes on.
+        // The comparison continues from the stored state.
         let mut again: ArenaState = serde_json::from_str(&serde_json::to_string(&first.saved).unwrap()).unwrap();
         let mut second = Simulated::new(&servers, usize::MAX);
         conduct(&mut again, &mut second).unwrap();
