@@ -223,8 +223,8 @@ fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)
     Some(((host.busy - known? - host.softirq).max(0.0), host.online))
 }
 
-/// Returns the CPU time that programs of neither side, and other guests of the hypervisor, took from the server's machine
-/// in a trial with derived figures, in CPUs. Without counters of the server, the client's machine counts.
+/// Returns the CPU time that programs of neither side, and other guests of the hypervisor, took from the server's
+/// machine in a trial with derived figures, in CPUs. Without counters of the server, the client's machine counts.
 pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let view = views.last()?;

@@ -20,36 +20,36 @@ const MAX_RATE_HZ: u64 = 47;
 /// (measured by getrusage on a virtual machine: 37 to 52 µs).
 const MAX_TOTAL_RATE_HZ: u64 = 60;
 
-/// Time between two checks of what open events cost, nanoseconds.
+/// Time between two checks of the cost of open events, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 
-/// Maximum number of events, one per thread and CPU. Each is an open descriptor, and takes about 10 µs to open.
+/// Maximum number of events, one per thread and CPU. Each event is an open descriptor, and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
 
 /// Maximum number of different stacks that are kept until the end.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Longest wait before the first burst of a window, nanoseconds. A random part of it is used, so that bursts do not
-/// follow the window's begin.
+/// Longest wait before the first burst of a window, nanoseconds. The first wait is a random part of this time, so that
+/// bursts do not depend on the start of the window.
 const FIRST_WAIT_NS: u64 = 100_000_000;
 
 /// Sampler of the CPU time of processes.
 pub struct CpuStacks {
     sampler: sys::perf::CpuSampler,
-    /// True if the kernel samples all processes of the system, and the others are left out here.
+    /// True if the kernel samples all processes of the system; samples of other processes are left out.
     everything: bool,
     followed: BTreeSet<u32>,
     state: State,
-    /// Threads with events, and their context switches when these were opened.
+    /// Threads with events, and their context switches at the time when the events were opened.
     open: Threads,
     /// CPU time to open the events, nanoseconds.
     opened_in_ns: u64,
-    /// CPU time between two samples of a thread: while events stay open, and now, nanoseconds.
+    /// CPU time between two samples of a thread, nanoseconds: while events stay open, and at present.
     usual_period_ns: u64,
     period_ns: u64,
     /// True if a process was added since the events were opened.
     is_incomplete: bool,
-    /// CPU time for which each stack stands, nanoseconds.
+    /// CPU time that each stack represents, nanoseconds.
     stacks: HashMap<(u32, Addresses), f64>,
     python: StackCounts,
     samples: u64,
@@ -107,13 +107,13 @@ impl CpuStacks {
         sys::perf::allowed()
     }
 
-    /// Samples all threads of a process from now on, and those that they start later.
+    /// Samples all threads of a process from now on, and threads that they start later.
     pub fn follow(&mut self, pid: u32) {
         self.is_incomplete |= self.followed.insert(pid);
     }
 
-    /// Takes the samples since the last call, and opens or closes the events if their time has come. Returns the time of
-    /// the next call, nanoseconds. If that call is late, the kernel runs out of room on a busy CPU.
+    /// Takes the samples since the last call, and opens or closes the events if their time has come. Returns the time
+    /// of the next call, nanoseconds. If the next call is late, the kernel runs out of room on a busy CPU.
     pub fn poll(&mut self, processes: &mut Processes) -> u64 {
         self.drain(processes);
         let now_ns = monotonic_ns();
@@ -134,7 +134,7 @@ impl CpuStacks {
         self.open_events(State::burst(now_ns))
     }
 
-    /// Opens the events of all threads for a burst, or for longer.
+    /// Opens the events of all threads, for a burst or without an end.
     fn open_events(&mut self, state: State) -> State {
         let before = thread_cpu_ns();
         let most = MAX_EVENTS / self.sampler.cpus().max(1);
@@ -159,7 +159,7 @@ impl CpuStacks {
         }
     }
 
-    /// Closes events that stayed open if their threads switch more often by now.
+    /// Closes events that stayed open if their threads now switch more often.
     fn after_check(&mut self, now_ns: u64) -> State {
         if self.everything { self.state } else { self.after_burst(now_ns) }
     }
@@ -182,7 +182,8 @@ impl CpuStacks {
         }
     }
 
-    /// Lets the kernel sample all processes, if this user may. Their context switches then cost nothing.
+    /// Lets the kernel sample all processes, if this user is allowed to. Context switches of the processes then cost
+    /// nothing.
     fn samples_everything(&mut self) -> bool {
         self.period_ns = self.usual_period_ns;
         self.everything = self.sampler.add_everything(self.period_ns).is_ok();
@@ -219,7 +220,7 @@ impl CpuStacks {
         self.samples += *fresh - before;
     }
 
-    /// Forgets the samples until now. The next burst begins after a random moment.
+    /// Forgets all samples so far. The next burst begins after a random moment.
     pub fn forget(&mut self) {
         let now_ns = monotonic_ns();
         let _ = self.end(now_ns);

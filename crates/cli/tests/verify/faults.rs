@@ -103,8 +103,8 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the cause of an aborted run is its title, and that the verdict on the time before is weak. A note would
-/// not suffice.
+/// Checks that the cause of an aborted run is its title, and that the verdict on the time before is weak. A note alone
+/// fails the check.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title follows the progress notes, and a long title takes several lines.

@@ -9,7 +9,7 @@ const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "clien
 const MEDIUM: [&str; 2] = ["network-medium", "network-loss"];
 /// Verdict for a server that refuses requests on purpose.
 const REFUSES: &str = "server-rate-limit";
-/// Verdict of a server that was never full.
+/// Verdict on a server that was never full.
 const NOT_FULL: &str = "not-saturated";
 
 /// Returns a server's capacity, its verdict, and any reason not to rank it, from the run of a search.

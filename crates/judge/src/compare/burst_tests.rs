@@ -152,7 +152,7 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
     })
 }
 
-/// Levels of four looks at CPU time per request, which has half of the level of a comparison.
+/// Significance levels of four looks at CPU time per request, which has half of the level of a comparison.
 fn levels() -> Vec<f64> {
     let shares = [0.25, 0.5, 0.75, 1.0];
     (1..=shares.len()).map(|looks| look_level(COMPARE_LEVEL / 2.0, &shares[..looks])).collect()

@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Other programs that run whenever the new server works may belong to it.
+    /// Other programs that run whenever the new server works may belong to this server.
     #[test]
     fn a_server_that_may_cause_the_disturbance_is_not_excused_by_it() {
         let cells = [cell(&mut fastrand::Rng::with_seed(5), [&[2], &[0, 1, 2, 3, 4, 5, 6, 7, 8]], 0.0)];

@@ -61,8 +61,8 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the resource as a station of the network, with the nearest whole number of servers. Their speed makes up for
-    /// the difference: with 0.5 units, such as a container's share of a link, a request takes twice as long.
+    /// Returns the resource as a station of the network, with the nearest whole number of servers. Their speed makes up
+    /// for the difference: with 0.5 units, such as a container's share of a link, a request takes twice as long.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);

@@ -76,7 +76,7 @@ impl Change {
         }
     }
 
-    /// Plans to move a process, and those below it, to these CPUs.
+    /// Plans to move a process, and the processes below it, to these CPUs.
     pub(crate) fn cpus(pid: u32, cpus: &[u32]) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         let before = sys::limits::cpus_of_thread(pid).map_err(|e| format!("reading the CPUs of process {pid}: {e}"))?;
@@ -142,7 +142,8 @@ impl Change {
             Self::Descriptors { pid, before, after, .. } => {
                 sys::limits::set_descriptors_of(*pid, if on { *after } else { *before }).map_err(Into::into)
             }
-            // The CPUs of the first thread are the state of the change: they change first, and back last.
+            // The CPUs of the first thread show whether the change was made: this thread is moved first, and moved back
+            // last.
             Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid), before, after),
             Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).rev(), after, before),
         };
@@ -190,14 +191,16 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Returns all threads of a process and of the processes below it, its own first thread first.
+/// Returns all threads of a process and of the processes below it, beginning with the first thread of the process
+/// itself.
 fn threads_below(pid: u32) -> impl DoubleEndedIterator<Item = u32> {
     let mut threads: Vec<u32> = probe::with_descendants(pid).into_iter().flat_map(probe::threads_of).collect();
     threads.sort_by_key(|tid| *tid != pid);
     threads.into_iter()
 }
 
-/// Moves the threads that may use exactly the CPUs `from`. Threads may end meanwhile; the first other error is returned.
+/// Moves the threads that may use exactly the CPUs `from`. Threads may end meanwhile; the first error of another kind
+/// is returned.
 fn move_threads(threads: impl Iterator<Item = u32>, from: &[u32], to: &[u32]) -> std::io::Result<()> {
     let moved = |tid: u32| match sys::limits::cpus_of_thread(tid) {
         Ok(now) if now == from => sys::limits::confine_thread(tid, to),

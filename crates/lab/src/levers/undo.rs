@@ -27,8 +27,8 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Locks resources and undoes what a killed experiment left there. Then `plan` reads their state; nothing is changed
-    /// yet.
+    /// Locks resources and undoes what a killed experiment left there. Then `plan` reads their state; nothing is
+    /// changed yet.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,

@@ -1,4 +1,4 @@
-//! Comparison of two live servers, which are loaded in turns, or at once where there are CPUs for it.
+//! Comparison of two live servers, which are loaded in turns, or at once if there are enough CPUs.
 
 use judge::Pairing;
 use run::{Plan, Run, WindowOrder};

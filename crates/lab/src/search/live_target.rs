@@ -76,7 +76,7 @@ impl Conductor for LiveTarget<'_> {
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
         let loads = self.target_setup.single_load(plan);
         let observation = &self.target_setup.observation;
-        // These short loads only compare costs. Stacks would take as long to name as a load lasts.
+        // Short loads in turns only compare costs. Naming stacks would take as long as a load.
         match point.kind {
             run::TrialKind::Handshakes | run::TrialKind::Classes => {
                 let plain = observation.clone().with_waits(&run::ObservePlan { waits: false, ..Default::default() });

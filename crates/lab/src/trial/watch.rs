@@ -15,8 +15,8 @@ pub struct LiveProgress {
     pub server: Option<Side>,
 }
 
-/// The user, from the conductor's point of view. Every method has a default, so tests need not implement any. Two servers
-/// at once have a thread each.
+/// The user, from the conductor's point of view. Every method has a default, so tests need not implement any. Two
+/// servers at once have a thread each.
 pub trait Watch: Send {
     /// Announces a phase with its expected seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}

@@ -68,7 +68,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Writes the instructions of all processes, or none: a part of the processes would be a wrong sum.
+    /// Writes the instructions of all processes, or nothing, because the sum over a part of the processes would be
+    /// wrong.
     fn put_instructions(&self, round: &mut Round<'_>) {
         let running = || self.members.iter().filter(|member| !member.ended);
         let reason = match sys::perf::counts_instructions() {

@@ -33,7 +33,7 @@ pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
 /// Maximum resident memory in KiB of a process whose Pss is read. The kernel walks all page tables for Pss and delays
 /// the process.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
-/// Maximum number of threads of a process whose instructions are counted. Each one takes a descriptor.
+/// Maximum number of threads of a process whose instructions are counted. Each thread takes a descriptor.
 const MAX_COUNTED_THREADS: usize = 64;
 /// One process.
 pub(super) struct Member {
@@ -279,8 +279,8 @@ fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter>
     Some(threads).filter(|_| few).and_then(|threads| InstructionCounter::start(threads).ok())
 }
 
-/// Writes page faults, CPU time and parent from `/proc/PID/stat`, and returns the number of threads. `fields` begins with
-/// field 3 of proc_pid_stat(5), the state: 4 is ppid, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads.
+/// Writes page faults, CPU time and parent from `/proc/PID/stat`, and returns the number of threads. `fields` begins
+/// with field 3 of proc_pid_stat(5), the state: 4 is ppid, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads.
 fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64> {
     let (_, fields) = stat_fields(text)?;
     let mut field = [None; 18];

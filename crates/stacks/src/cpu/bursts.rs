@@ -1,10 +1,10 @@
 //! Times at which events are open: all the time on a server with few context switches, else in short bursts.
 //!
-//! An event makes each context switch of its thread slower. 16 threads that answered 70,000 requests per second lost 17 %
-//! of their throughput to events that were always open, and 6 % to events that were off (seven interleaved turns).
+//! An event makes each context switch of its thread slower. 16 threads that answered 70,000 requests per second lost 17
+//! % of their throughput to events that were always open, and 6 % to events that were off (seven interleaved turns).
 
-/// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches per
-/// second took 0.34 of a CPU.
+/// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches
+/// per second took 0.34 of a CPU.
 const SWITCH_NS: u64 = 2600;
 /// CPU time of a sample, nanoseconds: 37 to 52 µs, measured by getrusage on a virtual machine.
 const SAMPLE_NS: u64 = 40_000;
@@ -14,8 +14,8 @@ const SHARE: f64 = 0.0024;
 const BURST_NS: u64 = 10_000_000;
 /// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
-/// Number of samples in a burst for each event, if the threads use all CPUs. A thread that uses less CPU time in a burst
-/// than the time between two samples is never seen, so there must be several.
+/// Number of samples in a burst for each event, if the threads use all CPUs. A thread that uses less CPU time in a
+/// burst than the time between two samples is never sampled, so there must be several samples.
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two looks at the samples of a burst, nanoseconds. The kernel has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
@@ -29,13 +29,13 @@ const MAX_PAUSE_NS: u64 = 10_000_000_000;
 pub(super) enum State {
     /// No event is open until this time.
     Closed { until_ns: u64 },
-    /// Events are open for a burst since the first time, until the second.
+    /// Events are open for a burst, from the first time to the second.
     Burst { since_ns: u64, until_ns: u64 },
     /// Events stay open since this time.
     Open { since_ns: u64 },
 }
 
-/// What a period of open events cost.
+/// Costs of a period in which events were open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     /// Time for which events were open, nanoseconds.
@@ -78,7 +78,7 @@ impl State {
     /// Returns the time of the next look, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // Without a process to follow, there is nothing to wait for.
+            // Without a process to sample, no burst follows.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,

@@ -7,7 +7,7 @@ use std::fs;
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     threads: Vec<Thread>,
-    /// Number of threads of the processes, with those that have no event.
+    /// Number of all threads of the processes, including threads without an event.
     all: usize,
 }
 
@@ -20,7 +20,7 @@ struct Thread {
 }
 
 impl Threads {
-    /// Returns threads of some processes: all of them, or `most` at even distances.
+    /// Returns all threads of some processes, or `most` threads at even distances.
     pub(super) fn of(pids: &BTreeSet<u32>, most: usize) -> Self {
         let all: Vec<(u32, u32)> = pids.iter().flat_map(|pid| tids(*pid).into_iter().map(|tid| (*pid, tid))).collect();
         let step = all.len().div_ceil(most.max(1)).max(1);
@@ -32,13 +32,13 @@ impl Threads {
         self.threads.iter().map(|thread| thread.tid).collect()
     }
 
-    /// Returns the number of threads for which a thread with events stands, 1 or more.
+    /// Returns the number of threads that a thread with events represents, 1 or more.
     pub(super) fn of_one(&self) -> f64 {
         if self.threads.is_empty() { 1.0 } else { self.all as f64 / self.threads.len() as f64 }
     }
 
     /// Returns the context switches since the events were opened; `None` if the kernel does not count them. A thread
-    /// that ended counts as one that never switched.
+    /// that ended counts as a thread that never switched.
     pub(super) fn switches(&self) -> Option<u64> {
         let since = |thread: &Thread| {
             let before = thread.before?;

@@ -43,13 +43,13 @@ const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// Code that an event samples.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
-    /// Nothing: the event of the calling thread stays off.
+    /// No code, because the event of the calling thread stays off.
     Nothing,
     /// The calling thread.
     Caller,
     /// A thread, and threads that it starts later.
     Thread(u32),
-    /// All threads of the system. This needs more rights.
+    /// All threads of the system. Sampling all threads needs more rights.
     Everything,
 }
 
@@ -98,8 +98,8 @@ pub(super) enum Counted {
     CpuTime,
 }
 
-/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Leaves out the
-/// kernel where this user may not count it.
+/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Leaves out
+/// instructions of the kernel if this user may not count them.
 pub(super) fn open_counter(counted: Counted, tid: u32) -> Result<OwnedFd> {
     let (kind, config) = match counted {
         Counted::Instructions => (TYPE_HARDWARE, INSTRUCTIONS),

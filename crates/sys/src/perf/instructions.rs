@@ -1,5 +1,6 @@
-//! Count of the instructions that chosen threads, and threads that they start later, execute. It needs a hardware counter,
-//! which most virtual machines lack. Where `perf_event_paranoid` is 2 or more, instructions of the kernel are left out.
+//! Count of the instructions that chosen threads, and threads that they start later, execute. The count needs a
+//! hardware counter, which most virtual machines lack. Where `perf_event_paranoid` is 2 or more, instructions of the
+//! kernel are left out.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
@@ -34,7 +35,8 @@ pub fn counts_instructions() -> bool {
     *COUNTS.get_or_init(|| open_counter(Counted::Instructions, 0).is_ok())
 }
 
-/// Returns the value of an event. If several events share a hardware counter, the value is extrapolated to the whole time.
+/// Returns the value of an event. If several events share a hardware counter, the value is extrapolated to the whole
+/// time.
 fn read(event: &OwnedFd) -> Option<f64> {
     let mut bytes = [0; 24];
     let length = rustix::io::read(event, &mut bytes).ok()?;

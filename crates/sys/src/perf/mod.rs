@@ -19,12 +19,12 @@ use ring::Ring;
 
 /// Sampler of the CPU time of chosen threads and of threads that they start later, or of all threads.
 ///
-/// The kernel does extra work at each context switch of a sampled thread: about 2.6 µs, and a third of it even while the
-/// event is off. [`Self::clear`] ends this work.
+/// The kernel does extra work at each context switch of a sampled thread: about 2.6 µs, or a third of this time while
+/// the event is off. [`Self::clear`] ends this work.
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,
-    /// Events that own the rings and sample nothing. With them, the rings outlast the other events.
+    /// Events that own the rings and sample nothing. With these events, the rings outlast the other events.
     owners: Vec<OwnedFd>,
     events: Vec<OwnedFd>,
     buffer: Vec<u8>,

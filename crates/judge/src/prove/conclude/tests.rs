@@ -77,7 +77,7 @@ fn a_verdict_by_exclusion_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// At 5.5 requests/s, the time sufficed for slots of the server's CPU alone.
+/// At 5.5 requests/s, the time sufficed only for slots of the server's CPU.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {

@@ -1,9 +1,9 @@
-//! Duet: both servers run at once, each on CPUs of its own, and swap these CPUs after each window. What disturbs the
-//! machine meets both servers in the same moment, and their difference cancels it (L. Bulej and others, *Duet
+//! Duet: both servers run at once, each on CPUs of its own, and swap these CPUs after each window. A disturbance of the
+//! machine affects both servers at one moment, so it cancels in their difference (L. Bulej and others, *Duet
 //! Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
 //! Both servers still share the memory and the largest cache of the machine, and its power budget. A server that uses
-//! much of them slows the other one. The swap makes both sets of CPUs count alike, not this effect.
+//! much of these resources slows the other one. The swap balances the two sets of CPUs, but not this effect.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ impl DuetCpus {
         if each == 0 {
             return Err(format!("both servers and both generators need a core each, and there are {}", cores.len()));
         }
-        // The kernel prefers the first CPUs for interrupts, so these are the generators'.
+        // The kernel prefers the first CPUs for interrupts, so the generators get these CPUs.
         let part = |at: usize| cores[cores.len() - (at + 1) * each..cores.len() - at * each].concat();
         Ok(Self { servers: [part(0), part(1)], generators: [part(2), part(3)] })
     }
 
-    /// Gives each server one CPU, also if generators or hyperthreads then share it: the swap works, but the figures are
-    /// those of a crowded machine.
+    /// Gives each server one CPU, even if generators or hyperthreads share this CPU. The swap works, but the figures
+    /// are those of a crowded machine.
     pub fn crowded(allowed: &[u32]) -> Result<Self, String> {
         match allowed {
             [.., a, b] => Ok(Self { servers: [vec![*b], vec![*a]], generators: [allowed.to_vec(), allowed.to_vec()] }),
@@ -53,10 +53,10 @@ pub trait Placement {
     fn restore(&mut self);
 }
 
-/// Processes of both servers on this machine. A record on disk keeps their earlier CPUs while they are moved, so that the
-/// next command moves them back if this one is killed.
+/// Processes of both servers on this machine. A record on disk keeps their earlier CPUs while they are moved, so that
+/// the next command moves them back if this command is killed.
 pub(crate) struct LivePlacement {
-    /// Processes that listen, of each server. The processes below them move, too.
+    /// Processes that listen, of each server. Processes below the listening processes move, too.
     pids: [Vec<u32>; 2],
     sets: [Vec<u32>; 2],
     moved: Option<Undo>,
@@ -98,8 +98,8 @@ impl Placement for LivePlacement {
     }
 }
 
-/// Fails if a thread of a server may not use all of these CPUs, or fewer than the server's other threads: somebody chose
-/// its CPUs, and a move would change what is compared.
+/// Fails if a thread of a server may not use all of these CPUs, or may use fewer CPUs than the other threads. Somebody
+/// chose the CPUs of such a thread, and a move would change the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
     let processes = probe::with_descendants(pid);
     let threads = processes.iter().flat_map(|pid| probe::threads_of(*pid));
@@ -134,7 +134,7 @@ mod tests {
         assert!(DuetCpus::crowded(&[0]).is_err() && DuetCpus::of(&[], alone).is_err());
     }
 
-    /// A shell with a child process that sleeps. Both end with this value.
+    /// A shell with a child process that sleeps. Shell and child end when this value is dropped.
     struct Server(std::process::Child);
 
     impl Server {
