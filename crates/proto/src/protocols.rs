@@ -102,7 +102,7 @@ mod tests {
             let plan = (row.defaults)();
             assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
             assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
-            // No bytes complete a response that only the close delimits.
+            // A response that only the close delimits has no last byte, so its plan expects a fixed length.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3) },
                 plan => plan,

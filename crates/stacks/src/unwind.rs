@@ -11,7 +11,7 @@ use crate::rules::{Rules, Step};
 use crate::scan;
 use crate::space::Space;
 
-/// Maximum number of frames of a stack. Recursion beyond that is cut.
+/// Maximum number of frames of a stack. Deeper stacks are cut.
 const MAX_FRAMES: usize = 256;
 
 /// Maximum number of addresses whose rules are kept.

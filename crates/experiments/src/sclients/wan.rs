@@ -32,7 +32,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures one link with `delay` milliseconds in each direction. A round trip takes twice as long.
+/// Measures one link with `delay` milliseconds in each direction. A round trip takes two delays.
 fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
     let (capacity, mut plan) = server(parameters);
     plan.model = model.to_string();

@@ -152,8 +152,8 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     }
 }
 
-/// Counts the requests that ended, and those that took longer than a limit. Reads the histogram if an older run has no
-/// such counts.
+/// Counts the requests that ended, and those that took longer than a limit. Uses the histogram if an older run did not
+/// count these requests.
 fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us) {
@@ -164,8 +164,8 @@ fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }
 
-/// Counts the requests that failed in the window; they count as later than every limit. Reads the tally if an older run
-/// has no such counts.
+/// Counts the requests that failed in the window; they count as later than every limit. Uses the tally if an older run
+/// did not count these requests.
 fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
     let tenths = &trial.measured.tenths;
     match tenths.unanswered.is_empty() {

@@ -52,8 +52,8 @@ type Facts = BTreeMap<String, BTreeSet<String>>;
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
-        // The placeholders for secrets have a different salt in each run, so equal secrets look different. Their values
-        // count as unknown.
+        // The placeholders for secrets have a different salt in each run, so equal secrets look different. Values of
+        // secrets count as unknown.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all

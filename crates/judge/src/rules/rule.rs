@@ -84,12 +84,12 @@ pub(super) const PLAIN: Rule = Rule {
     explain: "",
 };
 
-/// Returns the server's side of the decisive trial, or the answer without it.
+/// Returns the server's side of the decisive trial, or the rule's answer if this side is missing.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.server().ok_or_else(unseen)
 }
 
-/// Returns the server's side of the trial that shows which CPU is full, or the answer without it.
+/// Returns the server's side of the trial that shows which CPU is full, or the rule's answer if this side is missing.
 pub(super) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.full_server().ok_or_else(unseen)
 }

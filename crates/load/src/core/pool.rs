@@ -26,7 +26,7 @@ impl Pool {
         }
     }
 
-    /// Starts time at this moment.
+    /// Sets the start of the load to this moment.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.dues.begin_at(origin_ns);
         self.demand.begin_at(origin_ns);

@@ -44,7 +44,7 @@ impl PoolDemand {
         }
     }
 
-    /// Starts time at this moment.
+    /// Sets the start of the load to this moment.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.since_ns = origin_ns;
     }

@@ -9,8 +9,8 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(escaped(&serde_json::to_string_pretty(run).map_err(broken)?) + "\n")
 }
 
-/// Writes invisible characters of a JSON text as escapes such as `\u202e`. Such characters occur only inside strings
-/// and are read back unchanged.
+/// Writes invisible characters of a JSON text as escapes such as `\u202e`. Invisible characters occur only inside
+/// strings, and JSON readers restore them.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

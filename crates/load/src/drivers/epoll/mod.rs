@@ -100,12 +100,12 @@ impl EpollDriver {
         Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this the establishing side, which passes connections to the process at the other end.
+    /// Makes this process the establishing side, which passes connections to the process at the other end.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this the handling side. The returned cell holds the other side's latest phase message.
+    /// Makes this process the handling side. The returned cell holds the other side's latest phase message.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);
