@@ -22,7 +22,7 @@ const ENDS: &[(&str, &str)] = &[
     ("loadline compare http", " --budget 6s"),
     ("loadline compare old", ""),
     ("loadline arena", " --budget 35s"),
-    ("loadline size", " --budget 20s"),
+    ("loadline size", " --budget 13s"),
     ("loadline waits", " --duration 1s"),
     ("loadline watch", " --duration 1s"),
     ("loadline history", ""),
