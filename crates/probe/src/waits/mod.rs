@@ -7,6 +7,7 @@
 //! itself.
 
 mod calls;
+mod client_sums;
 mod exchanges;
 mod futex;
 mod futex_sums;

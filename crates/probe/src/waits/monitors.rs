@@ -7,8 +7,26 @@ use stacks::Frame;
 
 use super::rows::largest;
 
-/// Beginnings of the runtimes' functions in which threads wait for a lock. Source: HotSpot, share/runtime/objectMonitor.cpp.
-const MONITORS: [(&str, MonitorKind); 1] = [("ObjectMonitor::enter(", MonitorKind::JavaMonitor)];
+/// Beginning of HotSpot's functions in which a thread waits to enter a monitor. Source: share/runtime/objectMonitor.cpp.
+const JAVA_ENTER: &str = "ObjectMonitor::enter(";
+
+/// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source: thread_pthread.c of Ruby 2.6 to 3.4.
+const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
+/// Beginnings of Ruby's functions that wait on a condition variable only for the interpreter lock: those that take it, and those
+/// that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`, have other functions here.
+const RUBY_RETURNS: [&str; 11] = [
+    "gvl_acquire",
+    "gvl_yield",
+    "thread_sched_to_running",
+    "thread_sched_yield",
+    "rb_thread_io_blocking_",
+    "rb_threadptr_execute_interrupts",
+    "rb_thread_fd_select",
+    "rb_wait_for_single_fd",
+    "rb_io_wait",
+    "rb_io_blocking_region",
+    "rb_thread_schedule",
+];
 
 /// Maximum number of distinct groups during the sampling.
 const MAX_MONITORS: usize = 1024;
@@ -39,17 +57,25 @@ impl MonitorSums {
     }
 }
 
-/// Returns the kind of lock that a thread waits for, and the function outside of the runtime that wants this lock.
+/// Returns the kind of lock that a thread waits for, and the function outside of the runtime that wants this lock, if the stack shows it.
 fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
-    let kind_of = |frame: &Frame| {
-        let function = frame.function.as_deref()?;
-        MONITORS.iter().find(|(start, _)| function.starts_with(start)).map(|(_, kind)| *kind)
-    };
-    let (at, kind) = frames.iter().enumerate().find_map(|(at, frame)| Some((at, kind_of(frame)?)))?;
+    if wants_ruby_lock(frames) {
+        return Some((MonitorKind::RubyLock, String::new()));
+    }
+    let at = frames.iter().position(|frame| frame.function.as_deref().is_some_and(|f| f.starts_with(JAVA_ENTER)))?;
     let runtime = &frames.get(at)?.module;
     let caller = frames.iter().skip(at).find(|frame| frame.module != *runtime);
     let function = caller.filter(|frame| frame.function.is_some()).map(Frame::label_and_place);
-    Some((kind, function.unwrap_or_default()))
+    Some((MonitorKind::JavaMonitor, function.unwrap_or_default()))
+}
+
+/// Returns true for a thread of Ruby that waits for the interpreter lock. Stripped libraries name only some of the functions, so the
+/// first known one decides.
+fn wants_ruby_lock(frames: &[Frame]) -> bool {
+    let mut known = frames.iter().filter_map(|frame| frame.function.as_deref());
+    let waits = known.find(|function| function.starts_with("pthread_cond_")).is_some();
+    let caller = known.find(|function| !RUBY_WAITS.contains(function));
+    waits && caller.is_some_and(|function| RUBY_RETURNS.iter().any(|start| function.starts_with(start)))
 }
 
 #[cfg(test)]
@@ -84,5 +110,34 @@ mod tests {
             waiting,
         };
         assert_eq!(rows, [row("LSync;::slow", 3.0), row("", 0.5)]);
+    }
+
+    #[test]
+    fn threads_that_wait_for_the_lock_of_ruby_are_told_from_those_that_sleep() {
+        let stack = |functions: &[&str]| -> Vec<Frame> {
+            let frames = functions.iter().map(|f| frame(Some(f).filter(|f| !f.is_empty()).copied(), "libruby.so"));
+            frames.collect()
+        };
+        let kind = |functions: &[&str]| awaited(&stack(functions));
+        let lock = Some((MonitorKind::RubyLock, String::new()));
+        // A stripped library of Ruby 3.1, and one with all symbols, 3.1 and 3.4.
+        let read = [
+            "__futex_abstimed_wait_common",
+            "pthread_cond_wait",
+            "rb_native_cond_wait",
+            "",
+            "rb_thread_io_blocking_region",
+        ];
+        assert_eq!(kind(&read), lock);
+        assert_eq!(kind(&["pthread_cond_timedwait", "", "rb_threadptr_execute_interrupts", "rb_vm_exec"]), lock);
+        assert_eq!(kind(&["pthread_cond_wait", "rb_native_cond_wait", "gvl_acquire_common", "native_sleep"]), lock);
+        let new = ["pthread_cond_wait", "rb_native_cond_wait", "thread_sched_wait_running_turn"];
+        assert_eq!(kind(&[&new[..], &["thread_sched_to_running_common"]].concat()), lock);
+        assert_eq!(kind(&[&new[..], &["thread_sched_to_waiting_until_wakeup", "native_sleep"]].concat()), None);
+        for other in ["rb_mutex_lock", "rb_mutex_sleep", "rb_thread_sleep_forever", "native_cond_sleep", "rb_nogvl"] {
+            assert_eq!(kind(&["pthread_cond_wait", "rb_native_cond_wait", "", other]), None, "{other}");
+        }
+        assert_eq!(kind(&["read", "", "rb_thread_io_blocking_region"]), None, "a thread in a system call");
+        assert_eq!(kind(&["pthread_cond_wait"]), None);
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use run::{ClientConnections, PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, WaitProfile};
+use run::{PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, WaitProfile};
 
+use super::client_sums::ClientSums;
 use super::futex_sums::{FutexSums, UserRounds};
 use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
@@ -106,7 +107,7 @@ pub(super) struct ProfileSums {
     groups: BTreeMap<GroupId, f64>,
     futexes: FutexSums,
     users: UserRounds,
-    clients: (u64, [f64; 5]),
+    clients: ClientSums,
     peers: PeerReadings,
 }
 
@@ -168,8 +169,7 @@ impl ProfileSums {
 
     fn add_connections(&mut self, now: &ConnectionSample) {
         if let Some(counts) = now.clients {
-            self.clients.0 += 1;
-            self.clients.1.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            self.clients.add(self.rounds, counts);
         }
         self.peers.add(&now.peers, now.is_full);
     }
@@ -188,7 +188,7 @@ impl ProfileSums {
             groups: self.group_rows(),
             futexes: self.futexes.rows(&self.users, names, |process| (self.instance(process), self.rounds_of(process))),
             titles: self.title_rows(),
-            clients: self.client_row(),
+            clients: self.clients.row(self.rounds),
             peers: self.peer_rows(),
             ..WaitProfile::default()
         }
@@ -262,12 +262,6 @@ impl ProfileSums {
             sums.titles.iter().map(row).collect::<Vec<_>>()
         });
         largest(rows.collect(), |row| row.processes)
-    }
-
-    fn client_row(&self) -> Option<ClientConnections> {
-        let (readings, sums) = self.clients;
-        let [open, in_progress, uncertain, unread, queued] = sums.map(|sum| sum / readings.max(1) as f64);
-        (readings > 0).then_some(ClientConnections { readings, open, in_progress, uncertain, unread, queued })
     }
 
     fn peer_rows(&self) -> Vec<PeerConnections> {

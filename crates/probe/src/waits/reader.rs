@@ -113,11 +113,20 @@ impl Reader {
         }
     }
 
-    /// Reads the connections to peers that are known already.
-    pub(super) fn read_peers(&mut self) -> Option<ConnectionSample> {
-        let mut peers = self.sockets.read_peers()?;
+    /// Counts the connections of the server's clients.
+    pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
+        self.sockets.read_clients()
+    }
+
+    /// Reads the connections to peers that are known already, and adds the counts of the clients' connections.
+    pub(super) fn read_peers(&mut self, clients: Option<[f64; 5]>) -> Option<ConnectionSample> {
+        let peers = self.sockets.read_peers();
+        if peers.is_none() && clients.is_none() {
+            return None;
+        }
+        let mut peers = peers.unwrap_or_default();
         self.name_peers(&mut peers);
-        Some(ConnectionSample { peers, ..ConnectionSample::default() })
+        Some(ConnectionSample { clients, peers, is_full: false })
     }
 
     /// Adds the names of the processes that answer.
@@ -261,7 +270,7 @@ impl Context<'_> {
             }
         };
         let name = thread.name.clone();
-        let on_cpu = if blocked == Blocked::Running { thread.on_cpu(self.buffer) } else { None };
+        let on_cpu = if blocked == Blocked::Running { thread.on_cpu(folder, self.buffer) } else { None };
         let (state, key) = match blocked {
             Blocked::Running => (ThreadState::OnCpu, WaitKey::None),
             Blocked::OutsideCall => (outside_call(&folder()), WaitKey::None),

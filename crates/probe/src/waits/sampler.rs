@@ -11,14 +11,16 @@ use sys::clock::{monotonic_ns, thread_cpu_ns};
 use super::names::Names;
 use super::profile::ProfileSums;
 use super::reader::Reader;
-use super::round::Round;
+use super::round::{ConnectionSample, Round};
 use super::stacks::StackSampler;
 
 /// Part of a CPU that the rounds may use. All parts together are 0.94 % of a CPU, with 0.24 % for the samples of running
 /// threads.
 const ROUND_SHARE: f64 = 0.003;
-/// Part of a CPU that reading the connections may use.
-const CONNECTIONS_SHARE: f64 = 0.002;
+/// Part of a CPU that reading all connections may use.
+const CONNECTIONS_SHARE: f64 = 0.001;
+/// Part of a CPU that reading the clients' connections alone may use.
+const CLIENTS_SHARE: f64 = 0.001;
 /// Part of a CPU that the search for processes may use.
 const SEARCH_SHARE: f64 = 0.0005;
 /// Part of a CPU that reading names may use. The first name in a large program costs tens of milliseconds more.
@@ -137,6 +139,7 @@ struct Work {
     naming: Paced,
     search: Paced,
     connections: Paced,
+    clients: Paced,
     stacks: Option<StackSampler>,
     stack_round: Paced,
     /// Rounds with stacks so far.
@@ -165,6 +168,7 @@ impl Work {
             naming: Paced::default(),
             search: Paced::default(),
             connections: Paced::default(),
+            clients: Paced::default(),
             stack_round: Paced::default(),
             stack_rounds: 0,
             poll_due_ns: now,
@@ -256,22 +260,50 @@ impl Work {
         }
     }
 
+    fn find_processes(&mut self) {
+        let before = thread_cpu_ns();
+        self.reader.find_processes();
+        self.search.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_SEARCH_NS);
+    }
+
+    /// Reads all connections, if their turn has come.
+    fn read_connections(&mut self) -> Option<ConnectionSample> {
+        if !self.connections.is_due(monotonic_ns()) {
+            return None;
+        }
+        let before = thread_cpu_ns();
+        let connections = self.reader.read_connections();
+        self.connections.done(monotonic_ns(), thread_cpu_ns() - before, CONNECTIONS_SHARE, MIN_CONNECTIONS_NS);
+        self.clients.done(monotonic_ns(), 0, CLIENTS_SHARE, MIN_CONNECTIONS_NS);
+        connections
+    }
+
+    /// Counts the clients' connections, if their turn has come. A load that grows during a short window has other counts at its begin
+    /// than at its end.
+    fn read_clients(&mut self) -> Option<[f64; 5]> {
+        if !self.clients.is_due(monotonic_ns()) {
+            return None;
+        }
+        let before = thread_cpu_ns();
+        let clients = self.reader.read_clients();
+        self.clients.done(monotonic_ns(), thread_cpu_ns() - before, CLIENTS_SHARE, MIN_CONNECTIONS_NS);
+        clients
+    }
+
     /// Takes a round and returns its CPU time without the paced tasks.
     fn round(&mut self) -> u64 {
-        if self.search.is_due(monotonic_ns()) || self.reader.has_new_upstreams() {
-            let before = thread_cpu_ns();
-            self.reader.find_processes();
-            self.search.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_SEARCH_NS);
+        if self.search.is_due(monotonic_ns()) {
+            self.find_processes();
         }
-        let mut connections = None;
-        if self.connections.is_due(monotonic_ns()) {
-            let before = thread_cpu_ns();
-            connections = self.reader.read_connections();
-            self.connections.done(monotonic_ns(), thread_cpu_ns() - before, CONNECTIONS_SHARE, MIN_CONNECTIONS_NS);
+        let connections = self.read_connections();
+        let clients = if connections.is_none() { self.read_clients() } else { None };
+        // This round reads the threads of new upstream services, too, as it counts their requests.
+        if self.reader.has_new_upstreams() {
+            self.find_processes();
         }
         let before = thread_cpu_ns();
         let mut round = self.reader.round();
-        round.connections = connections.or_else(|| self.reader.read_peers());
+        round.connections = connections.or_else(|| self.reader.read_peers(clients));
         if !self.reader.is_empty() {
             self.sums.add(&round);
         }

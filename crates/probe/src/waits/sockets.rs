@@ -63,8 +63,9 @@ pub(super) struct Sockets {
     netns_pid: Option<u32>,
     diag: Option<Diag>,
     uses: HashMap<u32, SocketUse>,
-    /// Ports at which the server listens (`front_ports`), and at which any sampled process listens (`ports`).
-    front_ports: HashSet<u16>,
+    /// Families (true for IPv6) and ports at which the server listens.
+    front: HashSet<(bool, u16)>,
+    /// Ports at which any sampled process listens.
     ports: HashSet<u16>,
     /// Names of addresses, kept so that each exists once.
     names: HashMap<String, Arc<str>>,
@@ -88,12 +89,12 @@ impl Sockets {
         front: &HashMap<u32, Arc<str>>,
         behind: &HashMap<u32, Arc<str>>,
     ) -> sys::Result<()> {
-        let (mut front_ports, mut ports) = (HashSet::new(), HashSet::new());
+        let (mut fronts, mut ports) = (HashSet::new(), HashSet::new());
         self.over(|diag| {
             for v6 in [false, true] {
                 diag.listeners(v6, None, |l| {
                     if front.contains_key(&l.inode) {
-                        front_ports.insert(l.local.port());
+                        fronts.insert((v6, l.local.port()));
                     }
                     if front.contains_key(&l.inode) || behind.contains_key(&l.inode) {
                         ports.insert(l.local.port());
@@ -102,7 +103,7 @@ impl Sockets {
             }
             Ok(())
         })?;
-        (self.front_ports, self.ports) = (front_ports, ports);
+        (self.front, self.ports) = (fronts, ports);
         Ok(())
     }
 
@@ -116,7 +117,7 @@ impl Sockets {
             let local = connection.local.port();
             if self.ports.contains(&local) {
                 self.uses.insert(connection.inode, SocketUse::Client);
-                if self.front_ports.contains(&local) {
+                if self.front.iter().any(|(_, port)| *port == local) {
                     clients.push(*connection);
                 }
                 continue;
@@ -131,9 +132,27 @@ impl Sockets {
         }
         let unix_peers = self.unix_peers(dump.unix, held);
         let peers = [peers.rows(), unix_peers].concat();
-        let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, dump.queued));
+        let clients = (!self.front.is_empty()).then(|| exchanges::count(&clients, dump.queued));
         self.keep_small_pools();
         Ok(ConnectionSample { clients, peers, is_full: true })
+    }
+
+    /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies no other connection, so this costs a
+    /// part of a full reading.
+    pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
+        let (front, mut clients, mut queued) = (self.front.clone(), Vec::new(), 0.0);
+        let asked = self.over(|diag| {
+            for (v6, port) in front.iter().copied() {
+                diag.accepted(v6, port, |connection| {
+                    if connection.inode != 0 && clients.len() < MAX_CONNECTIONS {
+                        clients.push(*connection);
+                    }
+                })?;
+                diag.listeners(v6, Some(port), |l| queued += f64::from(l.queue))?;
+            }
+            Ok(())
+        });
+        (asked.is_ok() && !front.is_empty()).then(|| exchanges::count(&clients, queued))
     }
 
     /// Notes the uses of unix sockets, and counts those that lead to peers.
@@ -155,7 +174,7 @@ impl Sockets {
     /// Dumps the sockets of the namespace.
     fn dump(&mut self) -> sys::Result<Dump> {
         let mut found = Dump::default();
-        let front_ports = self.front_ports.clone();
+        let front = self.front.clone();
         self.over(|diag| {
             for v6 in [false, true] {
                 diag.others(v6, 0, true, |connection| {
@@ -164,7 +183,7 @@ impl Sockets {
                     }
                 })?;
                 diag.listeners(v6, None, |l| {
-                    if front_ports.contains(&l.local.port()) {
+                    if front.contains(&(v6, l.local.port())) {
                         found.queued += f64::from(l.queue);
                     }
                 })?;
@@ -246,10 +265,11 @@ mod tests {
             crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
         let mut sockets = Sockets::new(None);
         sockets.find_ports(&mine, &HashMap::new()).unwrap();
-        sockets.front_ports = HashSet::from([server.local_addr().unwrap().port()]);
+        sockets.front = HashSet::from([(false, server.local_addr().unwrap().port())]);
         let seen = sockets.read(&mine).unwrap();
         let [open, in_progress, _, unread, queued] = seen.clients.unwrap();
         assert_eq!((open, in_progress, unread, queued), (3.0, 1.0, 1.0, 0.0));
+        assert_eq!(sockets.read_clients(), seen.clients, "the clients alone");
         let address = server.local_addr().unwrap().to_string();
         let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));

@@ -20,7 +20,8 @@ const NAME_ROUNDS: u32 = 64;
 #[derive(Debug)]
 pub(super) struct Thread {
     syscall: File,
-    schedstat: Option<File>,
+    /// Opened when the thread is first seen running, since most threads of a server wait. The inner value is `None` if this failed.
+    schedstat: Option<Option<File>>,
     pub(super) name: Arc<str>,
     /// Name of the thread's process.
     process: Arc<str>,
@@ -45,7 +46,7 @@ impl Thread {
         let own_id = if other_pid_namespace { own_id(folder).unwrap_or(tid) } else { tid };
         Ok(Self {
             syscall: File::open(folder.join("syscall"))?,
-            schedstat: File::open(folder.join("schedstat")).ok(),
+            schedstat: None,
             name: name(folder, process),
             process: process.clone(),
             own_id,
@@ -69,8 +70,9 @@ impl Thread {
     }
 
     /// Returns the part of its runnable time that the thread spent on a CPU since the last call, if known.
-    pub(super) fn on_cpu(&mut self, buffer: &mut Vec<u8>) -> Option<f64> {
-        let text = reread(self.schedstat.as_ref()?, buffer).ok()?;
+    pub(super) fn on_cpu(&mut self, folder: impl Fn() -> std::path::PathBuf, buffer: &mut Vec<u8>) -> Option<f64> {
+        let file = self.schedstat.get_or_insert_with(|| File::open(folder().join("schedstat")).ok());
+        let text = reread(file.as_ref()?, buffer).ok()?;
         let mut fields = words(text).map(number);
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {

@@ -11,6 +11,8 @@ use crate::figure::Figure;
 pub enum MonitorKind {
     /// Lock of a Java object, which `synchronized` takes.
     JavaMonitor,
+    /// Interpreter lock of Ruby, without which no thread runs Ruby code.
+    RubyLock,
     /// A kind of lock that only a newer version of loadline knows.
     #[default]
     #[serde(other)]

@@ -201,7 +201,7 @@ pub struct TitleGroup {
     pub processes: f64,
 }
 
-/// Connections of the server's clients.
+/// Connections of the server's clients. Means are over all rounds. Between two readings, a number is taken to change evenly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -224,6 +224,9 @@ pub struct ClientConnections {
     /// Mean number of connections that wait to be accepted.
     #[serde(with = "Figure")]
     pub queued: f64,
+    /// Largest number of accepted connections at a reading; 0 in runs of older versions.
+    #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
+    pub max_open: f64,
 }
 
 /// Connections of the processes with one name to one address.

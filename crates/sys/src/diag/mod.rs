@@ -73,10 +73,19 @@ impl Diag {
 
     /// Calls `each` with every established connection that has `port` at neither end. The filter runs in the kernel.
     /// With `traffic`, the kernel adds `tcp_info`, which costs a lock per connection.
-    pub fn others(&mut self, v6: bool, port: u16, traffic: bool, mut each: impl FnMut(&OtherConnection)) -> Result<()> {
-        let filter = excluding_port(port);
+    pub fn others(&mut self, v6: bool, port: u16, traffic: bool, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
-        self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, extensions, ESTABLISHED), &filter], |_, payload| {
+        self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)
+    }
+
+    /// Calls `each` with every established connection of a local port, with its traffic. The filter runs in the kernel.
+    pub fn accepted(&mut self, v6: bool, port: u16, each: impl FnMut(&OtherConnection)) -> Result<()> {
+        let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
+        self.each_other(&request(v6, 1 << (INFO - 1), ESTABLISHED), &filter, each)
+    }
+
+    fn each_other(&mut self, head: &[u8], filter: &[u8], mut each: impl FnMut(&OtherConnection)) -> Result<()> {
+        self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[head, filter], |_, payload| {
             if let Some(connection) = other(payload) {
                 each(&connection);
             }

@@ -35,6 +35,12 @@ fn the_filter_excludes_a_port_at_either_end() {
     Diag::open().unwrap().others(false, port(&a.1), true, |c| filter.push((c.local.port(), c.remote.port()))).unwrap();
     assert!(filter.contains(&(port(&b.0), port(&b.1))) && filter.contains(&(port(&b.1), port(&b.0))), "{filter:?}");
     assert!(!filter.contains(&(port(&a.0), port(&a.1))) && !filter.contains(&(port(&a.1), port(&a.0))), "{filter:?}");
+    let mut accepted = Vec::new();
+    Diag::open()
+        .unwrap()
+        .accepted(false, port(&a.1), |c| accepted.push((c.remote.port(), c.traffic.is_some())))
+        .unwrap();
+    assert_eq!(accepted, [(port(&a.0), true)]);
 }
 
 #[test]

@@ -143,6 +143,25 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
     assert_eq!(profile(&rounds).peers[0].open, 1.5);
 }
 
+/// An overload adds requests and threads during the window, and rounds read the clients' connections less often than the threads.
+#[test]
+fn requests_and_waiting_threads_that_grow_are_counted_over_the_same_rounds() {
+    let round = |waiting: u32, is_read: bool| {
+        let mut round = locked(1);
+        round.threads = (1..=waiting + 1)
+            .map(|tid| ThreadSample { tid, ..locked(1).threads[usize::from(tid > 1)].clone() })
+            .collect();
+        let requests = f64::from(waiting + 1);
+        let clients = Some([requests, requests, 0.0, 0.0, 0.0]);
+        round.connections = is_read.then(|| ConnectionSample { clients, ..ConnectionSample::default() });
+        round
+    };
+    let rounds: Vec<Round> = (0..9).map(|n| round(30 + 4 * n, matches!(n, 0 | 1 | 8))).collect();
+    let found = profile(&rounds);
+    let (waiting, clients) = (found.futexes[0].waiting, found.clients.unwrap());
+    assert_eq!((waiting, clients.in_progress, clients.readings), (46.0, 47.0, 3));
+}
+
 #[test]
 fn only_titles_that_change_are_told() {
     let titled = |title: &str| {
