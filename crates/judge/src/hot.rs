@@ -1,44 +1,139 @@
 //! Functions with the largest shares of the server's CPU time, from the sampled stacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use run::{HotFunction, Run, StackProfile};
 
-use crate::thresholds::HOT_SHARE;
+use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE};
 
 /// Maximum number of functions. A reader looks at the first few; the flame graph has all.
 const MAX_FUNCTIONS: usize = 10;
+
+/// Process and name of a function.
+type FunctionId<'a> = (&'a str, &'a str);
+
+/// A sampled stack.
+struct Stack<'a> {
+    process: &'a str,
+    /// Functions, from the outermost to the innermost.
+    functions: Vec<&'a str>,
+    /// Share of all samples.
+    share: f64,
+}
+
+/// Sums over the stacks that contain a function.
+#[derive(Default)]
+struct Inclusive<'a> {
+    share: f64,
+    /// Sum of the function's depth times the share of each stack.
+    depth: f64,
+    /// Outermost functions of these stacks.
+    roots: BTreeSet<&'a str>,
+}
 
 /// Returns the hottest functions of the run.
 pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
     run.cpu_stacks().map(hot).unwrap_or_default()
 }
 
-/// Returns the first function if it has a name and a share of the CPU time that is large beyond the sampling error.
+/// Returns the function that explains the CPU time: by its own code, or else with all functions that it calls.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
-    let (first, samples) = (functions.first()?, run.cpu_stacks()?.cpu_samples as f64);
-    let error = stats::NORMAL_95 * (first.share * (1.0 - first.share) / samples.max(1.0)).sqrt();
-    (first.share - error >= HOT_SHARE && !is_module(&first.function)).then_some(first)
+    let samples = run.cpu_stacks()?.cpu_samples;
+    by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
 }
 
-/// Returns the functions by the share of their own code, the largest first.
+/// Returns the functions by the share of their own code, the largest first. If none of these shares is large, the list also has a function
+/// with a large inclusive share.
 pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
-    let mut own: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-    let sums = profile.cpu.iter().filter(|sum| sum.weight.is_finite() && sum.weight > 0.0);
-    for sum in sums {
-        let (process, functions) = sum.stack.split_once(';').unwrap_or((&sum.stack, &sum.stack));
-        *own.entry((process, functions.rsplit(';').next().unwrap_or(functions))).or_default() += sum.weight;
+    let stacks = stacks(profile);
+    let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
+    for stack in &stacks {
+        *own.entry((stack.process, stack.functions.last().copied().unwrap_or_default())).or_default() += stack.share;
     }
-    let total: f64 = own.values().sum();
-    let function = |((process, function), weight): ((&str, &str), f64)| HotFunction {
-        process: process.into(),
-        function: function.into(),
-        share: weight / total,
+    let share_of = |id: &FunctionId<'_>| own.get(id).copied().unwrap_or_default();
+    let function = |id: FunctionId<'_>| HotFunction {
+        process: id.0.into(),
+        function: id.1.into(),
+        share: share_of(&id),
+        inclusive: None,
     };
-    let mut functions: Vec<HotFunction> = own.into_iter().map(function).collect();
+    let mut functions: Vec<HotFunction> = own.keys().map(|id| function(*id)).collect();
     functions.sort_by(|a, b| b.share.total_cmp(&a.share));
     functions.truncate(MAX_FUNCTIONS);
+    if by_own_code(&functions, profile.cpu_samples).is_none()
+        && let Some((id, inclusive)) = by_inclusive(&stacks, profile.cpu_samples)
+    {
+        functions.retain(|known| (known.process.as_str(), known.function.as_str()) != id);
+        functions.push(HotFunction { inclusive: Some(inclusive), ..function(id) });
+        functions.sort_by(|a, b| b.share.total_cmp(&a.share));
+    }
     functions
+}
+
+/// Returns the stacks of running code.
+fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
+    let sums = || profile.cpu.iter().filter(|sum| sum.weight.is_finite() && sum.weight > 0.0);
+    let total: f64 = sums().map(|sum| sum.weight).sum();
+    sums().map(|sum| Stack::of(&sum.stack, sum.weight / total)).collect()
+}
+
+/// Returns the first function if it has a name and a share of its own code that is large beyond the sampling error.
+fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> {
+    let first = functions.first()?;
+    (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
+}
+
+/// Returns the function with the smallest inclusive share of at least a half, and this share. The smallest one says most about where the
+/// time goes. The deepest of several with equal shares is the one that calls different functions.
+fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
+    let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
+    for stack in stacks {
+        *roots.entry((stack.process, stack.root())).or_default() += stack.share;
+    }
+    let is_beside_others = |process: &str, sums: &Inclusive<'_>| {
+        let all: f64 = sums.roots.iter().filter_map(|root| roots.get(&(process, *root))).sum();
+        sums.share <= HOT_EVERYTHING * all
+    };
+    let explains = |(id, sums): &(FunctionId<'_>, Inclusive<'_>)| {
+        !is_module(id.1) && is_beyond(sums.share, HOT_INCLUSIVE, samples) && is_beside_others(id.0, sums)
+    };
+    let deepest = inclusive(stacks).into_iter().filter(explains).min_by(|(_, a), (_, b)| {
+        a.share.total_cmp(&b.share).then_with(|| (b.depth / b.share).total_cmp(&(a.depth / a.share)))
+    });
+    deepest.map(|(id, sums)| (id, sums.share))
+}
+
+/// Returns the sums of each function. A recursive function counts once per stack.
+fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
+    let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
+    for stack in stacks {
+        let mut seen = BTreeSet::new();
+        for (depth, function) in stack.functions.iter().enumerate().filter(|(_, function)| seen.insert(**function)) {
+            let sums = all.entry((stack.process, function)).or_default();
+            sums.share += stack.share;
+            sums.depth += stack.share * depth as f64;
+            sums.roots.insert(stack.root());
+        }
+    }
+    all
+}
+
+impl<'a> Stack<'a> {
+    /// Splits a folded stack. A text without functions stands for a process and its only function.
+    fn of(folded: &'a str, share: f64) -> Self {
+        let (process, functions) = folded.split_once(';').unwrap_or((folded, folded));
+        Self { process, functions: functions.split(';').collect(), share }
+    }
+
+    /// Returns the outermost function.
+    fn root(&self) -> &'a str {
+        self.functions.first().copied().unwrap_or_default()
+    }
+}
+
+/// Returns true if a share is at least as large as a limit, beyond the sampling error.
+fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
+    stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }
 
 /// Returns true for a module in brackets, which stands for a function without a name.
@@ -47,40 +142,4 @@ fn is_module(function: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use run::StackSum;
-
-    #[test]
-    fn a_function_has_the_share_of_its_own_code_in_all_stacks() {
-        let sum = |stack: &str, weight| StackSum { stack: stack.into(), weight };
-        let cpu = vec![
-            sum("nginx;main;deflate", 0.5),
-            sum("nginx;main;worker;deflate", 0.12),
-            sum("nginx;main", 0.38),
-            sum("broken", f64::NAN),
-        ];
-        let found = hot(&StackProfile { cpu_samples: 100, cpu, ..StackProfile::default() });
-        assert_eq!((found[0].process.as_str(), found[0].function.as_str(), found[0].share), ("nginx", "deflate", 0.62));
-        assert_eq!((found[1].function.as_str(), found.len()), ("main", 2));
-        assert!(hot(&StackProfile::default()).is_empty());
-    }
-
-    #[test]
-    fn one_function_among_many_is_not_named() {
-        let named = |share: f64, samples: u64, function: &str| {
-            let sum = |stack: String, weight| StackSum { stack, weight };
-            let others = (0..20).map(|i| sum(format!("app;main;f{i}"), (1.0 - share) / 20.0));
-            let cpu = others.chain([sum(format!("app;main;{function}"), share)]).collect();
-            let stacks = Some(StackProfile { cpu_samples: samples, cpu, ..StackProfile::default() });
-            let waits = Some(Box::new(run::WaitProfile { rounds: 9, stacks, ..run::WaitProfile::default() }));
-            let server = Some(run::Side { waits, ..run::Side::default() });
-            let run = run::Run { trials: vec![run::Trial { server, ..run::Trial::default() }], ..run::Run::default() };
-            first(&run, &of_run(&run)).map(|hot| hot.function.clone())
-        };
-        assert_eq!(named(0.6, 100, "deflate").as_deref(), Some("deflate"));
-        assert_eq!(named(0.15, 10_000, "deflate"), None, "a small share");
-        assert_eq!(named(0.3, 20, "deflate"), None, "few samples");
-        assert_eq!(named(0.6, 100, "[nginx]"), None, "a module is no function");
-    }
-}
+mod tests;

@@ -326,7 +326,8 @@ thresholds! {
     }
     "Windows" {
         FEWEST_WINDOWS: usize = 3, "windows, runs or pairs", "enough values to estimate a scatter from too few",
-            Given, "with fewer values, Student's t gives no useful interval", "too_little_that_was_repeated_has_no_interval";
+            Given, "with fewer values, Student's t gives no useful interval", "too_little_that_was_repeated_has_no_interval", also [
+            LIMIT_READINGS, "a limit of connections from a pause in which the server accepts none"];
         FEWEST_REQUESTS: u64 = 20, "requests", "a request class or kind of handshake with enough requests from one that shows nothing",
             Chosen, "with fewer requests, there is no percentile, and one outlier decides the cost", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
         CATCHES_UP: f64 = 20.0, "times a pause", "time in which a server recovers from a pause from time that counts",
@@ -344,7 +345,9 @@ thresholds! {
     }
     "Waits inside the server" {
         WAIT_MOSTLY: f64 = 0.5, "share", "a lock that limits a server from one that is contended now and then, and a usual activity from a rare one",
-            Chosen, "a lock that limits has waiters nearly all the time (378 of 378 samples); half leaves room for short gaps", "a_lock_that_is_rarely_contended_is_not_named";
+            Chosen, "a lock that limits has waiters nearly all the time (378 of 378 samples); half leaves room for short gaps", "a_lock_that_is_rarely_contended_is_not_named", also [
+            HOT_INCLUSIVE, "a function that explains a full CPU with all that it calls from one of several such functions",
+            LIMIT_CONNECTS, "connections that carry many requests from connections that each carry one (connects per answer)"];
         WAIT_UNHELD: f64 = 0.1, "share of rounds", "a futex with a holder from a queue that is empty at times",
             Chosen, "a round reads threads up to 1 ms apart, so the holder may change during a round", "a_lock_that_is_rarely_contended_is_not_named";
         WAIT_ACTIVE: f64 = 0.75, "threads", "threads that take turns to hold a lock from idle threads beside an unrelated busy one",
@@ -358,7 +361,8 @@ thresholds! {
         WAIT_QUEUE: f64 = 0.5, "requests", "a queue from none",
             Chosen, "one request that waits half of the time", "one_thread_that_computes_while_requests_wait_is_serial";
         WAIT_POOL_BUSY: f64 = 0.9, "share of connections", "a connection pool that is used up from one with free connections",
-            Chosen, "a connection is free for a moment between two requests", "workers_that_sleep_or_wait_for_a_peer_are_told";
+            Chosen, "a connection is free for a moment between two requests", "workers_that_sleep_or_wait_for_a_peer_are_told", also [
+            HOT_EVERYTHING, "a loop that runs all work of its threads from a function beside others"];
         HOT_SHARE: f64 = 0.2, "share of user CPU time", "a function that explains a full CPU from one among many",
             Chosen, "removal of a function with a fifth of the CPU time gives at most a quarter more throughput", "one_function_among_many_is_not_named";
     }

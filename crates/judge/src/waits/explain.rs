@@ -60,7 +60,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     }
 }
 
-/// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function with most CPU time.
+/// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function that explains the CPU time.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     if let Some(finding) = findings.iter().find(|finding| agrees(agreement, verdict, finding)) {
@@ -81,9 +81,11 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
         return;
     }
     if let Some(hot) = hot.filter(|_| agreement.by_function || verdict.serial) {
-        let words = format!("{} of its user CPU time is in {}", percent(hot.share), hot.function);
+        let share = hot.inclusive.unwrap_or(hot.share);
+        let called = if hot.inclusive.is_some() { " and what it calls" } else { "" };
+        let words = format!("{} of its user CPU time is in {}{called}", percent(share), hot.function);
         verdict.sentence = joined(&verdict.sentence, &words);
-        verdict.evidence.push(line(&words, &hot.process, hot.share));
+        verdict.evidence.push(line(&words, &hot.process, share));
         verdict.advice.insert(0, format!("Make {} of {} cheaper, or call it less often.", hot.function, hot.process));
     }
 }
@@ -106,7 +108,8 @@ pub(crate) fn evidence(finding: &WaitFinding) -> Evidence {
     Evidence { counter: EVIDENCE.into(), ..line(&finding.sentence, &finding.process, finding.threads) }
 }
 
-fn line(text: &str, process: &str, value: f64) -> Evidence {
+/// Returns a line of evidence from sampled threads.
+pub(super) fn line(text: &str, process: &str, value: f64) -> Evidence {
     Evidence {
         text: format!("sampled threads: {text}"),
         value: Some(value),
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_cause_that_does_not_agree_changes_nothing() {
-        let hot = HotFunction { process: "app".into(), function: "deflate".into(), share: 0.62 };
+        let hot = HotFunction { process: "app".into(), function: "deflate".into(), share: 0.62, inclusive: None };
         for id in ["network-loss", "client-cpu", "not-saturated"] {
             let mut found = verdict(id);
             explain(&mut found, &[lock(None)], Some(&hot));
@@ -257,11 +260,18 @@ mod tests {
 
     #[test]
     fn a_full_cpu_names_the_function() {
-        let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62 };
-        for id in ["server-cpu", "server-single-thread"] {
-            let mut found = verdict(id);
-            explain(&mut found, &[lock(Some(ThreadState::Sleep))], Some(&hot));
-            assert_eq!(found.sentence, "it is full; 62 % of its user CPU time is in deflate");
+        let own = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62, inclusive: None };
+        let inclusive = HotFunction { share: 0.01, inclusive: Some(0.71), ..own.clone() };
+        for (hot, words) in [
+            (own, "62 % of its user CPU time is in deflate"),
+            (inclusive, "71 % of its user CPU time is in deflate and what it calls"),
+        ] {
+            for id in ["server-cpu", "server-single-thread"] {
+                let mut found = verdict(id);
+                explain(&mut found, &[lock(Some(ThreadState::Sleep))], Some(&hot));
+                assert_eq!(found.sentence, format!("it is full; {words}"));
+                assert_eq!(found.evidence[0].value, Some(hot.inclusive.unwrap_or(hot.share)));
+            }
         }
     }
 }

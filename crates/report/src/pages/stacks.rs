@@ -28,15 +28,18 @@ pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> 
     let on_cpu = "CPU time of user code by function. Each box is as wide as its share; the boxes below it are functions \
                   that it called. Outer functions that all stacks share are left out.";
     let waiting = "Mean number of threads that waited in each function, without idle threads.";
-    let title = hot.first().map_or_else(|| "CPU time by function".into(), title);
+    let largest = hot.iter().find(|function| function.inclusive.is_some()).or(hot.first());
+    let title = largest.map_or_else(|| "CPU time by function".into(), title);
     let cpu = Flame { unit: Unit::Cpus, hue: Hue::Second, has_table: !hot.is_empty(), ..flame(title, on_cpu) };
     blocks.extend(with_stacks(cpu, &profile.cpu));
     blocks.extend(with_stacks(flame("Waiting threads by function".into(), waiting), &profile.waiting));
     blocks
 }
 
-fn title(first: &HotFunction) -> String {
-    format!("{} of the CPU time is in {}", quantity(first.share, Unit::Share), first.function)
+fn title(largest: &HotFunction) -> String {
+    let called = if largest.inclusive.is_some() { " and what it calls" } else { "" };
+    let share = quantity(largest.inclusive.unwrap_or(largest.share), Unit::Share);
+    format!("{share} of the CPU time is in {}{called}", largest.function)
 }
 
 fn flame(title: String, caption: &str) -> Flame {
@@ -58,10 +61,12 @@ fn hottest(profile: &StackProfile, hot: &[HotFunction]) -> Table {
         ]
     };
     let note = format!("{} samples of user code. The share is that of the function's own code.", profile.cpu_samples);
+    let inclusive =
+        hot.iter().find(|function| function.inclusive.is_some()).map(|caller| format!("{}.", title(caller)));
     Table {
         columns: vec![Col::figures("CPU time", 0), Col::words("function", 0), Col::words("process", 1)],
-        rows: hot.iter().take(ROWS).map(row).collect(),
-        notes: vec![note],
+        rows: hot.iter().filter(|function| function.share > 0.0).take(ROWS).map(row).collect(),
+        notes: inclusive.into_iter().chain([note]).collect(),
         brief: Some(BRIEF_ROWS),
         ..Table::default()
     }
@@ -83,10 +88,14 @@ mod tests {
         let sum = |stack: &str, weight| StackSum { stack: stack.into(), weight };
         let (cpu, waiting) = (vec![sum("nginx;main;deflate", 0.6)], vec![sum("app;handler;<lock>", 3.0)]);
         let mut run = run_with(StackProfile { cpu_samples: 60, cpu, waiting });
-        let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62 };
-        run.findings.hot.push(hot);
+        let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62, inclusive: None };
+        run.findings.hot.push(hot.clone());
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
-        assert!(html.contains("of the CPU time is in deflate") && html.contains("&lt;lock&gt;"), "{html}");
+        assert!(html.contains("62.0 % of the CPU time is in deflate") && html.contains("&lt;lock&gt;"), "{html}");
+        assert!(!html.contains("and what it calls"));
+        run.findings.hot.push(HotFunction { function: "main".into(), share: 0.0, inclusive: Some(0.9), ..hot });
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        assert!(html.contains("90.0 % of the CPU time is in main and what it calls"), "{html}");
         assert!(!html.contains("<lock>"));
         assert!(sections(&run_with(StackProfile::default())).is_empty());
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// A function whose own code has a large share of the CPU time.
+/// A function with a large share of the CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -13,7 +13,11 @@ pub struct HotFunction {
     pub process: String,
     /// Function, or its module in brackets.
     pub function: String,
-    /// Share of the CPU time of all sampled user code, 0 to 1.
+    /// Share of its own code in the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
+    /// Share with all functions that it calls, 0 to 1. Present only for the function that explains the CPU time if no function's own
+    /// code does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inclusive: Option<f64>,
 }
