@@ -152,6 +152,8 @@ pub fn judge_so_far(run: &mut Run) {
     let waits = facts.waits.clone();
     let hot = hot::of_run(run);
     waits::explain(&mut bottleneck, &waits, hot::first(run, &hot));
+    waits::explain_idle_loop(&mut bottleneck, &waits, run);
+    waits::explain_connection_limit(&mut bottleneck, run);
     let picks = decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);

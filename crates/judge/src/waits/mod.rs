@@ -7,7 +7,9 @@
 
 mod activity;
 mod blocking;
+mod connection_limit;
 mod databases;
+mod event_loop;
 mod explain;
 mod locks;
 mod monitors;
@@ -18,6 +20,8 @@ mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, WaitCause, WaitFinding, WaitProfile};
 
+pub(crate) use connection_limit::explain_connection_limit;
+pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, evidence, explain};
 pub use sentence::headline;
 

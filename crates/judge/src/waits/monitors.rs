@@ -2,16 +2,30 @@
 
 use run::{MonitorGroup, MonitorKind, WaitCause, WaitFinding, WaitProfile};
 
-use super::activity::part_of;
+use super::activity::{Activity, part_of};
 use super::requests::Requests;
+use crate::thresholds::WAIT_MOSTLY;
 
 /// Usual names of the runtimes' locks.
-const NAMES: &[(MonitorKind, &str)] = &[(MonitorKind::JavaMonitor, "a Java monitor (synchronized)")];
+const NAMES: &[(MonitorKind, &str)] = &[
+    (MonitorKind::JavaMonitor, "a Java monitor (synchronized)"),
+    (MonitorKind::RubyLock, "Ruby's interpreter lock (GVL)"),
+];
 
-/// Returns the locks that most requests in progress wait for.
+/// Returns the locks that most requests in progress wait for, and interpreter locks that a thread mostly waits for: each waiting thread has
+/// code to run. More threads that sleep or wait for a disk or a peer show another limit.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    let held = profile.monitors.iter().filter(|group| requests.are_held_by(group.waiting));
-    held.filter_map(|group| finding(profile, group)).collect()
+    let limits = |group: &&MonitorGroup| match group.kind {
+        MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),
+        MonitorKind::JavaMonitor | MonitorKind::Other => requests.are_held_by(group.waiting),
+    };
+    profile.monitors.iter().filter(limits).filter_map(|group| finding(profile, group)).collect()
+}
+
+/// Returns the number of threads of a process in the most frequent wait other than for a lock.
+fn blocked(profile: &WaitProfile, process: &str) -> f64 {
+    let process = profile.processes.iter().find(|known| known.process == process);
+    process.and_then(|process| Activity::of(profile, process).blocked()).map_or(0.0, |(_, threads, _)| threads)
 }
 
 /// Returns true if this is the name of a runtime's lock.

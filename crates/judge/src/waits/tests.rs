@@ -342,6 +342,25 @@ fn threads_that_wait_for_a_java_monitor_are_told_with_the_function() {
 }
 
 #[test]
+fn threads_that_wait_for_the_lock_of_ruby_have_work() {
+    let told = |waiting, sleeping| {
+        let groups =
+            [(ThreadState::Futex, "", 60.0), (ThreadState::OnCpu, "", 1.0), (ThreadState::Sleep, "", sleeping)];
+        let mut profile = process(65.0, &groups);
+        let kind = run::MonitorKind::RubyLock;
+        profile.monitors = vec![run::MonitorGroup { process: "app:7".into(), kind, function: String::new(), waiting }];
+        // Threads that return from writing a response wait for the lock, too, so the clients have fewer requests in progress.
+        profile.clients = Some(clients(35.0, 14.0));
+        waits(&profile, &[]).into_iter().map(|found| (found.cause, found.sentence)).collect::<Vec<_>>()
+    };
+    let sentence = "58 of 65 threads of app:7 wait for Ruby's interpreter lock (GVL)";
+    assert_eq!(told(58.0, 0.0), [(WaitCause::Lock, sentence.to_string())]);
+    let none = |told: Vec<(WaitCause, String)>| told.iter().all(|(cause, _)| *cause != WaitCause::Lock);
+    assert!(none(told(0.4, 0.0)), "a thread that returns now and then");
+    assert!(none(told(0.7, 12.0)), "most threads sleep");
+}
+
+#[test]
 fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     let mut profile = locked(FutexKind::Condition);
     profile.groups[1].threads = 3.0;

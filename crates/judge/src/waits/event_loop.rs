@@ -1,0 +1,102 @@
+//! Requests that an idle event loop holds. They wait in a queue or for a timer of the program, which no counter of the kernel shows.
+
+use run::number::number;
+use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
+
+use super::explain::line;
+use super::pools::MIN_MEMBERS;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
+
+/// Adds the requests inside an idle event loop to the evidence and the advice of a verdict that has no other cause.
+pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFinding], run: &Run) {
+    if verdict.id != "server-concurrency" || verdict.serial || verdict.waits_for.is_some() || !findings.is_empty() {
+        return;
+    }
+    let Some((process, requests)) = run.sampled_waits().and_then(idle_with_requests) else { return };
+    let text = format!(
+        "{} requests are inside {process} while its event loop is idle and no other server owes a reply; a semaphore, a queue or a timer \
+         of the program may hold them",
+        number(requests)
+    );
+    verdict.evidence.push(line(&text, process, requests));
+    let advice = format!(
+        "Look for a semaphore, a queue or a timer in {process}: it holds requests while its event loop is idle."
+    );
+    verdict.advice.insert(0, advice);
+}
+
+/// Returns the process with an idle event loop, and its requests in progress. Returns nothing if some thread works, if a connection to
+/// another server awaits a reply or may do so, or if something could not be read.
+fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
+    let (requests, _) = Requests::of(profile).in_progress()?;
+    let threads = |is_counted: &dyn Fn(&run::WaitGroup) -> bool| -> f64 {
+        profile.groups.iter().filter(|group| is_counted(group)).map(|group| group.threads).sum()
+    };
+    let in_loop = |process: &&WaitProcess| {
+        let idle = threads(&|group| group.process == process.process && group.state == ThreadState::Events);
+        process.epoll && !process.behind && idle >= WAIT_MOSTLY * process.processes.max(1.0)
+    };
+    let process = profile.processes.iter().find(in_loop)?;
+    // The number of busy connections is unknown for unix sockets.
+    let owes = profile.peers.iter().any(|peer| peer.busy.is_nan() || peer.busy > WAIT_FEW);
+    let works = threads(&|group| group.state.is_active()) >= WAIT_MOSTLY;
+    let is_unknown = !profile.missing.is_empty() || !profile.tasks.is_empty();
+    (requests >= MIN_MEMBERS && !owes && !works && !is_unknown).then_some((process.process.as_str(), requests))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clients, peer, process};
+    use super::*;
+
+    /// Returns the planted profile of a loop that computes for a fifth of the time.
+    fn idle() -> WaitProfile {
+        let mut profile = process(1.0, &[(ThreadState::Events, "", 0.78), (ThreadState::OnCpu, "", 0.22)]);
+        profile.processes[0].epoll = true;
+        profile.clients = Some(clients(51.0, 0.0));
+        profile
+    }
+
+    #[test]
+    fn an_idle_event_loop_with_requests_holds_them_itself() {
+        assert_eq!(idle_with_requests(&idle()), Some(("app:7", 51.0)));
+        let not = |why: &str, change: fn(&mut WaitProfile)| {
+            let mut profile = idle();
+            change(&mut profile);
+            assert_eq!(idle_with_requests(&profile), None, "{why}");
+        };
+        not("one request", |p| p.clients = Some(clients(1.0, 0.0)));
+        not("requests that were not read", |p| p.clients = Some(clients(0.0, 51.0)));
+        not("unknown requests", |p| p.clients = None);
+        not("no event loop", |p| p.processes[0].epoll = false);
+        not("a busy loop", |p| (p.groups[0].threads, p.groups[1].threads) = (0.22, 0.78));
+        not("a sleeping worker", |p| {
+            p.groups.push(run::WaitGroup { state: ThreadState::Sleep, threads: 1.0, ..p.groups[0].clone() })
+        });
+        not("a reply that another server owes", |p| p.peers = vec![peer("app:7", 4.0, 4.0)]);
+        not("a unix socket", |p| p.peers = vec![peer("app:7", 4.0, f64::NAN)]);
+        not("threads that could not be read", |p| p.missing = vec!["run as root".into()]);
+    }
+
+    #[test]
+    fn an_idle_event_loop_explains_only_a_limit_of_concurrency_without_another_cause() {
+        let waits = Some(Box::new(idle()));
+        let server = Some(run::Side { waits, ..run::Side::default() });
+        let run = Run { trials: vec![run::Trial { server, ..run::Trial::default() }], ..Run::default() };
+        let told = |verdict: Bottleneck, findings: &[WaitFinding]| {
+            let mut found = verdict.clone();
+            explain_idle_loop(&mut found, findings, &run);
+            let changed = found != verdict;
+            assert_eq!((found.sentence, found.confidence), (verdict.sentence, verdict.confidence));
+            assert_eq!(changed, found.evidence.len() == 1 && found.advice.len() == 1);
+            changed
+        };
+        let verdict = |id: &str| Bottleneck { id: id.into(), ..Bottleneck::default() };
+        assert!(told(verdict("server-concurrency"), &[]));
+        assert!(!told(verdict("server-cpu"), &[]));
+        assert!(!told(verdict("server-concurrency"), &[WaitFinding::default()]));
+        let waits_for = Some(run::WaitsFor::default());
+        assert!(!told(Bottleneck { waits_for, ..verdict("server-concurrency") }, &[]));
+    }
+}
