@@ -37,7 +37,7 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
         }),
         Planted::Verdict(id) => testkit::bottleneck(run) == *id,
         Planted::Without(cause) => list("waits").iter().all(|wait| wait["cause"] != *cause),
-        Planted::Function(parts) => list("hot").first().is_some_and(|hot| {
+        Planted::Function(parts) => list("hot").iter().any(|hot| {
             let function = hot["function"].as_str().unwrap_or_default();
             parts.iter().any(|part| function.contains(part)) && sentence.contains(function)
         }),
@@ -79,6 +79,8 @@ use Planted::{Function, Verdict, Wait, Without};
 
 applications! {
     flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "");
+    flask_with_a_global_lock_behind_nginx:
+        |test| servers::behind_nginx(test, servers::python(test, "flask_lock.py")), [], Wait("lock", "");
     fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "");
     express_with_pbkdf2: |test| servers::express(test, "hash", &[]), [], Function(&["sha512"]);
     express_with_three_connections: |test| servers::express_pool(test, 3), [], Wait("connection-pool", "127.0.0.1");
@@ -87,6 +89,8 @@ applications! {
     tomcat_with_eight_threads: servers::tomcat, [], Wait("worker-pool", "http-nio");
     go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
     go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
+    go_that_encodes_json: |test| servers::go(test, "json"), [], Function(&["encoding/json"]);
+    ruby_threads_that_compute: servers::ruby, [], Wait("lock", "GVL");
     php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Wait("worker-pool", "");
     php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Wait("worker-pool", "");
     puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");

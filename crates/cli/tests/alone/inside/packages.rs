@@ -87,7 +87,7 @@ pub(super) fn axum(test: &str) -> Option<PathBuf> {
 
 /// Builds the server in Go.
 pub(super) fn go(test: &str) -> Option<PathBuf> {
-    made(test, "waits-go", "go", |go, to| {
+    made(test, "go-waits", "go", |go, to| {
         go.env("GOTOOLCHAIN", "local").args(["build", "-o"]).arg(to).arg(source("waits.go"));
     })
 }

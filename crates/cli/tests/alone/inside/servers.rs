@@ -144,6 +144,21 @@ pub(super) fn puma(test: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
+pub(super) fn ruby(test: &str) -> Option<Server> {
+    let (ruby, port) = (installed(test, &["ruby"])?, free_port());
+    let mut command = Command::new(ruby);
+    command.arg(source("threads.rb")).arg(port.to_string());
+    Some(started(command, port))
+}
+
+/// Starts nginx before another server.
+pub(super) fn behind_nginx(test: &str, server: Option<Server>) -> Option<Server> {
+    let server = server?;
+    let mut proxy = nginx(test, "", &format!("location / {{ proxy_pass {}; }}", server.url))?;
+    proxy.parts.extend(server.parts);
+    Some(proxy)
+}
+
 pub(super) fn haproxy(test: &str) -> Option<Server> {
     let (haproxy, openssl) = (installed(test, &["haproxy"])?, installed(test, &["openssl"])?);
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -24,8 +25,22 @@ func withPlace() {
 	<-places
 }
 
+type row struct {
+	Name   string
+	Values []int
+}
+
+var rows = make([]row, 60)
+
+func encode() {
+	json.Marshal(rows)
+}
+
 func main() {
-	work := map[string]func(){"mutex": underLock, "semaphore": withPlace}[os.Args[1]]
+	for i := range rows {
+		rows[i] = row{"name", make([]int, 40)}
+	}
+	work := map[string]func(){"mutex": underLock, "semaphore": withPlace, "json": encode}[os.Args[1]]
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		work()
 		io.WriteString(w, "done\n")
