@@ -28,7 +28,8 @@ pub fn searched(run: &Run) -> ArenaSearch {
 }
 
 fn refused(run: &Run) -> Option<ArenaRefusal> {
-    let (kind, text) = ended(run).or_else(|| stalled(run)).or_else(|| errors(run)).or_else(|| bounded(run))?;
+    let found = ended(run).or_else(|| stalled(run)).or_else(|| elsewhere(run));
+    let (kind, text) = found.or_else(|| errors(run)).or_else(|| bounded(run))?;
     Some(ArenaRefusal { kind, text })
 }
 
@@ -65,29 +66,37 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns a limit other than the server, which makes the capacity a lower bound.
-fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
-    let (capacity, verdict) = (run.findings.capacity.as_ref()?, &run.findings.bottleneck);
+/// Returns the generator or the network as the limit. Requests that are late for this reason are no fault of the server.
+fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+    let verdict = &run.findings.bottleneck;
     let sentence = |otherwise: &str| {
         if verdict.sentence.is_empty() { otherwise.to_owned() } else { verdict.sentence.clone() }
     };
-    let generator = |text: String| Some((ArenaRefusalKind::Generator, text));
+    run.findings.capacity.as_ref()?;
     match verdict.id.as_str() {
-        id if GENERATOR.contains(&id) => generator(sentence("the generator was the limit")),
+        id if GENERATOR.contains(&id) => Some((ArenaRefusalKind::Generator, sentence("the generator was the limit"))),
         id if MEDIUM.contains(&id) => Some((ArenaRefusalKind::Medium, sentence("the network was the limit"))),
-        _ if run.findings.trust.generator_limited => generator("the generator was at its own limit".into()),
-        _ if capacity.own_limit.is_some() => {
-            generator("the connections of the load were the limit: raise connections".into())
-        }
-        id if capacity.at_least || id == NOT_FULL => {
-            let rate = whole_rate(capacity.rate);
-            let text = format!(
-                "no load overloaded it, so its capacity is at least {rate}: raise the budget, or the connections of the load"
-            );
-            Some((ArenaRefusalKind::NotOverloaded, text))
-        }
         _ => None,
     }
+}
+
+/// Returns the limit of the load itself, which makes the capacity a lower bound.
+fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
+    let capacity = run.findings.capacity.as_ref()?;
+    let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));
+    if run.findings.trust.generator_limited {
+        return generator("the generator was at its own limit");
+    }
+    if capacity.own_limit.is_some() {
+        return generator("the connections of the load were the limit: raise connections");
+    }
+    (capacity.at_least || run.findings.bottleneck.id == NOT_FULL).then(|| {
+        let rate = whole_rate(capacity.rate);
+        let text = format!(
+            "no load overloaded it, so its capacity is at least {rate}: raise the budget, or the connections of the load"
+        );
+        (ArenaRefusalKind::NotOverloaded, text)
+    })
 }
 
 #[cfg(test)]
@@ -114,6 +123,9 @@ mod tests {
         for id in GENERATOR {
             assert_eq!(kind(&run_of(id, held())), Some(ArenaRefusalKind::Generator), "{id}");
         }
+        // A throttled generator sends late at each rate.
+        let late = searched(&run_of(GENERATOR[0], Capacity { held: false, ..held() }));
+        assert_eq!((late.refused.map(|r| r.kind), late.capacity), (Some(ArenaRefusalKind::Generator), None));
         for id in MEDIUM {
             assert_eq!(kind(&run_of(id, held())), Some(ArenaRefusalKind::Medium), "{id}");
         }

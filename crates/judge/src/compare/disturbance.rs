@@ -42,7 +42,7 @@ impl Disturbance {
         let (squares, slope) = (sum(|s| s.xx), sum(|s| s.xy) / sum(|s| s.xx));
         let windows = sum(|s| s.n);
         // Two means and the slope are estimated.
-        let freedom = windows - 3.0;
+        let freedom = windows - sums.len() as f64 - 1.0;
         let error = ((sum(|s| s.yy) - slope * sum(|s| s.xy)).max(0.0) / freedom / squares).sqrt();
         let certain = slope.is_finite() && two_sided(slope / error, freedom) < COMPARE_LEVEL;
         let apart = sums[1].x - sums[0].x;
