@@ -1,7 +1,7 @@
 //! First failure of each kind in a shard, with its reason. Only the first failure of a kind needs a reason, so later
 //! failures cost nothing more.
 
-use run::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
+use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 
 /// Maximum length of a reason, characters.
 const MAX_REASON_CHARS: usize = 160;
@@ -20,6 +20,8 @@ pub(crate) struct FirstFailures {
     kept: Vec<FirstFailure>,
     /// Status of the last refusal, if its reason is not known yet.
     new_status: Option<u16>,
+    /// Kind of the last request that the server ended without an answer.
+    ended: Option<ErrorKind>,
     /// Statuses in `kept`.
     statuses: Vec<u16>,
 }
@@ -28,9 +30,20 @@ impl FirstFailures {
     /// Notes an answer with an unexpected status.
     #[inline]
     pub(crate) fn refused(&mut self, status: u16) {
-        if !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES {
-            self.new_status = Some(status);
-        }
+        // The words that the session knows are those of its last refusal.
+        let is_new = !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES;
+        self.new_status = is_new.then_some(status);
+    }
+
+    /// Notes a request that the server ended without an answer (HTTP/2).
+    pub(crate) fn ended_by_server(&mut self, kind: ErrorKind) {
+        self.ended = Some(kind);
+    }
+
+    /// Returns the kind of the request that the server ended last, once.
+    #[inline]
+    pub(crate) fn take_ended(&mut self) -> Option<ErrorKind> {
+        self.ended.take()
     }
 
     /// Returns the status whose reason is to be kept next.
@@ -47,7 +60,7 @@ impl FirstFailures {
     }
 
     /// Keeps the first failure of a kind, if a reason is known. Calls `reason` only for a new kind.
-    pub(crate) fn keep(&mut self, at_s: f64, kind: run::ErrorKind, reason: impl FnOnce() -> Option<String>) {
+    pub(crate) fn keep(&mut self, at_s: f64, kind: ErrorKind, reason: impl FnOnce() -> Option<String>) {
         let kind = FailureKind::Error(kind);
         let is_new = !self.kept.iter().any(|kept| kept.kind == kind);
         if let Some(reason) = is_new.then(reason).flatten() {
@@ -63,8 +76,6 @@ impl FirstFailures {
 
 #[cfg(test)]
 mod tests {
-    use run::ErrorKind;
-
     use super::*;
 
     #[test]
@@ -76,6 +87,10 @@ mod tests {
                 first.keep_status(i as f64, status, format!("\"reason {i}\""));
             }
         }
+        // An answer with a known status follows in the same piece: the words are its own.
+        first.refused(429);
+        first.refused(503);
+        assert_eq!(first.take_new_status(), None);
         first.keep(5.0, ErrorKind::Reset, || None);
         first.keep(6.0, ErrorKind::Reset, || Some("closed with code 1011".into()));
         first.keep(7.0, ErrorKind::Reset, || unreachable!());

@@ -25,6 +25,7 @@ pub mod raw;
 mod received_files;
 pub mod record;
 pub mod redis;
+mod refusal;
 mod requester;
 mod row;
 mod search;

@@ -285,8 +285,7 @@ impl Core {
         let result = call(self.sessions.session(conn as usize), &mut sink);
         let ended = sink.ended;
         if ended > 0 {
-            let session = self.sessions.session(conn as usize);
-            self.record.keep_refusal(now, || session.refusal_words());
+            self.record.keep_words(now, self.sessions.session(conn as usize));
             self.settle(now, conn, ended);
         }
         (result, ended)

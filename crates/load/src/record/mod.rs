@@ -3,7 +3,7 @@
 mod part;
 mod unanswered;
 
-use proto::{Done, Fault, Outcome};
+use proto::{Done, Fault, Outcome, Requester};
 use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes};
 use sys::clock;
 
@@ -219,12 +219,16 @@ impl Record {
         self.classes.begun(class);
     }
 
-    /// Keeps the reason of the last refusal, if it is the first with its status.
+    /// Keeps the server's words about the last refusal and about the last request that it ended, if they are the first of
+    /// their kind.
     #[inline]
-    pub(crate) fn keep_refusal(&mut self, now_ns: u64, words: impl FnOnce() -> Option<String>) {
+    pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
             let at_s = self.since_begin_s(now_ns);
-            self.first_failures.keep_status(at_s, status, words().unwrap_or_default());
+            self.first_failures.keep_status(at_s, status, session.refusal_words().unwrap_or_default());
+        }
+        if let Some(kind) = self.first_failures.take_ended() {
+            self.keep_reason(now_ns, kind, || session.close_words());
         }
     }
 
@@ -265,7 +269,11 @@ impl Record {
         let counts = &mut self.counts;
         counts.answer_bytes += done.bytes;
         if let Outcome::Failed(fault) = done.outcome {
-            counts.fail(kind_of(fault), 1);
+            let kind = kind_of(fault);
+            counts.fail(kind, 1);
+            if matches!(kind, ErrorKind::StreamReset | ErrorKind::StreamRefused) {
+                self.first_failures.ended_by_server(kind);
+            }
             return self.unanswered(now_ns, request);
         }
         counts.completed += 1;

@@ -7,7 +7,6 @@ mod fields;
 mod head;
 mod head_cache;
 mod page;
-mod refusal;
 mod request;
 mod server;
 mod spec;

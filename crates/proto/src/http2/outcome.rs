@@ -15,8 +15,15 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     if request.grpc {
         return outcome_of_call(stream, request.expect_status);
     }
-    let right = (200..400).contains(&stream.status) || request.expect_status == Some(stream.status);
-    (stream.status, if right { Outcome::Expected } else { Outcome::Unexpected })
+    (stream.status, if is_refusal(stream.status, request) { Outcome::Unexpected } else { Outcome::Expected })
+}
+
+/// Returns true if an HTTP status is not the expected one. A gRPC call is answered with 200, whatever its own status is.
+pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
+    match request.grpc {
+        true => status != 200,
+        false => !(200..400).contains(&status) && request.expect_status != Some(status),
+    }
 }
 
 /// Returns the gRPC status of a call, and the outcome of its request. A plain HTTP answer, for example from a proxy,

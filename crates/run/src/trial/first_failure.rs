@@ -35,15 +35,20 @@ pub struct FirstFailure {
 }
 
 impl FirstFailure {
-    /// Adds the first failures of another thread or agent. Of one kind the earlier failure stays.
+    /// Adds the first failures of another thread or agent. Of one kind the earlier failure stays, but one with words
+    /// before one without.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         for other in others {
             match all.iter().position(|known| known.kind == other.kind) {
-                Some(at) if other.at_s < all[at].at_s => all[at] = other,
+                Some(at) if other.rank() < all[at].rank() => all[at] = other,
                 None if all.len() < MAX_FIRST_FAILURES => all.push(other),
                 _ => {}
             }
         }
+    }
+
+    fn rank(&self) -> (bool, f64) {
+        (self.reason.is_empty(), self.at_s)
     }
 }
 
@@ -62,6 +67,9 @@ mod tests {
         FirstFailure::merge(&mut all, vec![failure("503", 1.0, "first"), failure("500", 3.0, "other")]);
         FirstFailure::merge(&mut all, vec![failure("500", 4.0, "late")]);
         assert_eq!(all, [failure("503", 1.0, "first"), failure("500", 3.0, "other")]);
+        let mut words = vec![failure("429", 1.0, "")];
+        FirstFailure::merge(&mut words, vec![failure("429", 2.0, "slow down"), failure("429", 0.5, "")]);
+        assert_eq!(words, [failure("429", 2.0, "slow down")], "words are worth more than the moment");
         FirstFailure::merge(&mut all, (0..100).map(|i| failure(&i.to_string(), 1.0, "x")).collect());
         assert_eq!(all.len(), MAX_FIRST_FAILURES);
     }

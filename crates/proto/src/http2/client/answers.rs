@@ -2,14 +2,12 @@
 
 use super::ClientSession;
 use super::completions::Completions;
+use super::refusals::MAX_MESSAGE;
 use crate::http2::error_codes::ENDED;
 use crate::http2::frame::{self, FrameHeader};
-use crate::http2::outcome::outcome_of_response;
+use crate::http2::outcome::{is_refusal, outcome_of_response};
 use crate::http2::response_headers::ResponseHeaders;
-use crate::{Fault, Outcome, grpc_messages};
-
-/// Maximum stored bytes of the message in gRPC trailers.
-const MAX_MESSAGE: usize = 200;
+use crate::{Fault, Outcome};
 
 impl ClientSession {
     /// Returns true if this client has opened the stream at some time.
@@ -39,6 +37,7 @@ impl ClientSession {
             stream.messages.read(body);
         }
         self.first_answer.body(head.stream, body);
+        self.refusals.add(head.stream, body);
         if let Some(text) = &self.requests[usize::from(stream.item)].expect_text {
             self.body_searches.look(stream.id, text, body);
         }
@@ -129,6 +128,9 @@ impl ClientSession {
             (0, status) => {
                 (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc);
                 self.first_answer.begins(head.stream, status);
+                if is_refusal(status, &self.requests[usize::from(stream.item)]) {
+                    self.refusals.begin(head.stream);
+                }
             }
             (_, 0) if head.has(frame::END_STREAM) => stream.grpc = says.grpc.or(stream.grpc),
             _ => return Err(Fault::Malformed("trailers that are none")),
@@ -156,22 +158,11 @@ impl ClientSession {
         {
             outcome = Outcome::Failed(Fault::WrongBody("what is captured from it is not in it"));
         }
-        if request.grpc && outcome == Outcome::Unexpected && self.refusal.is_none() {
-            self.refusal = Some(refusal(status, &self.message));
+        self.refusals.end(number, outcome == Outcome::Unexpected);
+        if request.grpc && outcome == Outcome::Unexpected {
+            self.refusals.end_call(status, &self.message);
         }
         self.first_answer.ends(number);
         completions.complete(stream.id, status, outcome, stream.body);
     }
-}
-
-/// Describes a gRPC status other than success.
-fn refusal(status: u16, message: &[u8]) -> String {
-    let (name, code) = (run::STATUS_CLASSES[run::status_class(status)], status.saturating_sub(run::GRPC_STATUS));
-    let message = grpc_messages::percent_decoded(message);
-    let message = String::from_utf8_lossy(&message);
-    let words = if message.is_empty() { "no words".into() } else { format!("the words {:?}", run::visible(&message)) };
-    format!(
-        "it was answered {name} ({code}) with {words}; correct the call (path, --body, --header), or give \
-         --expect-status {code} if this is the right answer"
-    )
 }

@@ -121,7 +121,8 @@ impl ClientSession {
         let code = code.ok_or(Fault::Malformed("a RST_STREAM of HTTP/2 is wrong"))?;
         if let Some(stream) = self.streams.close(head.stream) {
             let said = || format!("the server reset the stream of the request with {}", error_codes::shown(code));
-            self.refusal.get_or_insert_with(said);
+            self.ended_by_server.get_or_insert_with(said);
+            self.refusals.end(head.stream, false);
             let fault = if code == frame::REFUSED_STREAM { Fault::StreamRefused } else { Fault::StreamReset };
             completions.fail(stream.id, fault);
         }
@@ -137,7 +138,7 @@ impl ClientSession {
         let error = payload.get(4..8).and_then(frame::number).unwrap_or_default();
         let text = payload.get(8..).unwrap_or_default();
         if error != 0 || !text.is_empty() {
-            self.refusal.get_or_insert_with(|| leaving(error, text));
+            self.ended_by_server = Some(leaving(error, text));
         }
         if error != 0 && self.streams.is_empty() && self.waiting.is_empty() {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
@@ -145,6 +146,7 @@ impl ClientSession {
         self.leaving = true;
         let fault = if last == 0 { Fault::ConnectionRefused } else { Fault::Unprocessed };
         while let Some(stream) = self.streams.close_after(last) {
+            self.refusals.end(stream.number, false);
             completions.fail(stream.id, fault);
         }
         while let Some(waiting) = self.waiting.pop_front() {

@@ -9,6 +9,7 @@ mod body_searches;
 mod completions;
 mod first_answer;
 mod frames;
+mod refusals;
 mod sending;
 
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use body_searches::BodySearches;
 use completions::Completions;
 use first_answer::FirstAnswer;
+use refusals::Refusals;
 
 /// Last stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
@@ -126,8 +128,10 @@ pub struct ClientSession {
     leaving: bool,
     /// Message in the last trailers of gRPC.
     message: Vec<u8>,
-    /// First unexpected answer of this connection.
-    refusal: Option<String>,
+    /// Words of the answers with an unexpected status.
+    refusals: Refusals,
+    /// First stream that the server reset, or the end of the connection that it announced with a reason.
+    ended_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
     /// Searches for the texts that responses must contain.
@@ -156,7 +160,8 @@ impl ClientSession {
             table: Table::Empty,
             leaving: false,
             message: Vec::new(),
-            refusal: None,
+            refusals: Refusals::default(),
+            ended_by_server: None,
             first_answer: FirstAnswer::default(),
             body_searches: BodySearches::default(),
             live: None,
@@ -203,15 +208,16 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        self.refusal.clone()
+        // The words of a plain answer are shown with the answer itself.
+        self.close_words().or_else(|| self.requests[0].grpc.then(|| self.refusals.words()).flatten())
     }
 
     fn refusal_words(&self) -> Option<String> {
-        self.refusal.clone()
+        self.refusals.words()
     }
 
     fn close_words(&self) -> Option<String> {
-        self.refusal.clone()
+        self.ended_by_server.clone()
     }
 
     fn plain(&self) -> Option<&[u8]> {
@@ -270,7 +276,8 @@ impl Requester for ClientSession {
         self.waiting.clear();
         self.live.iter_mut().for_each(|live| live.clear());
         (self.sending, self.received) = (Sending::default(), Received::default());
-        (self.settled, self.table, self.leaving, self.refusal) = (false, Table::Empty, false, None);
+        (self.settled, self.table, self.leaving, self.ended_by_server) = (false, Table::Empty, false, None);
+        self.refusals.clear();
         self.greet();
     }
 }

@@ -23,6 +23,7 @@ fn answer(stream: u32, status: u8, body: usize) -> Vec<u8> {
 }
 
 const NOT_FOUND: u8 = 0x8d;
+const ERROR: u8 = 0x8e;
 
 fn done(id: u16, status: u16, outcome: Outcome) -> Done {
     Done { which: Which::Id(id), status, outcome, bytes: 0 }
@@ -139,6 +140,33 @@ fn one_stream_may_be_reset_alone() {
     assert_eq!(ended[..2], [failed(0, Fault::StreamRefused), failed(1, Fault::StreamReset)]);
     assert_eq!(ended[2..], [done(2, 200, Outcome::Expected)]);
     assert!(session.explain().unwrap().contains("REFUSED_STREAM (7)"), "the first reason");
+}
+
+#[test]
+fn refusals_are_told_in_their_own_words_however_pieces_are_mixed() {
+    let mut session = settled(&[]);
+    begin(&mut session, 5);
+    let mut heard = |bytes: &[Vec<u8>]| {
+        let ended = receive(&mut session, &bytes.concat()).1;
+        (ended.into_iter().map(|done| done.status).collect::<Vec<_>>(), session.refusal_words())
+    };
+    let head = |stream: u32, status: u8, flags: u8| {
+        let mut bytes = Vec::new();
+        frame::write_block(&mut bytes, stream, flags, &[status]);
+        bytes
+    };
+    let begun = [head(1, NOT_FOUND, 0), head(3, OK, 0), head(5, ERROR, 0)];
+    assert_eq!(heard(&begun), (vec![], None));
+    let mixed = [piece(5, "no ", false), piece(1, "no page", true), piece(3, "page", true)];
+    assert_eq!(heard(&mixed), (vec![404, 200], Some("\"no page\"".into())));
+    assert_eq!(heard(&[piece(5, "backend\x1b[2J", true)]), (vec![500], Some("\"no backend [2J\"".into())));
+    assert_eq!(heard(&[head(7, NOT_FOUND, frame::END_STREAM)]), (vec![404], None), "not the words of another answer");
+    let mut end = Vec::new();
+    frame::write(&mut end, frame::GOAWAY, 0, 0, &[&[0, 0, 0, 9, 0, 0, 0, 11], &b"too many"[..]].concat());
+    heard(&[end]);
+    assert!(session.close_words().unwrap().ends_with("(11) and the words \"too many\""), "{:?}", session.close_words());
+    session.reset();
+    assert_eq!((session.close_words(), session.refusal_words()), (None, None));
 }
 
 #[test]
@@ -323,6 +351,9 @@ fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> 
     assert_eq!((progress.unwrap().completed, ended.len()), (1, 1));
     let explained = session.explain();
     assert_eq!(explained.is_some(), ended[0].outcome == Outcome::Unexpected, "{explained:?}");
+    assert_eq!(session.refusal_words(), explained);
+    let told = |words: &str| explained.iter().all(|text| text.contains(words));
+    assert!(message != b"busy" || told("the words \"busy\""), "a proxy's words: {explained:?}");
     ended[0]
 }
 

@@ -5,7 +5,7 @@ const MAX_WORDS: usize = 200;
 
 /// Beginning of the body of the last answer with an unexpected status.
 #[derive(Debug, Default)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     /// True while the answer under way has an unexpected status.
     collects: bool,
     body: Vec<u8>,
@@ -13,7 +13,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// Begins an answer. The words of an earlier refusal stay until another refusal begins.
-    pub(super) fn begin(&mut self, is_refusal: bool) {
+    pub(crate) fn begin(&mut self, is_refusal: bool) {
         self.collects = is_refusal;
         if is_refusal {
             self.body.clear();
@@ -21,19 +21,19 @@ impl Refusal {
     }
 
     /// Returns true if the body of the answer under way is wanted.
-    pub(super) fn collects(&self) -> bool {
+    pub(crate) fn collects(&self) -> bool {
         self.collects && self.body.len() < MAX_WORDS
     }
 
     /// Adds a piece of the body.
-    pub(super) fn add(&mut self, piece: &[u8]) {
+    pub(crate) fn add(&mut self, piece: &[u8]) {
         if self.collects() {
             self.body.extend(piece.iter().take(MAX_WORDS - self.body.len()));
         }
     }
 
     /// Returns the words in quotation marks. Bodies that are not text have none.
-    pub(super) fn words(&self) -> Option<String> {
+    pub(crate) fn words(&self) -> Option<String> {
         let text = match std::str::from_utf8(&self.body) {
             Ok(text) => text,
             // The limit of kept bytes may have split the last character.

@@ -1,0 +1,116 @@
+//! The server's words in answers with an unexpected status: the beginning of a body, or the message of a gRPC status.
+//! Pieces of several bodies arrive interleaved, so each stream has its own words.
+
+use crate::grpc_messages;
+use crate::refusal::Refusal;
+
+/// Maximum number of refusals of a connection whose bodies are kept at the same time. Further refusals have no words.
+const MAX_STREAMS: usize = 16;
+
+/// Maximum stored bytes of the message in gRPC trailers.
+pub(super) const MAX_MESSAGE: usize = 200;
+
+/// Words of the answers with an unexpected status.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    /// Refusals under way, by stream.
+    open: Vec<(u32, Refusal)>,
+    /// Body of the last refusal that ended.
+    last: Refusal,
+    /// Buffers for further refusals.
+    free: Vec<Refusal>,
+    /// Status and message of the last refused call of gRPC.
+    call: Option<(u16, Vec<u8>)>,
+}
+
+impl Refusals {
+    /// Begins to keep the body of a refusal.
+    pub(super) fn begin(&mut self, stream: u32) {
+        if self.open.len() < MAX_STREAMS {
+            let mut refusal = self.free.pop().unwrap_or_default();
+            refusal.begin(true);
+            self.open.push((stream, refusal));
+        }
+    }
+
+    /// Adds a piece of a body, if the answer on this stream is a refusal.
+    #[inline]
+    pub(super) fn add(&mut self, stream: u32, piece: &[u8]) {
+        let refusal = self.open.iter_mut().find(|(number, _)| *number == stream);
+        refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
+    }
+
+    /// Ends the answer of a stream. The words are those of this answer, if it is a refusal.
+    #[inline]
+    pub(super) fn end(&mut self, stream: u32, is_refusal: bool) {
+        let kept = self.open.iter().position(|(number, _)| *number == stream).map(|at| self.open.swap_remove(at).1);
+        match (kept, is_refusal) {
+            (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
+            (Some(kept), false) => self.free.push(kept),
+            // A refusal without kept words must not get the words of an earlier one.
+            (None, true) => self.last.begin(true),
+            (None, false) => {}
+        }
+    }
+
+    /// Keeps the message of a refused call.
+    pub(super) fn end_call(&mut self, status: u16, message: &[u8]) {
+        let (kept, words) = self.call.get_or_insert_default();
+        *kept = status;
+        words.clear();
+        words.extend_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
+    }
+
+    /// Returns the words of the last refusal; of a gRPC call, with its status and advice.
+    pub(super) fn words(&self) -> Option<String> {
+        let Some((status, message)) = &self.call else { return self.last.words() };
+        let message = grpc_messages::percent_decoded(message);
+        let message = String::from_utf8_lossy(&message);
+        let message = (!message.is_empty()).then(|| format!("{:?}", run::visible(&message)));
+        // A proxy that answers in place of the service gives its words in the body.
+        let words =
+            message.or_else(|| self.last.words()).map_or("no words".into(), |words| format!("the words {words}"));
+        let (name, code) = (run::STATUS_CLASSES[run::status_class(*status)], status.saturating_sub(run::GRPC_STATUS));
+        Some(format!(
+            "it was answered {name} ({code}) with {words}; correct the call (path, --body, --header), or give \
+             --expect-status {code} if this is the right answer"
+        ))
+    }
+
+    /// Forgets all refusals and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.free.extend(self.open.drain(..).map(|(_, refusal)| refusal));
+        self.last.begin(true);
+        self.call = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_its_own_words_and_few_are_kept_at_once() {
+        let mut refusals = Refusals::default();
+        let streams = || (0..MAX_STREAMS as u32 + 1).map(|i| 1 + 2 * i);
+        for round in 0..2 {
+            streams().for_each(|stream| refusals.begin(stream));
+            for piece in ["no ", "backend "] {
+                streams().for_each(|stream| refusals.add(stream, format!("{piece}{stream}").as_bytes()));
+            }
+            for stream in streams().rev() {
+                refusals.end(stream, true);
+                let kept = stream < 1 + 2 * MAX_STREAMS as u32;
+                let words = kept.then(|| format!("\"no {stream}backend {stream}\""));
+                assert_eq!(refusals.words(), words, "round {round}");
+            }
+        }
+        refusals.begin(1);
+        refusals.add(1, b"reset");
+        refusals.end(1, false);
+        assert_eq!(refusals.words().unwrap(), "\"no 1backend 1\"", "a stream that was reset is no answer");
+        refusals.clear();
+        assert_eq!(refusals.words(), None);
+        assert!(refusals.free.len() <= 2 * (MAX_STREAMS + 1), "{}", refusals.free.len());
+    }
+}
