@@ -34,12 +34,12 @@ pub enum LoadError {
         /// Advice to the user.
         advice: &'static str,
     },
-    /// A thread could not be started, because the host may have no more.
+    /// A thread or process could not be started.
     #[error("{what} failed: {why}")]
     NoThread {
-        /// Action that needed the thread.
+        /// Action that needed it.
         what: &'static str,
-        /// Reason, with the number and the command that raises it.
+        /// Reason; for a limit, with its number and the command that raises it.
         why: String,
     },
     /// The plan cannot run from the given local addresses.
@@ -64,10 +64,8 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Describes the failed start of a thread.
+    /// Describes the failed start of a thread or process.
     pub(crate) fn no_thread(what: &'static str, error: &std::io::Error) -> Self {
-        let exhausted = Errno::from_io_error(error) == Some(Errno::AGAIN);
-        let why = if exhausted { crate::no_processes() } else { error.to_string() };
-        Self::NoThread { what, why }
+        Self::NoThread { what, why: sys::exhausted::why_not_started(error) }
     }
 }

@@ -194,7 +194,7 @@ fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     let limit = limits::raise_descriptors().unwrap_or(soft);
     let mut notes = share::descriptor_notes(plan, limit);
     if limit < hard {
-        notes.push(format!("the limit of raise_descriptor_limit stays at {limit}; it could not be raised to {hard}"));
+        notes.push(format!("the limit of open descriptors stays at {limit}; it could not be raised to {hard}"));
     }
     (limit, notes)
 }

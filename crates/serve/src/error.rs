@@ -59,10 +59,10 @@ pub enum ServeError {
         error: std::io::Error,
     },
     /// A thread could not be started.
-    #[error("cannot start a thread: {error}; raise the limit of processes (ulimit -u) or serve fewer connections")]
+    #[error("cannot start a thread: {why}")]
     Thread {
-        /// Error of the operating system.
-        error: std::io::Error,
+        /// Reason; for a limit, with its number and the command that raises it.
+        why: String,
     },
     /// A system call failed.
     #[error("cannot {what}: {error}")]
@@ -75,6 +75,11 @@ pub enum ServeError {
 }
 
 impl ServeError {
+    /// Describes the failed start of a thread.
+    pub(crate) fn no_thread(error: &std::io::Error) -> Self {
+        Self::Thread { why: sys::exhausted::why_not_started(error) }
+    }
+
     pub(crate) fn os(what: &'static str, errno: sys::Errno) -> Self {
         Self::Os { what, error: errno.into() }
     }

@@ -193,8 +193,7 @@ impl Control {
         run: impl FnOnce() -> Result<(), ServeError> + Send + 'static,
     ) -> Result<JoinHandle<()>, ServeError> {
         if self.max_threads.is_some_and(|most| self.threads_now.load(Ordering::Relaxed) >= most) {
-            let error = std::io::Error::other("option max_threads allows no more");
-            return Err(ServeError::Thread { error });
+            return Err(ServeError::Thread { why: "option max_threads allows no more".into() });
         }
         let control = self.clone();
         // The thread is counted before it runs, so that every reader of the counts sees it.
@@ -212,7 +211,7 @@ impl Control {
             drop(counted);
         };
         let builder = std::thread::Builder::new().name(format!("serve-{name}")).stack_size(STACK_BYTES);
-        builder.spawn(body).map_err(|error| ServeError::Thread { error })
+        builder.spawn(body).map_err(|error| ServeError::no_thread(&error))
     }
 
     pub(crate) fn fail(&self, what: String) {

@@ -12,6 +12,7 @@ pub mod diag;
 pub mod diag_unix;
 pub mod epoll;
 pub mod epoll_raw;
+pub mod exhausted;
 pub mod hiccups;
 pub mod interrupt;
 pub mod limits;

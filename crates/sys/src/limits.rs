@@ -17,6 +17,11 @@ pub fn processes() -> Option<u64> {
     getrlimit(Resource::Nproc).current
 }
 
+/// Returns the limit on the address space of this process, bytes; none if it has no limit.
+pub fn address_space() -> Option<u64> {
+    getrlimit(Resource::As).current
+}
+
 /// Sets the soft and hard limit on open descriptors of another process of this user. Raising the hard limit requires
 /// CAP_SYS_RESOURCE. Source: prlimit(2).
 pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {
@@ -115,6 +120,11 @@ pub fn current_cpu() -> u32 {
 /// Returns true if this process runs as root. A container may still lack most rights of root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Returns the real user of this process, to whom its processes and threads count.
+pub fn user_id() -> u32 {
+    rustix::process::getuid().as_raw()
 }
 
 /// Sets the nice value of the calling thread, from -20 (highest priority) to 19 (lowest). Values below 0 require

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use run::{AgentCommand, AgentReport, AgentSpec};
 
 use super::inbox::{Inbox, PipeEvent};
-use super::member::{Agent, why_not_started};
+use super::member::Agent;
 use super::pipe_thread::PipeThread;
 use crate::{Host, LabError};
 
@@ -52,8 +52,9 @@ impl AgentGroup {
         let serial = self.started;
         self.started += 1;
         let (agent, pipes) = Agent::spawn(host, program, name, serial, spec)?;
-        let no_thread =
-            |e: std::io::Error| fail(format!("no thread could be started to read its output: {}", why_not_started(&e)));
+        let no_thread = |e: std::io::Error| {
+            fail(format!("no thread could be started to read its output: {}", sys::exhausted::why_not_started(&e)))
+        };
         if self.pipe_thread.is_none() {
             self.pipe_thread = Some(PipeThread::start(Arc::clone(&self.inbox)).map_err(no_thread)?);
         }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use run::{AgentCommand, AgentReport, SILENCE_TIMEOUT_S};
 use sys::clock;
 
-use super::member::why_not_started;
 use super::report_line::send_report;
 
 /// Time that a stopped agent has to end in order.
@@ -105,7 +104,7 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
 /// Starts a thread. Fails with a sentence if the host allows no more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);
-    started.map(drop).map_err(|e| format!("no thread could be started: {}", why_not_started(&e)))
+    started.map(drop).map_err(|e| format!("no thread could be started: {}", sys::exhausted::why_not_started(&e)))
 }
 
 /// Sends a heartbeat every second. The heartbeat has its own thread, because writing may block.

@@ -52,7 +52,8 @@ impl Agent {
         let mut command = host.command(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let started = format!("starting {:?} for {}", command.get_program(), host.name());
-        let mut child = command.spawn().map_err(|e| fail(format!("{started} failed: {}", why_not_started(&e))))?;
+        let mut child =
+            command.spawn().map_err(|e| fail(format!("{started} failed: {}", sys::exhausted::why_not_started(&e))))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         stdin.as_ref().map_or(Ok(()), sys::nonblock::set).map_err(|e| fail(format!("its input is not a pipe: {e}")))?;
         let out = Arc::new(Outbox::new(stdin));
@@ -226,15 +227,6 @@ impl Agent {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-    }
-}
-
-/// Explains why a process or a thread was not started.
-pub(crate) fn why_not_started(error: &std::io::Error) -> String {
-    match sys::Errno::from_io_error(error) {
-        Some(sys::Errno::AGAIN) => load::no_processes(),
-        Some(sys::Errno::MFILE) => load::no_descriptors(),
-        _ => error.to_string(),
     }
 }
 

@@ -26,7 +26,6 @@ mod waiting;
 pub use group::{AgentEvent, AgentGroup, Ready};
 pub use leftovers::put_back;
 pub use member::Agent;
-pub(crate) use member::why_not_started;
 pub(crate) use offset::ASK_EVERY;
 pub(crate) use question::{ask, ask_patiently, ask_within};
 pub use waiting::Task;

@@ -1,7 +1,7 @@
 //! Division of one load among agents, when it needs more descriptors or threads than one process should have.
 
-use load::ROOMY_DESCRIPTORS;
 use run::{Intensity, LoadPlan, even_share};
+use sys::exhausted::ROOMY_DESCRIPTORS;
 
 use crate::LabError;
 

@@ -6,8 +6,6 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use run::{AgentCommand, LeverPart, LeverPlan, SlotPlan};
 use sys::clock;
 
-use crate::agents::why_not_started;
-
 /// Longest sleep between two checks for a stop, nanoseconds.
 const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
@@ -68,7 +66,7 @@ impl SlotClock {
     /// Ends the slots because a thread could not be started, and returns the reason.
     pub(super) fn end_for_lack_of_threads(&self, error: &std::io::Error) -> String {
         self.end();
-        format!("no thread could be started: {}", why_not_started(error))
+        format!("no thread could be started: {}", sys::exhausted::why_not_started(error))
     }
 
     /// Sleeps until a moment, while listening for a stop.

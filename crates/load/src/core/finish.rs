@@ -2,7 +2,7 @@
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
-use crate::exhausted;
+use sys::exhausted;
 use crate::record::Offered;
 
 impl Core {

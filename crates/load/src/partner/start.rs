@@ -26,20 +26,16 @@ pub(crate) fn start(
     setup: &Setup,
     others: &[Partner],
 ) -> Result<Partner, LoadError> {
-    let failed = |errno| LoadError::System {
-        what: "starting the handling process of a two-process S-Client",
-        errno,
-        advice: "raise the limit of processes (ulimit -u), or leave out --two-process",
-    };
-    let (end, theirs) = pass::pair().map_err(failed)?;
-    let (stream, back) =
-        UnixStream::pair().map_err(|e| failed(sys::Errno::from_io_error(&e).unwrap_or(sys::Errno::MFILE)))?;
+    let failed =
+        |error: std::io::Error| LoadError::no_thread("starting the handling process of a two-process S-Client", &error);
+    let (end, theirs) = pass::pair().map_err(|errno| failed(errno.into()))?;
+    let (stream, back) = UnixStream::pair().map_err(failed)?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
     // A copy of another shard's establishing end would keep its socketpair open forever.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));
-    Ok(Partner { end, stream, child: child.map_err(failed)? })
+    Ok(Partner { end, stream, child: child.map_err(|errno| failed(errno.into()))? })
 }
 
 /// Runs the handling process.

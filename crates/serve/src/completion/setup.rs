@@ -72,7 +72,7 @@ pub(crate) fn allows_direct(policy: &Policy) -> bool {
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let thread = std::thread::Builder::new().spawn(move || Ring::new(&config).map(drop));
-    let tried = thread.map_err(|error| ServeError::Thread { error })?.join();
+    let tried = thread.map_err(|error| ServeError::no_thread(&error))?.join();
     tried
         .unwrap_or(Err(Errno::NOSYS))
         .map_err(|e| ServeError::os("make an io_uring (use model epoll where it is forbidden)", e))

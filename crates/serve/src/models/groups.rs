@@ -100,8 +100,7 @@ impl Assigner {
 
     fn grow(&mut self) -> Result<(), ServeError> {
         if self.groups.iter().any(|g| g.dead.load(Ordering::SeqCst)) {
-            let error = std::io::Error::other("a further group could not serve");
-            return Err(ServeError::Thread { error });
+            return Err(ServeError::Thread { why: "a further group could not serve".into() });
         }
         let inbox = Inbox::new(self.control.waker()?);
         let taken = Arc::new(AtomicU32::new(0));

@@ -1,15 +1,19 @@
 //! Explanations of resources of this host that ran out, with the present limit and the command that raises it.
 
+mod memory;
+mod threads;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sys::limits;
+use crate::map::{Map, PAGE_BYTES};
+use crate::{Errno, limits};
 
 /// Descriptor limit per process that suffices for any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
-/// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
-const ROOMY_PROCESSES: u64 = 1024;
+/// Memory that a new thread needs, bytes: the default stack of the standard library and its guard page.
+const THREAD_BYTES: usize = (2 << 20) + PAGE_BYTES;
 
 /// Port range that excludes only the reserved ports.
 const WIDEST_PORT_RANGE: (u32, u32) = (1024, 65_535);
@@ -47,52 +51,54 @@ pub fn no_descriptors() -> String {
     )
 }
 
-/// Returns a sentence that no further process or thread can be started.
-pub fn no_processes() -> String {
-    if let Some((file, most)) = full_group() {
-        let more = most.saturating_mul(2).max(ROOMY_PROCESSES);
-        return format!(
-            "processes ran out: this control group may have {most} processes and threads; raise the limit with \
-             `echo {more} > {}` (TasksMax={more} in a systemd unit)",
-            file.display()
-        );
+/// Returns a sentence that explains why a process or a thread was not started. The C library reports a lack of memory for a
+/// thread with the error of a limit on threads (EAGAIN), so a mapping of the same size is tried.
+pub fn why_not_started(error: &std::io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::AGAIN) => match Map::private(THREAD_BYTES) {
+            Err(_) => memory::sentence(THREAD_BYTES as u64),
+            Ok(_) => threads::sentence(),
+        },
+        Some(Errno::NOMEM) => memory::sentence(THREAD_BYTES as u64),
+        Some(Errno::MFILE) => no_descriptors(),
+        _ => error.to_string(),
     }
-    if let Some(most) = limits::processes() {
-        let more = most.saturating_mul(2).max(ROOMY_PROCESSES);
-        return format!(
-            "processes ran out: this user may have {most} processes and threads; raise the limit with `ulimit -u {more}`, \
-             as root if this is refused"
-        );
-    }
-    let most = number_in(Path::new("/proc/sys/kernel/threads-max")).unwrap_or_default();
-    let more = most.saturating_mul(2);
-    format!(
-        "processes ran out: this host may have {most} processes and threads; raise the limit with \
-         `sysctl -w kernel.threads-max={more}`"
-    )
 }
 
-/// Returns the limit of processes of this control group, with its file, if it is reached.
-fn full_group() -> Option<(PathBuf, u64)> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+/// Limit of the kernel with its present use.
+#[derive(Clone, Debug)]
+struct Limit {
+    used: u64,
+    most: u64,
+    /// Sentence with both numbers and the command that raises the limit.
+    sentence: String,
+}
+
+impl Limit {
+    /// Returns how much is left.
+    fn left(&self) -> u64 {
+        self.most.saturating_sub(self.used)
+    }
+}
+
+/// Returns the control groups of this process that limit it, with all groups above. `controller` is its name in the
+/// first version of control groups.
+fn groups(controller: &str) -> Vec<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let folders = groups.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?.trim_start_matches('/'));
         let mount = match controllers {
-            "" => Path::new("/sys/fs/cgroup"),
-            "pids" => Path::new("/sys/fs/cgroup/pids"),
+            "" => PathBuf::from("/sys/fs/cgroup"),
+            name if name == controller => Path::new("/sys/fs/cgroup").join(controller),
             _ => return None,
         };
-        Some((mount, mount.join(path)))
+        Some((mount.clone(), mount.join(path)))
     });
-    // The limits of all parent groups apply, too.
-    let mut all = folders.flat_map(|(mount, folder)| {
-        folder.ancestors().take_while(|above| above.starts_with(mount)).map(Path::to_owned).collect::<Vec<_>>()
-    });
-    all.find_map(|folder| {
-        let (file, now) = (folder.join("pids.max"), number_in(&folder.join("pids.current"))?);
-        number_in(&file).filter(|most| now + 1 >= *most).map(|most| (file, most))
-    })
+    let above = |(mount, folder): (PathBuf, PathBuf)| {
+        folder.ancestors().take_while(|above| above.starts_with(&mount)).map(Path::to_owned).collect::<Vec<_>>()
+    };
+    folders.flat_map(above).collect()
 }
 
 fn number_in(file: &Path) -> Option<u64> {
