@@ -17,6 +17,8 @@ pub struct Experiment {
     pub page: &'static str,
     /// Plan of the experiment. `[lab]` has the parameters, and `[lab.quick]` their values for `--quick`.
     pub toml: &'static str,
+    /// Parameters that the plan leaves unset, with their defaults, in TOML.
+    pub(crate) unset: &'static str,
     /// True if the experiment can use the hosts of a plan (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
     /// Runs the experiment. Trials are stored in the lab; fits and checks are stored in the lab's findings.

@@ -7,6 +7,7 @@ mod event;
 mod experiment;
 mod figures;
 mod io_models;
+mod known_parameters;
 mod parameters;
 mod records;
 mod repeats;
@@ -29,6 +30,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "simple clients stop at the server's capacity, S-Clients do not (source 1)",
         page: sclients::REQUEST_RATE,
         toml: include_str!("../plans/request-rate.toml"),
+        unset: "medium = 'switch'\nmodel = 'epoll'\nwork_by = 'loops'\nsyncookies = false\nlisten = ''",
         on_hosts: true,
         run: sclients::request_rate::run,
         figures: sclients::figures::REQUEST_RATE,
@@ -38,6 +40,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "throughput of a server under increasing overload (source 1)",
         page: sclients::OVERLOAD,
         toml: include_str!("../plans/overload.toml"),
+        unset: "medium = 'switch'\nmodel = 'epoll'\nwork_by = 'loops'",
         on_hosts: false,
         run: sclients::overload::run,
         figures: sclients::figures::OVERLOAD,
@@ -47,6 +50,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "cost of load peaks at a mean load below the capacity (source 1)",
         page: sclients::BURSTY,
         toml: include_str!("../plans/bursty.toml"),
+        unset: "medium = 'switch'\nmodel = 'epoll'\nwork_by = 'loops'",
         on_hosts: false,
         run: sclients::bursty::run,
         figures: sclients::figures::BURSTY,
@@ -56,6 +60,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "the server of request-rate behind delay and loss (source 1)",
         page: sclients::WAN,
         toml: include_str!("../plans/wan.toml"),
+        unset: "work_by = 'loops'",
         on_hosts: false,
         run: sclients::wan::run,
         figures: sclients::figures::WAN,
@@ -67,6 +72,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "every I/O model of a server under the three loads of a published table (source 4)",
         page: io_models::IO_MODELS,
         toml: include_str!("../plans/io-models.toml"),
+        unset: "posted = 1\nsends = 0\nbacklog = 4096\nlisten = ''",
         on_hosts: true,
         run: io_models::run,
         figures: io_models::FIGURES,
@@ -78,6 +84,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         help: "cost of many mostly idle connections: memory per connection, and response time of messages on random ones",
         page: connections::CONNECTIONS,
         toml: include_str!("../plans/connections.toml"),
+        unset: "patience = 4.0",
         on_hosts: false,
         run: connections::run,
         figures: connections::FIGURES,

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let parsed = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::String(value.clone()));
         set(&mut plan, name, parsed);
     }
+    experiment.check(&mut plan)?;
     on_hosts(args, &mut plan)?;
     if let Some(medium) = &args.medium {
         anyhow::ensure!(
@@ -76,6 +77,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     known("model", &args.model)?;
     if !args.model.is_empty() {
+        anyhow::ensure!(
+            plan.lab.contains_key("models"),
+            "experiment {} does not compare I/O models: leave --model out",
+            args.name
+        );
         plan.lab.insert("models".into(), args.model.clone().into());
     }
     args.repeat.apply(&mut plan);

@@ -63,6 +63,7 @@ visibly. The library's overhead over the system call is measured at array_max 10
 is compared with epoll at array_max 64. The cost is independent of the hot rate. A declaration costs more than a
 revocation.",
     toml: include_str!("../../plans/event-api.toml"),
+    unset: "figures = true\nupstream_buffer = 8192",
     on_hosts: false,
     run: api::run,
     figures: figures::EVENT_API,
@@ -83,6 +84,7 @@ mode and in the kernel.
 Checked: with the most cold connections, epoll and uring have the same throughput as without any, and select and poll
 have less.",
     toml: include_str!("../../plans/proxy.toml"),
+    unset: "",
     on_hosts: false,
     run: proxy::run,
     figures: figures::PROXY,

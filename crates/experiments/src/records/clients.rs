@@ -33,6 +33,7 @@ slow machines of the study (-1: 3.3 on ethernet10, otherwise 0); `seconds` per s
 On real machines (`--client-hosts a,b,c --server-host S`) the n-th client runs on the n-th host. The network between
 them has no counters, so condition (d) is not checked. `listen` or --listen is the server's address.",
     toml: include_str!("../../plans/adding-clients.toml"),
+    unset: "listen = ''\nlarge_read_buffers = 16",
     on_hosts: true,
     run,
     figures: figures::ADDING_CLIENTS,

@@ -32,6 +32,7 @@ Parameters: `medium`; `sizes`; `congestion` (reno; `host` keeps this machine's s
 exchange that represents the slow machines of the study (-1: 3.3 on ethernet10, otherwise 0); `large_read_buffers` (0:
 every record is split); `seconds` per size.",
     toml: include_str!("../../plans/throughput-profile.toml"),
+    unset: "listen = ''",
     on_hosts: false,
     run,
     figures: figures::THROUGHPUT_PROFILE,

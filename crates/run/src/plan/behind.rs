@@ -157,8 +157,13 @@ impl Behind {
             "sslmode" if !matches!(value, "disable" | "allow" | "prefer") => {
                 return Err(format!("sslmode={value}: loadline connects to databases without TLS"));
             }
-            // Other parameters, such as application_name, change nothing that loadline reads.
-            _ => {}
+            "sslmode" | "load_balance_hosts" => {}
+            // Other parameters, such as application_name, change nothing that loadline reads, but a misspelt one would
+            // choose another database. The name may be a part of a password.
+            _ => {
+                let near = crate::nearest(name, ["host", "port", "user", "dbname", "password"]);
+                return near.map_or(Ok(()), |near| Err(format!("a parameter is unknown; did you mean {near}?")));
+            }
         }
         Ok(())
     }
@@ -312,6 +317,16 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_drivers_are_ignored_and_misspelt_ones_refused() {
+        let more = "application_name=x&sslmode=prefer&connect_timeout=3&charset=utf8mb4&pool_size=5&keepalives_idle=9";
+        assert_eq!(parse(&format!("postgres://app@h/shop?{more}")), parse("postgres://app@h/shop"));
+        for (wrong, right) in [("dbnam=shop", "dbname"), ("prot=5433", "port"), ("username=app", "user")] {
+            let why = format!("host=h {wrong}").parse::<Behind>().unwrap_err();
+            assert_eq!(why, format!("a parameter is unknown; did you mean {right}?"));
+        }
+    }
+
+    #[test]
     fn errors_on_database_urls_hide_the_password() {
         let bad = [
             "oracle://app:hunter2@h/db",
@@ -319,6 +334,8 @@ mod tests {
             "postgres://app:hunter2@h/db?sslmode=verify-full",
             "postgres://app:hunter2%4@h/db",
             "redis://:hunter2@h/shop",
+            "postgres://app:hunter2@h/db?dbnam=shop",
+            "host=h usr=hunter2",
             "hunter2",
         ];
         for text in bad {
