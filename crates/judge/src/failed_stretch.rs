@@ -2,11 +2,11 @@
 //! Examples are a token that expires, and a server that still loads its data. A rate limit, in contrast, lets some
 //! requests pass at any time.
 
-use run::{IncidentKind, Run, TENTH_S, Trial};
+use run::{ErrorKind, IncidentKind, Run, TENTH_S, Trial};
 
-use crate::number::{counted, rate};
+use crate::number::{counted, rate, ratio};
 use crate::single::{clients, closed, failed_and_all, good};
-use crate::thresholds::{FEWEST_REQUESTS, REFUSED};
+use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 
 /// Number of report intervals around an edge of the stretch whose counts may contain requests from both sides of it.
 /// Each of several generators reports at its own times, so the intervals before and after the edge are mixed.
@@ -51,6 +51,8 @@ pub(crate) struct FailedStretch<'a> {
     /// Trial in which the failures ended, and the time since its load began, seconds. `None` if the failures lasted to
     /// the end of the run.
     end: Option<(&'a Trial, f64)>,
+    /// True if most failures were refused connects.
+    is_refused: bool,
 }
 
 impl<'a> FailedStretch<'a> {
@@ -61,8 +63,9 @@ impl<'a> FailedStretch<'a> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
         }
-        let loads =
-            run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && t.broken().is_none());
+        // A server that stopped answering failed from some moment on. Any other end makes the counts of a trial useless.
+        let is_counted = |t: &Trial| t.broken().is_none_or(|i| i.kind == IncidentKind::ServerUnreachable);
+        let loads = run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && is_counted(t));
         let steps: Vec<Step<'_>> = loads.flat_map(steps).filter(|step| step.all() > 0.0).collect();
         let first = steps.iter().position(Step::all_failed)?;
         let last = steps.iter().rposition(Step::all_failed)?;
@@ -70,20 +73,24 @@ impl<'a> FailedStretch<'a> {
         let sum = |steps: &[Step<'_>], count: fn(&Step<'_>) -> f64| steps.iter().map(count).sum::<f64>();
         let mixed = |steps: &[Step<'_>]| steps.iter().filter(|step| !step.none_failed()).count();
         let clean = mixed(edge(before, false)) == mixed(before) && mixed(edge(after, true)) == mixed(after);
-        let enough = sum(inside, |s| s.failed) >= FEWEST_REQUESTS as f64
+        let mut trials: Vec<&Trial> = inside.iter().map(|step| step.trial).collect();
+        trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
+        let is_refused = refused >= MOST * sum(inside, |s| s.failed);
+        // Few clients connect in vain only a few times, with growing pauses.
+        let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
+        let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
         if !inside.iter().all(Step::all_failed) || !clean || !enough {
             return None;
         }
         let begin = before.last().map(|_| (inside[0].trial, inside[0].from_s));
         let end = after.first().map(|_| (inside[inside.len() - 1].trial, inside[inside.len() - 1].to_s));
-        let mut trials: Vec<&Trial> = inside.iter().map(|step| step.trial).collect();
-        trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let good: Vec<&Step<'_>> = before.iter().chain(after).filter(|step| step.none_failed()).collect();
         let by_load = |failed: &Step<'_>| !good.iter().any(|good| is_no_larger(failed.trial, good.trial));
         let at_rest = |failed: &Step<'_>| failed.trial.incidents.iter().any(|i| i.kind == IncidentKind::RefusedAtRest);
         let by_time = inside.iter().any(|failed| !by_load(failed) || at_rest(failed));
-        by_time.then_some(Self { trials, begin, end })
+        by_time.then_some(Self { trials, begin, end, is_refused })
     }
 
     /// Returns true if requests of this trial failed in the stretch.
@@ -104,8 +111,27 @@ impl<'a> FailedStretch<'a> {
             (None, Some(end)) => format!("until {}", at(end)),
             (None, None) => "at all times".into(),
         };
-        format!("every request failed {when}{kinds}, and none at other times: the server changed, not the load")
+        let why = match self.is_refused {
+            true => "its host refused connections, since the server had ended or no longer listened",
+            false => "the server changed, not the load",
+        };
+        format!("every request failed {when}{kinds}, and none at other times: {why}")
     }
+}
+
+/// Returns the number of a trial's connects that were refused.
+fn refused_connects(trial: &Trial) -> f64 {
+    trial.measured.tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0) as f64
+}
+
+/// Returns the number of answers that are missing in the failed steps, by the rate of the good ones.
+fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'_>]) -> f64 {
+    let (answers, seconds) = good.fold((0.0, 0.0), |sum, step| (sum.0 + step.good, sum.1 + step.to_s - step.from_s));
+    let length_s = match failed {
+        [first, .., last] if std::ptr::eq(first.trial, last.trial) => last.to_s - first.from_s,
+        _ => 0.0,
+    };
+    ratio(answers, seconds).unwrap_or(0.0) * length_s
 }
 
 /// Returns the steps next to the failed stretch: the first ones after it if `is_after`, or else the last ones before
@@ -211,6 +237,43 @@ mod tests {
         assert!(of(0, 10).contains("until 1.0 s into the load"), "{}", of(0, 10));
         assert!(of(5, 10).contains("from 0.5 s to 1.0 s into the load of 8 clients"), "{}", of(5, 10));
         assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
+    }
+
+    /// Ends the server at 1 s of a window of 2 s. The clients connect in vain, with pauses that double.
+    fn crash(trial: &mut Trial) {
+        let clients = trial.intensity.in_flight().unwrap() as u64;
+        let measured = &mut trial.measured;
+        measured.series_completed[10..].fill(0.0);
+        measured.series_failed = vec![0.0; 20];
+        for at in [10, 11, 13, 16] {
+            measured.series_failed[at] = clients as f64 / TENTH_S;
+        }
+        for tally in [&mut measured.tally, &mut trial.tally] {
+            tally.completed /= 2;
+            tally.errors.0.extend([(ErrorKind::ConnectRefused, 3 * clients), (ErrorKind::Reset, clients)]);
+        }
+    }
+
+    /// The observer sees no process, as on a host that cannot be read.
+    #[test]
+    fn a_server_that_ends_is_told_with_the_moment_and_the_refused_connects() {
+        for (clients, words) in [(1, "1 client on"), (8, "8 clients on")] {
+            for gone in [false, true] {
+                let run = judged(&PlantedRun::new(1000.0, 8000.0).steps(&[clients]).rates(&[]).no_server(), |run| {
+                    let trial = &mut run.trials[0];
+                    trial.kind = run::TrialKind::Fixed;
+                    crash(trial);
+                    let kind = if gone { IncidentKind::ServerUnreachable } else { IncidentKind::Silence };
+                    trial.incidents.push(run::Incident { kind, begin_s: 1.0, end_s: None, text: "it ended".into() });
+                });
+                let told = &run.findings.bottleneck.sentence;
+                assert!(told.starts_with("every request failed from 1.0 s into the load of"), "{told}");
+                assert!(told.contains(words) && told.contains("had ended or no longer listened"), "{told}");
+                assert!(told.contains(&format!("connects refused: {}", 3 * clients)), "{told}");
+                let failure = if gone { Failure::Died } else { Failure::FailedStretch };
+                assert_eq!(run.findings.failure, Some(failure), "{told}");
+            }
+        }
     }
 
     /// Loads grow, and every request fails from 16 clients on: the load may be the reason.

@@ -92,14 +92,15 @@ impl<'a> Failures<'a> {
         self.run.trials.iter().filter(|t| !t.kind.is_auxiliary()).count() == 1 && self.run.plan.load.stages.is_empty()
     }
 
-    /// Returns the statuses of the failures, the number of requests without an answer, and the first reason:
-    /// ` (503: 1,240, first: "no backend")`.
+    /// Returns the statuses and the kinds of the failures with their counts, and the first reason:
+    /// ` (503: 1,240, resets: 3, first: "no backend")`.
     fn kinds(&self) -> String {
         let tally = &self.trial.measured.tally;
         let mut kinds: BTreeMap<String, u64> = tally.refusals().map(|(status, n)| (status.into(), n)).collect();
         let known: u64 = kinds.values().fold(0, |sum, n| sum.saturating_add(*n));
         kinds.insert("error answers".into(), tally.unexpected_status.saturating_sub(known));
-        kinds.insert("without an answer".into(), tally.error_count().saturating_add(tally.unanswered));
+        kinds.insert("without an answer".into(), tally.unanswered);
+        kinds.extend(tally.errors.0.iter().map(|(kind, n)| (kind.words().into(), *n)));
         kinds.retain(|_, n| *n > 0);
         let each = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64)));
         let first = first_reason(self.trial).map(|reason| format!("first: {reason}"));

@@ -25,7 +25,7 @@ pub use comparison::{brief_comparison, render_comparison};
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Weight};
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
 pub use history::render_history;
-pub use pages::{PAGES, Page, busiest_device, error_words, short_time};
+pub use pages::{PAGES, Page, busiest_device, short_time};
 pub use plot::{
     Axis, Band, BarRow, Bars, Chain, Flame, Frame, Hue, IntervalRow, Intervals, Link, Look, Mark, Plot, Scale, Segment,
     Series, Spot, bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg,

@@ -189,7 +189,7 @@ pub(super) fn errors(model: &Model) -> Line<'static> {
     if model.watches {
         return Line::from("errors   unknown: only the load generator counts them").dim();
     }
-    let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), report::error_words(kind)));
+    let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), kind.words()));
     let statuses = model.unexpected().into_iter().map(|(status, n)| format!("{} × {status}", count(n)));
     let told: Vec<String> = kinds.chain(statuses).collect();
     if told.is_empty() {

@@ -348,9 +348,10 @@ impl<'w> Lab<'w> {
             self.note(text);
             return self.save();
         }
-        let text = format!("the server, or the path to it, stopped answering: {why}");
         if let Some(trial) = self.run.trials.last_mut() {
-            let begin_s = trial.measured.window.begin_s;
+            let silent = trial.incidents.iter().filter(|i| i.kind == IncidentKind::Silence).map(|i| i.begin_s);
+            let begin_s = silent.reduce(f64::max).unwrap_or(trial.measured.window.begin_s);
+            let text = format!("the server, or the path to it, stopped answering at {begin_s:.1} s: {why}");
             trial.notes.push(text.clone());
             trial.incidents.push(Incident { kind: IncidentKind::ServerUnreachable, begin_s, end_s: None, text });
         }

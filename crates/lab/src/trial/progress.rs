@@ -1,6 +1,6 @@
 //! Ticks of all load agents of a trial, combined into the number of completed requests at any moment.
 
-use run::{Incident, IncidentKind, Moment, Tick, TickDetail, Window};
+use run::{ErrorKind, Incident, IncidentKind, Moment, Tick, TickDetail, Window};
 
 use crate::trial::snapshots::Snapshots;
 
@@ -43,6 +43,8 @@ const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
+/// Share of the failures in a silence from which they explain it.
+const MOST_FAILURES: f64 = 0.5;
 /// Minimum number of answers missed in a silence, so that a light load's gaps do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
 
@@ -76,6 +78,13 @@ impl Progress {
     /// Returns the stretches since [`Progress::stretch`] until a moment; empty if agents report no detail.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         self.stretches.moments(until_s)
+    }
+
+    /// Returns the memory that the reports take, bytes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        let ticks: usize = self.ticks.iter().map(|ticks| ticks.capacity() * size_of::<Tick>()).sum();
+        ticks + self.stretches.bytes()
     }
 
     /// Returns failures by kind and response times of all agents so far.
@@ -165,7 +174,7 @@ impl Progress {
         if length_s < MIN_SILENCE_S || rest * length_s < MIN_MISSED_ANSWERS || !wanted {
             return self.nothing(begin_s);
         }
-        Some(silent(from, from + length_s))
+        Some(self.silent(from, from + length_s))
     }
 
     /// Returns a silence that began at `begin_s` or before and lasted to the end, if requests timed out.
@@ -173,7 +182,18 @@ impl Progress {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);
         let failed = self.sum_at(until, errors) > self.sum_at(begin_s, errors);
-        (!came && failed && until - begin_s >= MIN_SILENCE_S).then(|| silent(begin_s, until))
+        (!came && failed && until - begin_s >= MIN_SILENCE_S).then(|| self.silent(begin_s, until))
+    }
+
+    fn silent(&self, from: f64, until: f64) -> Incident {
+        let failed = self.sum_at(until, errors) - self.sum_at(from, errors);
+        let refused = self.detail().errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0) as f64;
+        let why = match failed > 0.0 && refused >= MOST_FAILURES * failed {
+            true => "its host refused connections, since the server had ended or no longer listened",
+            false => "the server, or the path to it, hung or was slower than the timeout",
+        };
+        let text = format!("no answer from {from:.1} s to {until:.1} s although some were due: {why}");
+        Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
     }
 
     /// Returns true if answers have stopped: none for two tenths of a second, although requests are due. By the rate
@@ -216,14 +236,6 @@ fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
 /// Returns true if an agent reports more than ten times a second.
 fn fine(ticks: &[Tick]) -> bool {
     ticks.len() >= 2 && ticks.last().is_some_and(|last| last.t_s < 0.03 * ticks.len() as f64)
-}
-
-fn silent(from: f64, until: f64) -> Incident {
-    let text = format!(
-        "no answer from {from:.1} s to {until:.1} s although some were due: the server, or the path to it, hung or was slower \
-         than the timeout"
-    );
-    Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
 }
 
 fn completed(t: &Tick) -> f64 {
@@ -369,6 +381,19 @@ mod tests {
             progress.push(0, Tick { errors, ..tick(i as f64 * 0.1, (i - quiet) * 10) }, 9.0);
         }
         progress
+    }
+
+    #[test]
+    fn a_silence_of_refused_connects_says_so() {
+        let told = |kind| {
+            let mut progress = with_a_gap(true);
+            let detail = TickDetail { errors: run::Errors([(kind, 10)].into()), ..TickDetail::default() };
+            let last = progress.last(0).unwrap().clone();
+            progress.push(0, Tick { detail: Some(Box::new(detail)), ..last }, 9.0);
+            progress.silence(0.5, 4.9).unwrap().text
+        };
+        assert!(told(ErrorKind::ConnectRefused).ends_with("had ended or no longer listened"));
+        assert!(told(ErrorKind::ResponseTimeout).ends_with("slower than the timeout"));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use run::number::quantity;
 use run::{FailureKind, FirstFailure, Trial};
 
-use super::trials::words;
 use crate::Unit;
 
 /// Maximum number of reasons of failures that the line "Errors" shows.
@@ -21,7 +20,7 @@ fn sentence(first: &FirstFailure) -> String {
     match &first.kind {
         FailureKind::Status(status) if status.is_empty() => format!("first error answer at {at}: {}", first.reason),
         FailureKind::Status(status) => format!("first {status} at {at}: {}", first.reason),
-        FailureKind::Error(kind) => format!("first of the {} at {at}: {}", words(*kind), first.reason),
+        FailureKind::Error(kind) => format!("first of the {} at {at}: {}", kind.words(), first.reason),
     }
 }
 

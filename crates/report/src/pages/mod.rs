@@ -51,7 +51,7 @@ pub(crate) use stacks::blocks as stack_blocks;
 pub(crate) use waits::blocks as wait_blocks;
 
 pub use times::short_time;
-pub use trials::{busiest_device, words as error_words};
+pub use trials::busiest_device;
 
 use run::{Certainty, Run};
 

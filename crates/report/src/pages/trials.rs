@@ -1,7 +1,7 @@
 //! The table of trials, with one row per operating point. The terminal shows the main columns, and the HTML page all of
 //! them.
 
-use run::{BreachKind, Device, ErrorKind, Outcome, Run, SummaryFigure, Tally, Trial, TrialKind};
+use run::{BreachKind, Device, Outcome, Run, SummaryFigure, Tally, Trial, TrialKind};
 
 use super::{course, figures, pick, times};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
@@ -114,7 +114,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
 
 /// Returns the failures of a whole trial by kind.
 pub(super) fn failures(tally: &Tally) -> String {
-    let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, words(*kind)));
+    let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words()));
     let extra = [(tally.unanswered, "unanswered"), (tally.phantom, "connections without any answer")];
     let all = kinds.chain(extra).filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
     super::statuses::each(tally).into_iter().chain(all).collect::<Vec<_>>().join(", ")
@@ -138,25 +138,4 @@ pub fn busiest_device(ranked: &[Device]) -> Option<String> {
 fn steady(trial: &Trial) -> Cell {
     let word = if trial.steady.steady { "yes" } else { "no" };
     Cell { text: word.into(), hint: trial.steady.reason.clone(), ..Cell::default() }
-}
-
-/// Describes a kind of failure.
-pub const fn words(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::ConnectRefused => "connects refused",
-        ErrorKind::ConnectTimeout => "connects timed out",
-        ErrorKind::ConnectFailed => "connects failed",
-        ErrorKind::ClientPorts => "without a local port",
-        ErrorKind::ClientFds => "without a file descriptor",
-        ErrorKind::Reset => "resets",
-        ErrorKind::ShortResponse => "connections closed instead of a response",
-        ErrorKind::CutResponse => "responses cut off in the middle",
-        ErrorKind::Malformed => "malformed responses",
-        ErrorKind::WrongBody => "wrong bodies",
-        ErrorKind::StreamReset => "streams reset",
-        ErrorKind::StreamRefused => "streams refused",
-        ErrorKind::KeepAliveRace => "idle connections closed as requests left",
-        ErrorKind::ResponseTimeout => "responses timed out",
-        ErrorKind::Other => "other errors",
-    }
 }

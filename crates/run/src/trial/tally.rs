@@ -220,6 +220,27 @@ impl ErrorKind {
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | ClientPorts | ClientFds)
     }
 
+    /// Returns the words for failures of this kind.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::ConnectRefused => "connects refused",
+            Self::ConnectTimeout => "connects timed out",
+            Self::ConnectFailed => "connects failed",
+            Self::ClientPorts => "without a local port",
+            Self::ClientFds => "without a file descriptor",
+            Self::Reset => "resets",
+            Self::ShortResponse => "connections closed instead of a response",
+            Self::CutResponse => "responses cut off in the middle",
+            Self::Malformed => "malformed responses",
+            Self::WrongBody => "wrong bodies",
+            Self::StreamReset => "streams reset",
+            Self::StreamRefused => "streams refused",
+            Self::KeepAliveRace => "idle connections closed as requests left",
+            Self::ResponseTimeout => "responses timed out",
+            Self::Other => "other errors",
+        }
+    }
+
     /// All kinds, in numeric order. Shards count in an array of this length.
     pub const ALL: [Self; 15] = [
         Self::ConnectRefused,
