@@ -2,7 +2,8 @@
 
 use run::{Evidence, FigureUnit};
 
-use crate::number::{figure, percent, positive};
+use crate::number::{figure, percent, positive, ratio};
+use crate::thresholds::MOST;
 use crate::view::{Task, View};
 
 /// Makes a line of evidence.
@@ -52,4 +53,15 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let text = format!("the CPU quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
     let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, FigureUnit::Plain), Some(periods), text);
     Some(Throttled { share, evidence })
+}
+
+/// Describes a CPU quota that other programs of the control group of `who` use up.
+pub(crate) fn quota_of_others(view: &View<'_>, who: &str) -> Option<String> {
+    let (own, group) = (view.cpu_used()?, view.share_of_time("cgroup.cpu_time")?);
+    ratio(own, group).filter(|share| *share < MOST).map(|share| {
+        format!(
+            "the {who} used {} of the CPU time of its control group: other programs use up the quota",
+            percent(share)
+        )
+    })
 }

@@ -4,7 +4,7 @@ use run::{Evidence, FigureUnit};
 
 use crate::Facts;
 use crate::client_hosts;
-use crate::evidence::{measured, thread_line, throttled};
+use crate::evidence::{measured, quota_of_others, thread_line, throttled};
 use crate::number::{figure, percent, positive, rate, ratio};
 use crate::signals::cpu::{ServerCpu, full, plateau, queue, ran};
 use crate::signals::{Signal, chance, spread};
@@ -39,7 +39,7 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
 /// Returns the most probable limit of the generator in the decisive trial.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     let view = facts.client()?;
-    let found = [by_threads(facts, &view), by_ceiling(facts, &view), by_quota(&view), in_sum(facts)];
+    let found = [by_threads(facts, &view), by_ceiling(facts, &view), by_quota(facts, &view), in_sum(facts)];
     let mut limit = found.into_iter().flatten().reduce(|a, b| if b.chance > a.chance { b } else { a })?;
     if let Some((on, others)) = client_hosts::among(facts) {
         limit.sentence = format!("{on}{}{others}", limit.sentence);
@@ -188,8 +188,13 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance: CEILING_SAYS * chance(signal.log_odds()), sentence, evidence, signals: vec![signal] })
 }
 
-fn by_quota(view: &View<'_>) -> Option<ClientLimit> {
+/// Returns the limit by the quota of the generator's control group, unless other programs use it up and the load shows no
+/// limit.
+fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
+    if !facts.limited() && quota_of_others(view, "generator").is_some() {
+        return None;
+    }
     let name = "throttled share of the periods of the generator's control group";
     let signal = Signal::new(name, throttled.share, (THROTTLED, THROTTLED_WIDTH));
     let sentence = "the generator's CPU quota is used up".to_string();

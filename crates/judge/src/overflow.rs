@@ -43,6 +43,11 @@ impl<'a> Overflow<'a> {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
 
+    /// Returns true if the listener of this server shows the overflow: by its own drops, or by a queue at its limit.
+    pub(crate) fn is_own(&self) -> bool {
+        self.counter == "listen.drops" || queue_was_full(&self.view)
+    }
+
     /// Returns the overflow of a trial; `None` if no counter shows one.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;

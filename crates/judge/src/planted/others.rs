@@ -279,6 +279,10 @@ const SHARED: &[Shared] = &[
             })
         },
     },
+];
+
+/// Signs of a control group that the server or the generator shares with other programs.
+const SHARED_GROUPS: &[Shared] = &[
     Shared {
         rule: "server-cpu-quota",
         counters: &[],
@@ -292,6 +296,43 @@ const SHARED: &[Shared] = &[
                 .per_s(Server, "cgroup.cpu_throttled_periods", "/srv", |_| 9.0)
         },
         ours: |run| run.per_s(Server, "process.cpu", "srv:100", |_| 0.48e6),
+    },
+    Shared {
+        rule: "client-cpu",
+        counters: &[],
+        story: "another program of the generator's control group uses up its quota",
+        theirs: || {
+            healthy()
+                .level(Client, "cgroup.cpu_quota", "/load", 0.5)
+                .per_s(Client, "cgroup.cpu_time", "/load", |_| 0.5e6)
+                .per_s(Client, "process.cpu", "loadline:50", |_| 0.02e6)
+                .per_s(Client, "cgroup.cpu_periods", "/load", |_| 10.0)
+                .per_s(Client, "cgroup.cpu_throttled_periods", "/load", |_| 9.0)
+        },
+        ours: |run| run.per_s(Client, "process.cpu", "loadline:50", |_| 0.48e6),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &[],
+        story: "files that a backup reads fill the server's control group to its limit",
+        theirs: || {
+            limited()
+                .level(Server, "cgroup.memory", "/srv", 1e9)
+                .level(Server, "cgroup.memory_limit", "/srv", 1e9)
+                .per_s(Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
+        },
+        ours: |run| run.per_s(Server, "process.major_faults", "srv:100", |p| p.x * 2.0),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &[],
+        story: "the kernel kills another process of the server's control group",
+        theirs: || limited().per_s(Server, "cgroup.oom_kills", "/srv", |_| 1.0),
+        ours: |run| {
+            run.change(|t, _| {
+                t.tally.errors.0.insert(run::ErrorKind::Reset, 40);
+            })
+        },
     },
 ];
 
@@ -314,7 +355,7 @@ fn binds(planted: &PlantedRun, rule: &Rule) -> (bool, String) {
 
 #[test]
 fn a_shared_counter_gives_no_verdict_without_a_symptom_of_this_load() {
-    for shared in SHARED {
+    for shared in SHARED.iter().chain(SHARED_GROUPS) {
         let rule = RULES.iter().find(|rule| rule.id == shared.rule).unwrap();
         let (theirs, ours) = ((shared.theirs)(), (shared.ours)((shared.theirs)()));
         let (wrong, said) = binds(&theirs, rule);
@@ -364,4 +405,60 @@ fn every_rule_names_the_counters_that_it_shares() {
             }
         }
     }
+}
+
+/// Instance that a counter has in a planted run.
+fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
+    let known: Vec<String> =
+        planted.rows.iter().filter(|row| row.who == who && row.id == id).map(|row| row.instance.clone()).collect();
+    let of_kind =
+        [("cpu", "total"), ("disk", "vda"), ("interface", "eth0"), ("qdisc", "eth0 htb 1:"), ("medium", "hub")];
+    let kind = id.split('.').next().unwrap_or_default();
+    let usual = of_kind.iter().find(|(name, _)| *name == kind).map_or("", |(_, instance)| *instance);
+    if known.is_empty() { vec![usual.into()] } else { known }
+}
+
+/// Returns the rules that are more likely than not, and the named bottleneck.
+fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
+    let mut run = planted.run();
+    crate::judge(&mut run);
+    let named = run.findings.bottleneck.id.clone();
+    let facts = Facts::of(&run);
+    let likely = |rule: &&Rule| matches!((rule.judge)(&facts), Verdict::Binds { confidence, .. } if confidence >= crate::thresholds::LIKELY);
+    (RULES.iter().filter(likely).map(|rule| rule.id).collect(), named)
+}
+
+/// Raises each counter of a machine or a network namespace, on one side and on both, by a rate of events, and by the whole
+/// time of a CPU in microseconds. No rule may then be likelier than not that was not before.
+#[test]
+fn no_counter_of_a_host_alone_makes_a_cause_likely() {
+    let runs: [(&str, fn() -> PlantedRun); 4] = [
+        ("healthy", || healthy().steps(&[1, 8, 64])),
+        ("sleeping workers", || limited().steps(&[1, 8, 64])),
+        ("healthy on one host", || healthy().steps(&[1, 8, 64]).shared()),
+        ("healthy and not read", || healthy().steps(&[1, 8, 64]).no_server()),
+    ];
+    let constant = ["cpu.online", "interface.speed", "medium.rate", "ports.range"];
+    let counters = run::COUNTERS.iter().map(|spec| spec.id).filter(|id| is_shared(id) && !constant.contains(id));
+    let counters: Vec<&'static str> = counters.collect();
+    assert!(counters.len() > 80, "{}", counters.len());
+    let raised: [(&[Who], f64); 3] = [(&[Server], 400.0), (&[Client, Server], 400.0), (&[Client, Server], 0.97e6)];
+    let mut wrong = Vec::new();
+    for (name, make) in runs {
+        let (before, _) = found(&make());
+        for id in &counters {
+            for (sides, value) in raised {
+                let raise = |planted: PlantedRun, who: &Who| {
+                    let all = instances(&planted, *who, id);
+                    all.iter().fold(planted, |planted, instance| planted.per_s(*who, *id, instance, move |_| value))
+                };
+                let (after, named) = found(&sides.iter().fold(make(), raise));
+                let new: Vec<_> = after.into_iter().filter(|rule| !before.contains(rule)).collect();
+                if !new.is_empty() {
+                    wrong.push(format!("{name}: {id} = {value}: {new:?} ({named})"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

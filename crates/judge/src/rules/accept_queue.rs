@@ -8,7 +8,7 @@ use crate::evidence::measured;
 use crate::facts::unix_socket;
 use crate::number::{counted, figure, percent, positive, ratio};
 use crate::overflow::{Overflow, slow_connects, slow_share};
-use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
+use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
 
 pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
@@ -87,6 +87,10 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     let slow = slow_connects(trial);
     if slow.is_some() {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
+    }
+    if !worst.is_own() {
+        // Lost SYNs make connects slow, too, and the host's counter may be that of another listener.
+        confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its connects waited in the queue.
     let effect = match slow {
@@ -198,6 +202,31 @@ mod tests {
             assert!(told, "{own:?}: {verdict:#?}");
         }
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
+    }
+
+    /// Another listener overflows, ours was not read, and a line loses packets: connects of the load take a second, too.
+    #[test]
+    fn slow_connects_beside_a_listener_that_was_not_read_are_not_sure() {
+        let slow =
+            |t: &mut run::Trial, _: &crate::planted::Point| (t.connect_us.p99, t.connect_us.max) = (1.04e6, 3.1e6);
+        let unread = || {
+            PlantedRun::new(1000.0, 1e9)
+                .rates(&[])
+                .none(Who::Server, "listen.queue")
+                .none(Who::Server, "listen.limit")
+                .per_s(Who::Server, "tcp.listen_overflows", "", |_| 400.0)
+                .change(slow)
+        };
+        let confidence = |planted: PlantedRun| {
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            match (RULE.judge)(&Facts::of(&run)) {
+                Verdict::Binds { confidence, .. } => confidence,
+                other => panic!("{other:#?}"),
+            }
+        };
+        assert!(confidence(unread()) <= INDIRECT);
+        assert!(confidence(unread().per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 400.0)) >= TWO_SIGNS);
     }
 
     /// 128 clients connect at once to a backlog of 32. Clients whose SYN was dropped connect a second later, before the

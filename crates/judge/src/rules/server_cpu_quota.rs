@@ -4,11 +4,10 @@ use run::FigureUnit;
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::evidence::{Throttled, measured, throttled};
+use crate::evidence::{Throttled, measured, quota_of_others, throttled};
 use crate::number::{figure, percent, positive, ratio};
 use crate::signals::{Signal, chance};
-use crate::thresholds::{HINT, MOST, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
-use crate::view::View;
+use crate::thresholds::{HINT, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
@@ -49,7 +48,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if seen < HINT {
         return Verdict::RuledOut(format!("the CPU quota ran out in {} of its periods", percent(held.share)));
     }
-    if let Some(why) = others(&view).filter(|_| !facts.limited()) {
+    if let Some(why) = quota_of_others(&view, "server").filter(|_| !facts.limited()) {
         return Verdict::RuledOut(why);
     }
     let mut evidence = vec![held.evidence];
@@ -69,17 +68,6 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ),
         evidence,
     }
-}
-
-/// Describes a quota that other programs of the control group used up.
-fn others(view: &View<'_>) -> Option<String> {
-    let (own, group) = (view.cpu_used()?, view.share_of_time("cgroup.cpu_time")?);
-    ratio(own, group).filter(|share| *share < MOST).map(|share| {
-        format!(
-            "the server used {} of the CPU time of its control group: other programs use up the quota",
-            percent(share)
-        )
-    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The server's host, control group or TCP stack is short of memory.
 
-use run::{Evidence, FigureUnit};
+use run::{Evidence, FigureUnit, IncidentKind, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
@@ -36,7 +36,9 @@ pub(super) const RULE: Rule = Rule {
               faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \
               or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
               counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
-              waited for pages (major page faults). TCP's counters count only if connections of the load failed or stalled.",
+              waited for pages (major page faults). TCP's counters count only if connections of the load failed or stalled. A \
+              control group at its limit counts only with such waits, since files that anything in it reads fill it, and a \
+              killed process only if requests failed or a process of the server ended.",
     ..PLAIN
 };
 
@@ -73,28 +75,49 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// memory because of other programs.
 fn is_ours(view: &View<'_>, counter: &str) -> bool {
     match counter {
-        "pressure.memory_some" | "memory.swap_out" => {
-            view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
-        }
+        "pressure.memory_some" | "memory.swap_out" => waits_for_pages(view),
         "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
+        // Files that anything in the control group reads fill its memory to the limit, which costs nothing by itself.
+        "cgroup.memory_max_events" => waits_for_pages(view) || stalls(view).is_some(),
+        // Another process of the control group may have been killed.
+        "cgroup.oom_kills" => requests_failed(view.trial) || lost_a_process(view.trial),
         _ => true,
     }
+}
+
+/// Returns true if processes of the server wait for pages from a disk.
+fn waits_for_pages(view: &View<'_>) -> bool {
+    view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
+}
+
+/// Returns the share of the time in which threads of the host stalled for lack of memory, if it is large.
+fn stalls(view: &View<'_>) -> Option<f64> {
+    view.share_of_time("pressure.memory_some").filter(|share| *share >= MEMORY_STALLED)
+}
+
+fn requests_failed(trial: &Trial) -> bool {
+    trial.tally.error_count() > 0 || unanswered(trial) > 0.0
+}
+
+fn lost_a_process(trial: &Trial) -> bool {
+    trial.incidents.iter().any(|i| matches!(i.kind, IncidentKind::WorkerEnded | IncidentKind::ServerEnded))
 }
 
 /// Returns true if connections of the load failed, or TCP windows stopped them. Without memory, TCP keeps windows
 /// small.
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
-    let failed = view.trial.tally.error_count() > 0 || unanswered(view.trial) > 0.0;
-    failed || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
+    requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
 }
 
 /// Describes a lack of memory that does not affect the server.
 fn others(view: &View<'_>) -> String {
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
     let faults = view.value("process.major_faults").map_or("an unknown number of".into(), figure);
+    let hits = view.value("cgroup.memory_max_events").filter(|n| *n >= 1.0);
+    let of_group = hits.map_or(String::new(), |n| format!(", its control group reached its limit {} times", figure(n)));
     format!(
-        "threads of the host waited for memory {waited} of the time, but the server had {faults} major page faults and its connections did not suffer: other processes are short of memory"
+        "threads of the host waited for memory {waited} of the time{of_group}, but the server had {faults} major page faults and its requests did not suffer: other processes are short of memory"
     )
 }
 
@@ -108,7 +131,7 @@ struct Sign {
 
 fn signs(view: &View<'_>) -> Vec<Sign> {
     let mut out = Vec::new();
-    if let Some(share) = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED) {
+    if let Some(share) = stalls(view) {
         let words = format!("threads waited for it {} of the time", percent(share));
         let text = format!("memory pressure: some thread of the host stalled {} of the time", percent(share));
         let evidence =
