@@ -7,8 +7,8 @@ use crate::counts::Counts;
 
 /// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of this length.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of recorded stalls, allocated before the load begins. A thread with more stalls gets too little CPU
-/// time for any measurement.
+/// Maximum number of recorded stalls, allocated before the load begins. When there are more, the minimum length of a stall
+/// doubles and shorter ones are dropped, so that a run of hours keeps its long stalls until its end.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one shard.
@@ -20,18 +20,21 @@ pub(crate) struct ThreadStalls {
     /// Start of the last pass, and the planned end of its sleep.
     began_ns: u64,
     until_ns: u64,
+    /// Minimum length of a recorded stall, nanoseconds.
+    min_ns: u64,
 }
 
 impl ThreadStalls {
     pub(crate) fn new() -> Self {
-        Self { times: Vec::with_capacity(MAX_STALLS), began_ns: u64::MAX, ..Self::default() }
+        let times = Vec::with_capacity(MAX_STALLS);
+        Self { times, began_ns: u64::MAX, min_ns: MIN_STALL_NS, ..Self::default() }
     }
 
     /// Starts a pass at `now_ns`. `counts` are the counts at the end of the previous pass.
     #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64, counts: &Counts) {
         let (due, work_ns) = (self.began_ns.max(self.until_ns), max_work_ns(counts));
-        if now_ns.saturating_sub(due) >= MIN_STALL_NS + (work_ns - self.work_ns) {
+        if now_ns.saturating_sub(due) >= self.min_ns + (work_ns - self.work_ns) {
             self.keep(due, now_ns);
         }
         (self.work_ns, self.began_ns) = (work_ns, now_ns);
@@ -44,7 +47,11 @@ impl ThreadStalls {
     }
 
     fn keep(&mut self, begin_ns: u64, end_ns: u64) {
-        if self.times.len() < self.times.capacity() {
+        while self.times.len() >= MAX_STALLS {
+            self.min_ns = self.min_ns.saturating_mul(2);
+            self.times.retain(|(begin_ns, end_ns)| end_ns - begin_ns >= self.min_ns);
+        }
+        if end_ns - begin_ns >= self.min_ns {
             self.times.push((begin_ns, end_ns));
         }
     }
@@ -88,6 +95,22 @@ mod tests {
         let found = held.windows(1_000_000);
         let ms: Vec<(f64, f64)> = found.iter().map(|w| (w.begin_s * 1e3, w.end_s * 1e3)).collect();
         assert_eq!(ms, [(2.0, 32.0), (32.0, 40.0)]);
+    }
+
+    /// A thread that stalls for 3 ms at each of 20,000 passes, and for 50 ms at every hundredth.
+    #[test]
+    fn a_run_of_hours_keeps_its_long_stalls_until_its_end() {
+        let mut held = ThreadStalls::new();
+        let (mut now_ns, mut long) = (0, 0);
+        for pass in 0..20_000 {
+            let stall_ns = if pass % 100 == 99 { 50_000_000 } else { 3_000_000 };
+            long += usize::from(stall_ns > 3_000_000);
+            held.keep(now_ns, now_ns + stall_ns);
+            now_ns += stall_ns;
+        }
+        let found = held.windows(0);
+        assert!(found.len() <= MAX_STALLS && held.times.capacity() == MAX_STALLS, "{}", found.len());
+        assert_eq!(found.iter().filter(|w| w.length_s() > 0.04).count(), long, "no long stall is lost");
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::find::find_server;
 use crate::reread_file::reread;
 use crate::text::stat_fields;
 
+/// Maximum number of incidents. A program that limits the CPU time of others stops them many times a second.
+const MAX_INCIDENTS: usize = 256;
+
 /// Interval between checks of the processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -20,8 +23,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Runs,
-    /// Stopped since the incident with this index.
-    Stopped(usize),
+    /// Stopped since the incident with this index. An incident beyond the maximum has none.
+    Stopped(Option<usize>),
     Ended,
 }
 
@@ -88,7 +91,8 @@ impl ProcessWatch {
         let (mut changed, mut ended) = (false, Vec::new());
         for at in 0..self.processes.len() {
             let process = &self.processes[at];
-            let seen = seen(process, self.incidents.len(), &mut self.buffer);
+            let next = Some(self.incidents.len()).filter(|next| *next < MAX_INCIDENTS);
+            let seen = seen(process, next, &mut self.buffer);
             if seen == process.state {
                 continue;
             }
@@ -131,12 +135,12 @@ impl ProcessWatch {
             Role::Client => (IncidentKind::GeneratorStopped, "the generator's"),
         };
         let text = format!("{who} process {} was stopped (SIGSTOP) at {at_s:.1} s", self.processes[at].instance);
-        self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
+        self.add(Incident { kind, begin_s: at_s, end_s: None, text });
     }
 
     /// Records that a stopped process has continued or ended.
     fn goes_on(&mut self, at: usize, seen: State, at_s: f64) {
-        if let State::Stopped(incident) = self.processes[at].state
+        if let State::Stopped(Some(incident)) = self.processes[at].state
             && let Some(incident) = self.incidents.get_mut(incident)
         {
             let what = if seen == State::Runs { "it went on" } else { "it ended" };
@@ -159,13 +163,20 @@ impl ProcessWatch {
                 format!("of the server's processes {who} ended at {at_s:.1} s, {left} went on"),
             ),
         };
-        self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
+        self.add(Incident { kind, begin_s: at_s, end_s: None, text });
+    }
+
+    /// Adds an incident. The end of the server is always added.
+    fn add(&mut self, incident: Incident) {
+        if self.incidents.len() < MAX_INCIDENTS || incident.kind == IncidentKind::ServerEnded {
+            self.incidents.push(incident);
+        }
     }
 }
 
 /// Returns the state of a process. A state that cannot be read changes nothing. A traced process (`t`) stops at each
 /// call and continues.
-fn seen(process: &Process, incident: usize, buffer: &mut Vec<u8>) -> State {
+fn seen(process: &Process, incident: Option<usize>, buffer: &mut Vec<u8>) -> State {
     match (look_at(&process.stat, buffer), process.state) {
         (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,
         (Err(e), _) if e.raw_os_error() == Some(sys::Errno::SRCH.raw_os_error()) => State::Ended,
@@ -255,6 +266,25 @@ mod tests {
         assert_eq!(kinds(&life), [(stopped, Some(0.3)), (worker, None), (server, None)]);
         assert!(life.incidents[0].text.contains("sleep:") && life.incidents[0].text.contains("went on at 0.3 s"));
         assert_eq!(life.due_ns(), u64::MAX, "nobody is left to look at");
+    }
+
+    /// A program such as cpulimit stops the server and lets it go on, for hours.
+    #[test]
+    fn the_number_of_incidents_is_bounded() {
+        let sleepers = Sleepers::start(1);
+        let mut life = sleepers.life(Role::Server);
+        for at in 0..2 * MAX_INCIDENTS {
+            // The process runs, so each check ends a planted stop.
+            let next = Some(life.incidents.len()).filter(|next| *next < MAX_INCIDENTS);
+            life.stopped(0, at as f64);
+            life.processes[0].state = State::Stopped(next);
+            life.look(at as f64 + 0.5, 0);
+        }
+        assert_eq!(life.incidents().len(), MAX_INCIDENTS);
+        assert!(life.incidents().iter().all(|i| i.end_s == Some(i.begin_s + 0.5)), "{:?}", life.incidents().last());
+        sleepers.signal(0, "KILL", b"Z");
+        life.look(1e6, 0);
+        assert_eq!(kinds(&life).last(), Some(&(IncidentKind::ServerEnded, None)), "the end is never left out");
     }
 
     #[test]

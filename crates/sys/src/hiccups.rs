@@ -11,7 +11,7 @@ use crate::{clock, limits};
 const SLEEP_NS: u64 = 1_000_000;
 /// Minimum length of a pause. Shorter delays also occur on a healthy machine with a busy scheduler.
 const MIN_PAUSE_NS: u64 = 2_000_000;
-/// Maximum number of recorded pauses. A machine with more pauses is unsuitable for measurements.
+/// Maximum number of recorded pauses. If there are more, only the longer ones are kept.
 pub const MAX_PAUSES: usize = 10_000;
 
 /// A span in which the thread should have run and did not, in nanoseconds of the monotonic clock.
@@ -57,14 +57,20 @@ impl HiccupMeter {
     }
 }
 
+/// Records the pauses until `over`. When there are too many, the minimum length of a pause doubles and shorter ones are
+/// dropped, so that a run of hours keeps its long pauses until its end.
 fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
-    let mut pauses = Vec::new();
+    let (mut pauses, mut min_ns) = (Vec::<Pause>::new(), MIN_PAUSE_NS);
     while !over() {
         let due = now() + SLEEP_NS;
         sleep_until(due);
         let woke = now();
-        if woke.saturating_sub(due) >= MIN_PAUSE_NS && pauses.len() < MAX_PAUSES {
+        if woke.saturating_sub(due) >= min_ns {
             pauses.push(Pause { begin_ns: due, end_ns: woke });
+        }
+        while pauses.len() > MAX_PAUSES {
+            min_ns = min_ns.saturating_mul(2);
+            pauses.retain(|pause| pause.ns() >= min_ns);
         }
     }
     pauses
@@ -85,6 +91,24 @@ mod tests {
         };
         let pauses = watch(|| clock.get(), sleep, || sleeps.get() >= 100);
         assert_eq!(pauses, [Pause { begin_ns: 15_900_000, end_ns: 45_900_000 }]);
+    }
+
+    /// A machine that pauses for 2 to 8 ms all the time, and for 40 ms now and then, for as long as ten times the maximum.
+    #[test]
+    fn a_run_of_hours_keeps_its_long_pauses_until_its_end() {
+        let (clock, sleeps) = (Cell::new(0_u64), Cell::new(0_u64));
+        let long = |n: u64| n % 500 == 7;
+        let sleep = |until: u64| {
+            sleeps.set(sleeps.get() + 1);
+            let late_ns = if long(sleeps.get()) { 40_000_000 } else { 2_000_000 + sleeps.get() % 7 * 1_000_000 };
+            clock.set(until + late_ns);
+        };
+        let all = 10 * MAX_PAUSES as u64;
+        let pauses = watch(|| clock.get(), sleep, || sleeps.get() >= all);
+        assert!(pauses.len() <= MAX_PAUSES, "{}", pauses.len());
+        let kept = pauses.iter().filter(|pause| pause.ns() == 40_000_000).count() as u64;
+        assert_eq!(kept, (1..=all).filter(|n| long(*n)).count() as u64, "no long pause is lost");
+        assert!(pauses.windows(2).all(|w| w[0].end_ns <= w[1].begin_ns), "oldest first");
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod collected_parts;
 mod command_line;
 mod command_server;
 mod conduct;
+#[cfg(test)]
+mod hours_tests;
 mod lab;
 mod load_once;
 mod manual_rate;

@@ -32,6 +32,14 @@ impl Snapshots {
         self.states.push((now_s, known));
     }
 
+    /// Returns an upper bound of the memory, bytes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        // An entry of a histogram takes at most twice its size in the tree.
+        let each = size_of::<(f64, TickDetail)>() + run::CoarseHist::BUCKETS * 2 * size_of::<(u16, u64)>();
+        self.states.capacity() * each
+    }
+
     /// Returns the stretches until a moment.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         let known = self.states.windows(2).filter(|pair| pair[1].0 <= until_s);

@@ -14,6 +14,8 @@ const MAX_FUTEXES: usize = 4096;
 const MAX_THREADS: usize = 65_536;
 /// Maximum number of users and of thread names of a futex.
 const MAX_USERS: usize = 4096;
+/// Maximum number of users of all futexes together. Threads that come and go for hours would need hundreds of MB.
+const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
 /// Number of rounds below which a thread is too short-lived to be expected in a wait: a thread per request ends soon
 /// after it held a lock.
@@ -28,6 +30,11 @@ impl UserRounds {
         if self.0.len() < MAX_THREADS || self.0.contains_key(&tid) {
             *self.0.entry(tid).or_default() += 1;
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     fn is_short_lived(&self, tid: u32) -> bool {
@@ -56,7 +63,11 @@ struct FutexSum {
 
 /// Sums by process id and address.
 #[derive(Debug, Default)]
-pub(super) struct FutexSums(BTreeMap<(u32, u64), FutexSum>);
+pub(super) struct FutexSums {
+    futexes: BTreeMap<(u32, u64), FutexSum>,
+    /// Number of users and of active threads of all futexes.
+    users: usize,
+}
 
 impl FutexSums {
     /// Adds a round.
@@ -64,25 +75,34 @@ impl FutexSums {
         for (id, waiting) in round.futex_waiters() {
             let Some(process) = waiting.first().map(|thread| thread.process) else { continue };
             let Some(of) = round.processes.get(process) else { continue };
-            if self.0.len() >= MAX_FUTEXES && !self.0.contains_key(&id) {
+            if self.futexes.len() >= MAX_FUTEXES && !self.futexes.contains_key(&id) {
                 continue;
             }
-            let sum = self.0.entry(id).or_default();
+            let sum = self.futexes.entry(id).or_default();
             sum.process = of.name.clone();
-            sum.add(process, &waiting, round);
+            let mut room = MAX_ALL_USERS.saturating_sub(self.users);
+            sum.add(process, &waiting, round, &mut room);
+            self.users = MAX_ALL_USERS - room;
             let read = round.futexes.iter().find(|f| (f.process, f.address) == (process, id.1));
             read.into_iter().for_each(|futex| sum.read(futex, round));
         }
     }
 
+    /// Returns the number of futexes and of their threads.
+    #[cfg(test)]
+    pub(super) fn entries(&self) -> usize {
+        let of = |sum: &FutexSum| 1 + sum.users.len() + sum.names.len() + sum.active.len() + sum.activity.len();
+        self.futexes.values().map(of).sum()
+    }
+
     /// Returns the process and the address of each futex for which at least two threads waited.
     pub(super) fn shared(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.0.iter().filter(|(_, sum)| sum.is_shared()).map(|(id, _)| *id)
+        self.futexes.iter().filter(|(_, sum)| sum.is_shared()).map(|(id, _)| *id)
     }
 
     /// Returns true if at least two threads waited for a futex.
     pub(super) fn is_shared(&self, pid: u32, address: u64) -> bool {
-        self.0.get(&(pid, address)).is_some_and(FutexSum::is_shared)
+        self.futexes.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
     /// Returns the shared futexes, in descending order of waiting threads. `of` returns a process's name and the number
@@ -93,7 +113,7 @@ impl FutexSums {
         names: &Names,
         of: impl Fn(&Arc<str>) -> (String, u64),
     ) -> Vec<FutexProfile> {
-        let shared = self.0.iter().filter(|(_, sum)| sum.is_shared());
+        let shared = self.futexes.iter().filter(|(_, sum)| sum.is_shared());
         let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| {
             let FutexNames { global: name, function, kind } = names.of(*pid, *address);
             let (process, rounds) = of(&sum.process);
@@ -113,10 +133,13 @@ impl FutexSum {
         self.users.len() >= 2
     }
 
-    fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round) {
+    /// Adds a round. At most `room` more threads may be remembered.
+    fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round, room: &mut usize) {
         for thread in waiting {
-            if self.users.len() < MAX_USERS {
-                self.users.insert(thread.tid);
+            // Two users tell a shared futex from another one.
+            let has_room = self.users.len() < 2 || self.users.len() < MAX_USERS && *room > 0;
+            if has_room && self.users.insert(thread.tid) {
+                *room = room.saturating_sub(1);
             }
             if self.names.len() < MAX_NAMES {
                 self.names.insert(thread.name.clone());
@@ -134,8 +157,11 @@ impl FutexSum {
             if self.activity.len() < MAX_USERS {
                 *self.activity.entry(activity(thread)).or_default() += 1;
             }
-            if self.active.len() < MAX_USERS || self.active.contains_key(&thread.tid) {
-                *self.active.entry(thread.tid).or_default() += round.weight;
+            if let Some(active) = self.active.get_mut(&thread.tid) {
+                *active += round.weight;
+            } else if self.active.len() < MAX_USERS && *room > 0 {
+                self.active.insert(thread.tid, round.weight);
+                *room -= 1;
             }
         }
         self.unheld += u64::from(!held);

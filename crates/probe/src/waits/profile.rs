@@ -16,6 +16,10 @@ use super::rows::{address_text, largest};
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct titles.
 const MAX_TITLES: usize = 1024;
+/// Maximum number of distinct names of processes. A server may name each process after its job.
+const MAX_PROCESS_NAMES: usize = 1024;
+/// Maximum number of process ids per name. Only one id or several make a difference.
+const MAX_PIDS: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct GroupId {
@@ -29,6 +33,7 @@ struct GroupId {
 
 #[derive(Debug, Default)]
 struct ProcessSums {
+    /// The first ids, at most [`MAX_PIDS`].
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
@@ -130,9 +135,14 @@ impl ProfileSums {
 
     fn add_process(&mut self, process: &ProcessSample) {
         let rounds_before = self.rounds.saturating_sub(1);
+        if self.processes.len() >= MAX_PROCESS_NAMES && !self.processes.contains_key(&process.name) {
+            return;
+        }
         let first = || ProcessSums { rounds_before, ..ProcessSums::default() };
         let sums = self.processes.entry(process.name.clone()).or_insert_with(first);
-        sums.pids.insert(process.pid);
+        if sums.pids.len() < MAX_PIDS {
+            sums.pids.insert(process.pid);
+        }
         sums.processes += 1.0;
         sums.behind |= process.behind;
         sums.epoll |= process.epoll;
@@ -172,6 +182,14 @@ impl ProfileSums {
             self.clients.add(self.rounds, counts);
         }
         self.peers.add(&now.peers, now.is_full);
+    }
+
+    /// Returns the number of remembered things.
+    #[cfg(test)]
+    fn entries(&self) -> usize {
+        let of_process = |sums: &ProcessSums| 1 + sums.pids.len() + sums.running.len() + sums.titles.len();
+        let processes: usize = self.processes.values().map(of_process).sum();
+        processes + self.groups.len() + self.futexes.entries() + self.users.len() + self.peers.sums.len()
     }
 
     /// Returns the process and the address of each futex for which at least two threads waited.

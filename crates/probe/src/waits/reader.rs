@@ -224,7 +224,7 @@ impl Reader {
         for process in self.processes.values_mut() {
             let Some(error) = process.refused.take() else { continue };
             let pids = self.refused.entry(error.raw_os_error().unwrap_or_default()).or_default();
-            if !pids.contains(&process.pid) {
+            if pids.len() < MAX_PROCESSES && !pids.contains(&process.pid) {
                 pids.push(process.pid);
             }
         }

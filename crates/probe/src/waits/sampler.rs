@@ -252,7 +252,7 @@ impl Work {
         }
         if self.stack_round.is_due(monotonic_ns()) {
             let before = thread_cpu_ns();
-            round.processes.iter().for_each(|process| stacks.follow(process.pid));
+            stacks.follow(&round.processes);
             stacks.add(round, &mut self.names.processes);
             self.stack_rounds += 1;
             let cost_ns = if self.stack_rounds > FIRST_STACK_ROUNDS { thread_cpu_ns() - before } else { 0 };

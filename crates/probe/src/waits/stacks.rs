@@ -6,11 +6,14 @@ use run::{MAX_STACKS, MonitorGroup, StackProfile, StackSum};
 use stacks::{Addresses, CpuStacks, Process, Processes, StackCounts};
 
 use super::monitors::MonitorSums;
-use super::round::{Round, ThreadSample};
+use super::round::{ProcessSample, Round, ThreadSample};
 use super::tasks::TaskSums;
 
 /// Maximum number of different waiting stacks until they are named.
 const MAX_WAITING: usize = 1 << 14;
+
+/// Number of ended processes after which the list of followed processes is cleaned up.
+const MAX_ENDED: usize = 1024;
 
 /// Maximum number of goroutines of a process that are read in a round. Reading a goroutine takes about as long as
 /// unwinding a thread. Many small rounds cover more moments than a few large ones.
@@ -51,10 +54,15 @@ impl StackSampler {
         self.refusal.as_deref()
     }
 
-    /// Samples the CPU time of a process from now on.
-    pub(super) fn follow(&mut self, pid: u32) {
-        if self.refusal.is_none() && self.followed.insert(pid) {
-            self.cpu.follow(pid);
+    /// Samples the CPU time of these processes from now on.
+    pub(super) fn follow(&mut self, processes: &[ProcessSample]) {
+        if self.followed.len() > MAX_ENDED + processes.len() {
+            self.followed.retain(|pid| processes.iter().any(|process| process.pid == *pid));
+        }
+        for process in processes {
+            if self.refusal.is_none() && self.followed.insert(process.pid) {
+                self.cpu.follow(process.pid);
+            }
         }
     }
 

@@ -173,3 +173,33 @@ fn only_titles_that_change_are_told() {
     let titles = profile(&[titled("UPDATE waiting"), titled("UPDATE waiting"), titled("idle")]).titles;
     assert_eq!((titles[0].title.as_str(), titles.len()), ("UPDATE waiting", 2));
 }
+
+/// A server that forks and names a process for each job, twenty threads each, for twelve hours of one round every four
+/// seconds.
+#[test]
+fn twelve_hours_of_processes_that_come_and_go_take_no_more_than_four() {
+    let (mut sums, mut entries) = (ProfileSums::default(), Vec::new());
+    for n in 0..12 * 900_u32 {
+        let name: Arc<str> = format!("job-{n}").into();
+        let waits = |i: u32| match i {
+            0 => thread(20 * n, ThreadState::OnCpu, WaitKey::None),
+            _ => thread(20 * n + i, ThreadState::Futex, WaitKey::Futex(LOCK + u64::from(n))),
+        };
+        let process = ProcessSample { pid: 7 + n, name, title: Some("job".into()), ..ProcessSample::default() };
+        let threads = (0..20).map(waits).collect();
+        sums.add(&Round { processes: vec![process], threads, weight: 1.0, ..Round::default() });
+        if [900, 4 * 900, 12 * 900].contains(&(n + 1)) {
+            entries.push(sums.entries());
+        }
+    }
+    assert!(entries[2] <= entries[1] + entries[1] / 10, "entries after 1, 4 and 12 hours: {entries:?}");
+    assert_eq!(sums.profile(&Names::default()).futexes.len(), MAX_WAIT_ROWS);
+    let one = locked(1);
+    let mut forks = ProfileSums::default();
+    for pid in 1..100_000 {
+        let processes = one.processes.iter().map(|p| ProcessSample { pid, ..p.clone() }).collect();
+        forks.add(&Round { processes, weight: 1.0, ..Round::default() });
+    }
+    assert!(forks.entries() < 10, "{}", forks.entries());
+    assert_eq!(forks.instance(&"app".into()), "app", "several processes");
+}
