@@ -2,8 +2,8 @@
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
-use sys::exhausted;
 use crate::record::Offered;
+use sys::exhausted;
 
 impl Core {
     /// Closes all connections, counts unanswered requests, and returns the shard's result.
