@@ -407,7 +407,10 @@ fn every_rule_names_the_counters_that_it_shares() {
     }
 }
 
-/// Instance that a counter has in a planted run.
+/// Function that plants a run.
+type Plant = fn() -> PlantedRun;
+
+/// Returns the instances that a counter has in a planted run.
 fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     let known: Vec<String> =
         planted.rows.iter().filter(|row| row.who == who && row.id == id).map(|row| row.instance.clone()).collect();
@@ -432,7 +435,7 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
 /// time of a CPU in microseconds. No rule may then be likelier than not that was not before.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
-    let runs: [(&str, fn() -> PlantedRun); 4] = [
+    let runs: [(&str, Plant); 4] = [
         ("healthy", || healthy().steps(&[1, 8, 64])),
         ("sleeping workers", || limited().steps(&[1, 8, 64])),
         ("healthy on one host", || healthy().steps(&[1, 8, 64]).shared()),
@@ -450,7 +453,7 @@ fn no_counter_of_a_host_alone_makes_a_cause_likely() {
             for (sides, value) in raised {
                 let raise = |planted: PlantedRun, who: &Who| {
                     let all = instances(&planted, *who, id);
-                    all.iter().fold(planted, |planted, instance| planted.per_s(*who, *id, instance, move |_| value))
+                    all.iter().fold(planted, |planted, instance| planted.per_s(*who, id, instance, move |_| value))
                 };
                 let (after, named) = found(&sides.iter().fold(make(), raise));
                 let new: Vec<_> = after.into_iter().filter(|rule| !before.contains(rule)).collect();
