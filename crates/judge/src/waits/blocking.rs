@@ -32,8 +32,8 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
     waits_in_calls(profile, activity, requests, &finding).or_else(|| pools::used_up(profile, activity, requests))
 }
 
-/// Returns true if one thread of all the processes computes, or one thread of each process. One more process may be their idle parent.
-/// `cpu` is the mean number of computing threads per process.
+/// Returns true if one thread of all the processes computes, or one thread of each process. One more process may be the
+/// idle parent of these processes. `cpu` is the mean number of computing threads per process.
 fn computes_serially(process: &WaitProcess, cpu: f64) -> bool {
     let (all, most) = (cpu * process.processes.max(1.0), process.busiest + WAIT_FEW);
     let each = process.processes >= 2.0 - WAIT_FEW && all >= FULL_MIDDLE * (process.processes - 1.0) && cpu < most;

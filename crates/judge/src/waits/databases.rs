@@ -1,7 +1,7 @@
 //! Causes inside databases: from the titles of PostgreSQL's processes, and from sampled sessions and commands.
 //!
-//! PostgreSQL's manual documents the titles (Monitoring Database Activity): `postgres: USER DATABASE HOST ACTIVITY`, where
-//! " waiting" follows the statement while the process waits for a lock of another transaction.
+//! PostgreSQL's manual documents the titles (Monitoring Database Activity): `postgres: USER DATABASE HOST ACTIVITY`.
+//! The statement is followed by " waiting" while the process waits for a lock of another transaction.
 
 use run::{DatabaseProfile, SessionGroup, SessionState, TitleGroup, WaitCause, WaitFinding, WaitProfile};
 
@@ -10,7 +10,8 @@ use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY};
 /// Beginning of a title, and end of the title of a process that waits for a lock.
 const TITLE: &str = "postgres: ";
 const WAITING: &str = " waiting";
-/// Activity of a backend without a transaction. In an open one ("idle in transaction"), a pool may not use the connection for others.
+/// Activity of a backend without a transaction. In an open transaction ("idle in transaction"), a pool may not use the
+/// connection for other clients.
 const IDLE: &str = "idle";
 /// Host of a backend's client in its title: a unix socket, or the end of an address with its port, whose digits are `#`.
 const LOCAL: &str = "[local]";

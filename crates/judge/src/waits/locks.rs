@@ -74,14 +74,14 @@ fn is_crowded(futex: &FutexProfile) -> bool {
 
 /// Returns true if the waiting threads hold requests. `per_waiter` bounds the number of requests per waiting thread.
 fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
-    // A thread that waits for work may hold a lock meanwhile, while the next idle threads wait for that lock.
+    // A thread that waits for work may hold a lock, while the next idle threads wait for this lock.
     let works = |holder: &&HolderState| holder.state.is_active();
     let at_work: f64 = futex.holders.iter().filter(works).map(|holder| holder.share).sum();
     if futex.kind == FutexKind::OwnedMutex && at_work >= WAIT_MOSTLY {
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The memory of a mutex proves a lock, but that of a semaphore may be a queue of work.
+    // The memory of a mutex proves a lock, but the memory of a semaphore may belong to a queue of work.
     let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }

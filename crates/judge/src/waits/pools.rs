@@ -16,8 +16,8 @@ const CONNECTIONS: &str = "connections";
 /// thread is not a pool.
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
-/// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests queue. One more process
-/// may be their parent.
+/// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests
+/// queue. One more process may be the parent of these workers.
 pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let is_single_threaded = process.threads < process.processes + WAIT_FEW;
@@ -84,7 +84,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
     })
 }
 
-/// Returns the connections of an event loop to one peer if all are busy while further requests wait for one.
+/// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;
@@ -114,8 +114,8 @@ fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     is_constant && is_busy && demand >= peer.open + WAIT_QUEUE
 }
 
-/// Returns connections with the number of busy ones. The kernel does not tell this number for unix sockets. PostgreSQL's processes
-/// tell it by their titles, if each of them belongs to one of the connections.
+/// Returns connections with the number of busy ones. The kernel does not report this number for unix sockets. The
+/// titles of PostgreSQL's processes show this number, if each process belongs to one of the connections.
 fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
     if peer.busy.is_finite() {
         return Some(peer.clone());
@@ -124,8 +124,8 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
     ((all - peer.open).abs() <= WAIT_FEW).then(|| PeerConnections { busy, ..peer.clone() })
 }
 
-/// Returns a lower bound of the requests at a process. A process behind the server has those that other sampled processes sent;
-/// `None` if their connections are unknown, as for unix sockets.
+/// Returns a lower bound of the requests at a process. A process behind the server has the requests that other sampled
+/// processes sent; `None` if their connections are unknown, as for unix sockets.
 fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());

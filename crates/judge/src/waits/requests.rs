@@ -21,8 +21,9 @@ impl Requests {
         Self { in_progress: profile.clients.as_ref().map(bounds), queued }
     }
 
-    /// Returns the requests per waiting thread that are left after each active thread has one: about 1 if the waiting
-    /// threads hold requests, about 0 if they wait for work. Returns a lower and an upper bound.
+    /// Returns the number of requests per waiting thread that remain after each active thread has one. The number is
+    /// about 1 if the waiting threads hold requests, and about 0 if they wait for work. Returns a lower and an upper
+    /// bound.
     pub(super) fn per_waiter(&self, active: f64, waiting: f64) -> Option<(f64, f64)> {
         let (low, high) = self.in_progress?;
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))

@@ -12,7 +12,7 @@ use crate::awaits_reply::awaits_reply;
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
 /// Minimum number of responses of a connection for judging its regularity.
 const MIN_RESPONSES: u64 = 4;
-/// Minimum part of these connections that must be regular.
+/// Minimum part of the connections that must be regular.
 const MIN_REGULAR: f64 = 0.9;
 
 /// Counts connections: open, in progress, uncertain, unread, and `queued` ones.
@@ -53,8 +53,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
-/// Counts the connections of a process to one peer that await a reply. Counts of segments decide what times and acknowledgements leave
-/// open, if they agree with all others.
+/// Counts the connections of a process to one peer that await a reply. Counts of segments decide the connections that
+/// times and acknowledgements leave open, if the counts agree with all other connections.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -72,7 +72,7 @@ fn turned(connection: &OtherConnection) -> OtherConnection {
     OtherConnection { traffic: connection.traffic.map(turn), ..*connection }
 }
 
-/// Returns true if a request is in progress, by the counts of segments; `None` if they fit neither.
+/// Returns true if a request is in progress, by the counts of segments; `None` if the counts fit neither state.
 fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     match ahead(turned.traffic.as_ref()?, kind) {
         0 => Some(false),
@@ -80,7 +80,7 @@ fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     }
 }
 
-/// Returns true if some connections are decided by their times, and the counts say the same of all of those.
+/// Returns true if times decide some connections, and the counts agree for all of these connections.
 fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection], kind: (u64, u64)) -> bool {
     let pairs = turned.iter().zip(connections);
     let decided: Vec<bool> = pairs

@@ -5,7 +5,7 @@
 
 use run::FutexKind;
 
-/// Number of bytes before the futex that are read, since the count of waiters of a condition variable is there.
+/// Number of bytes before the futex that are read, because they contain the number of waiters of a condition variable.
 pub(super) const BYTES_BEFORE: u64 = 8;
 /// Number of bytes read at a futex.
 pub(super) const BYTES: usize = 24;
@@ -39,8 +39,9 @@ pub(super) struct Object {
     pub(super) owner: Option<u32>,
 }
 
-/// Classifies a futex for which `waiters` threads wait, and `pair` threads for it or for one of its neighbours.
-/// `memory` starts [`BYTES_BEFORE`] bytes before it. `is_thread` returns true if the process has a thread with this ID.
+/// Classifies a futex: `waiters` threads wait for this futex, and `pair` threads wait for it or for a neighbouring
+/// futex. `memory` starts [`BYTES_BEFORE`] bytes before the futex. `is_thread` returns true if the process has a thread
+/// with this ID.
 pub(super) fn classify(
     wait: Wait,
     memory: &[u8; BYTES],

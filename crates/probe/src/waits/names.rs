@@ -25,7 +25,7 @@ const STACK_BYTES: usize = 4096;
 
 /// Beginnings of the module names whose functions wait on behalf of others: the C library and its threads.
 const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
-/// Name prefixes of such functions in the libraries of Rust and C++.
+/// Name prefixes of functions that wait on behalf of others, in the libraries of Rust and C++.
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
 /// Number of innermost frames among which the library's waiting function is sought.
@@ -74,7 +74,7 @@ impl Names {
         Self { processes: Processes::with_images(images), futexes: BTreeMap::new() }
     }
 
-    /// Reads one stack of a futex that lacks some. Returns true if it read one.
+    /// Reads one stack of a futex that has too few. Returns true if a stack was read.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let waiting = round.futex_waiters();
         let mut wanting = None;
@@ -85,7 +85,7 @@ impl Names {
             let named = self.futexes.entry(*id).or_default();
             named.rounds += 1;
             if named.rounds >= MIN_ROUNDS && named.stacks < STACKS {
-                // A different thread each time, so that a single unusual thread does not decide the name.
+                // Each stack belongs to another thread, so that a single unusual thread does not decide the name.
                 wanting = threads.get(named.stacks as usize % threads.len()).map(|thread| (*id, *thread));
             }
         }

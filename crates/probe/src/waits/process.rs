@@ -123,8 +123,9 @@ impl Process {
     }
 }
 
-/// Returns the title in the bytes of `/proc/PID/cmdline`. A program that states its work there, such as postgres, writes
-/// one text. Several arguments are a command line: the program was only started so, and an argument may be a secret.
+/// Returns the title in the bytes of `/proc/PID/cmdline`. A program that states its work in its title, such as
+/// postgres, writes one text. Several arguments are the command line that started the program, and an argument may be a
+/// secret.
 fn title_in(command_line: &[u8]) -> Option<Arc<str>> {
     let end = command_line.iter().rposition(|byte| *byte != 0)? + 1;
     let text = command_line.get(..end).filter(|text| !text.contains(&0))?;
@@ -136,7 +137,8 @@ pub(super) fn thread_folder(pid: u32, tid: u32) -> PathBuf {
     format!("/proc/{pid}/task/{tid}").into()
 }
 
-/// Returns true if one of the first descriptors is an epoll descriptor. A server opens it before its connections.
+/// Returns true if one of the first descriptors is an epoll descriptor. A server opens its epoll descriptor before its
+/// connections.
 fn has_epoll(pid: u32) -> bool {
     const MAX_DESCRIPTORS: u32 = 64;
     let link = |fd: u32| std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok();

@@ -1,10 +1,11 @@
-//! Reason why the threads of a process may not be read, and what to do about it.
+//! Reason why the threads of a process may not be read, and the remedy.
 
 use std::io;
 
 use crate::rights::advice_for;
 
-/// File of the Yama security module: 0 allows to read processes of the own user, higher values forbid it.
+/// File of the Yama security module. The value 0 allows users to read their own processes, and higher values forbid
+/// this.
 const YAMA: &str = "/proc/sys/kernel/yama/ptrace_scope";
 
 /// Number of processes that a sentence names.

@@ -51,7 +51,7 @@ pub(super) struct FutexSample {
     pub(super) process: usize,
     pub(super) address: u64,
     pub(super) kind: FutexKind,
-    /// Thread that owns it, with its id on this host.
+    /// Thread that owns the futex, by its ID on this host.
     pub(super) owner: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct ConnectionSample {
     /// `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
-    /// True if `peers` has all of them.
+    /// True if `peers` contains all peers.
     pub(super) is_full: bool,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct PeerSample {
 pub(super) struct Round {
     pub(super) processes: Vec<ProcessSample>,
     pub(super) threads: Vec<ThreadSample>,
-    /// Number of threads represented by each sample. Above 1 if there are too many threads for one round.
+    /// Number of threads represented by each sample. The number is above 1 if there are too many threads for one round.
     pub(super) weight: f64,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,

@@ -1,4 +1,4 @@
-//! Sums over readings of goroutines: how many wait for what in which function.
+//! Sums over readings of goroutines: number of goroutines by state and function.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -47,7 +47,8 @@ struct Waits {
 pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
 
 impl TaskSums {
-    /// Adds a reading of a process. `stacks` gets the waiting ones, without those that wait for the network, which are mostly idle.
+    /// Adds a reading of a process. `stacks` gets the waiting goroutines, except for those that wait for the network,
+    /// which are mostly idle.
     pub(super) fn add(&mut self, process: &Arc<str>, read: &Goroutines, stacks: &mut StackCounts) {
         let sums = self.0.entry(process.clone()).or_default();
         let weight = read.listed_per_read as f64;
