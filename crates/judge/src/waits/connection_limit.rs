@@ -1,4 +1,5 @@
-//! A limit of connections of the server: it holds a constant number of them, while others wait to be accepted.
+//! A limit on the server's connections: the server holds a constant number of connections, while others wait to be
+//! accepted.
 
 use run::number::number;
 use run::{Bottleneck, Trial, WaitProfile};
@@ -7,7 +8,7 @@ use super::explain::line;
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_QUEUE};
 
-/// Adds a limit of connections to the evidence and the advice of a verdict that may follow from it.
+/// Adds a limit on connections to the evidence and the advice of a verdict that may follow from this limit.
 pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run) {
     if !matches!(verdict.id.as_str(), "unknown" | "server-concurrency" | "accept-queue") {
         return;
@@ -22,7 +23,8 @@ pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run)
     verdict.advice.insert(0, advice);
 }
 
-/// Returns the process of an event loop, its constant number of connections, and the mean number of those that wait to be accepted.
+/// Returns the process of an event loop, its constant number of connections, and the mean number of connections that
+/// wait to be accepted.
 fn limit(trial: &Trial) -> Option<(&str, f64, f64)> {
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;
@@ -55,7 +57,7 @@ mod tests {
         Run { trials: vec![trial], ..Run::default() }
     }
 
-    /// Returns the advice for a verdict that this run adds.
+    /// Returns the advice that this run adds to a verdict.
     fn advice(id: &str, run: &Run) -> Vec<String> {
         let mut verdict = Bottleneck { id: id.into(), ..Bottleneck::default() };
         explain_connection_limit(&mut verdict, run);

@@ -1,4 +1,5 @@
-//! Requests that an idle event loop holds. They wait in a queue or for a timer of the program, which no counter of the kernel shows.
+//! Requests that an idle event loop holds. These requests wait in a queue or for a timer of the program, which no
+//! counter of the kernel shows.
 
 use run::number::number;
 use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};

@@ -19,7 +19,7 @@ struct Agreement {
     by_function: bool,
 }
 
-/// Verdicts that causes explain.
+/// Verdicts, each with the causes that agree with it.
 const AGREEMENTS: &[Agreement] = &[
     Agreement {
         bottleneck: "server-concurrency",
@@ -34,11 +34,11 @@ const AGREEMENTS: &[Agreement] = &[
         causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk],
         by_function: false,
     },
-    // Threads that wait for a lock wait for the disk, if the lock's holder does.
+    // If the holder of a lock waits for the disk, the threads that wait for the lock wait for the disk, too.
     Agreement { bottleneck: "server-disk", causes: &[Disk, Lock], by_function: false },
 ];
 
-/// Causes that a wait for a full upstream service agrees with.
+/// Causes that agree with a wait for a full upstream service.
 const OF_UPSTREAM: &[WaitCause] = &[ConnectionPool, Peer, RowLock];
 /// Causes that agree with requests that take turns on the CPU.
 const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];

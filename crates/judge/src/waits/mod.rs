@@ -1,9 +1,9 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
 //! Threads of an idle pool also wait for one futex, that of their work queue, but they hold no request. Threads that
-//! wait for a lock hold requests. The count of requests ([`requests`]) distinguishes both: it compares the requests
-//! that the server has read but not answered with the threads that are active or wait. Without this count, only a mutex
-//! that stores its owner counts as a lock, and only if its owner is active.
+//! wait for a lock hold requests. The count of requests ([`requests`]) distinguishes both cases. The requests that the
+//! server has read but not answered are compared with the threads that are active or wait. Without this count, only a
+//! mutex that stores its owner counts as a lock, and only if its owner is active.
 
 mod activity;
 mod blocking;

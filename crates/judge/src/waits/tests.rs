@@ -151,7 +151,7 @@ fn a_lock_that_is_rarely_contended_is_not_named() {
     let mut profile = locked(FutexKind::OwnedMutex);
     profile.futexes[0].contended = 0.3;
     assert!(!causes(&profile).contains(&WaitCause::Lock));
-    // Nobody is active while threads wait, or only a thread that never uses this futex.
+    // No thread is active while threads wait, or only a thread that never uses this futex.
     for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
         let mut profile = locked(FutexKind::Semaphore);
         (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);

@@ -2,20 +2,21 @@
 
 use run::ClientConnections;
 
-/// Sums over rounds of the counts of a [`super::round::ConnectionSample`]. Between two readings, each count is taken to change evenly. Requests
-/// and threads are then counted over the same rounds, also while the load grows.
+/// Sums over rounds of the counts of a [`super::round::ConnectionSample`]. Between two readings, each count is assumed
+/// to change evenly. Requests and threads are then counted over the same rounds, also while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,
     max_open: f64,
     /// Sums until the round of the last reading.
     sums: [f64; 5],
-    /// Number of rounds until the last reading, and its counts.
+    /// Number of rounds until the last reading, and the counts of this reading.
     last: Option<(u64, [f64; 5])>,
 }
 
 impl ClientSums {
-    /// Adds a reading. `rounds` is the number of rounds so far, with the one of this reading. The first reading also stands for earlier rounds.
+    /// Adds a reading. `rounds` is the number of rounds so far, including the round of this reading. The first reading
+    /// also stands for earlier rounds.
     pub(super) fn add(&mut self, rounds: u64, counts: [f64; 5]) {
         let (rounds_before, before) = self.last.unwrap_or((0, counts));
         let new = rounds.saturating_sub(rounds_before) as f64;

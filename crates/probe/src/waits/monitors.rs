@@ -12,8 +12,9 @@ const JAVA_ENTER: &str = "ObjectMonitor::enter(";
 
 /// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source: thread_pthread.c of Ruby 2.6 to 3.4.
 const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
-/// Beginnings of Ruby's functions that wait on a condition variable only for the interpreter lock: those that take it, and those
-/// that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`, have other functions here.
+/// Beginnings of Ruby's functions that wait on a condition variable only for the interpreter lock: those that take it,
+/// and those that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`, have other
+/// functions at this place of the stack.
 const RUBY_RETURNS: [&str; 11] = [
     "gvl_acquire",
     "gvl_yield",

@@ -11,8 +11,8 @@ use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
-/// Maximum number of distinct groups during the sampling. Further ones are dropped, since a server may open any number
-/// of files.
+/// Maximum number of distinct groups during the sampling. Further groups are dropped, since a server may open any
+/// number of files.
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct titles.
 const MAX_TITLES: usize = 1024;
@@ -72,8 +72,8 @@ struct PeerReadings {
 }
 
 impl PeerReadings {
-    /// Adds a reading of all peers, or of some. A peer that is missing among all has no open connection any more. Before the first
-    /// reading, its process may not have been found.
+    /// Adds a reading of all peers, or of some. A peer that is missing in a reading of all peers has no open connection
+    /// any more. Before the first reading of a peer, its process may not have been found.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());

@@ -23,7 +23,8 @@ const MAX_ROUND_THREADS: usize = 512;
 /// Maximum number of processes, and of upstream addresses.
 const MAX_PROCESSES: usize = 1024;
 const MAX_UPSTREAMS: usize = 16;
-/// Maximum number of known sockets until which an event loop's own are looked up for each reading. A look-up takes 1 µs each.
+/// Maximum number of known sockets up to which the sockets of event loops are looked up for each reading. A look-up
+/// takes 1 µs per socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 /// Maximum length of a file's path in a key.
 const MAX_PATH_CHARS: usize = 120;

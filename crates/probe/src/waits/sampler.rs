@@ -34,8 +34,8 @@ const MIN_SEARCH_NS: f64 = 1e9;
 const MIN_CONNECTIONS_NS: f64 = 50e6;
 /// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
 const MIN_STACKS_NS: f64 = 50e6;
-/// Number of rounds with stacks whose cost sets no pause. They read the symbols of the programs, once. The pause after the 50 ms that this
-/// takes would be longer than a trial.
+/// Number of rounds with stacks whose cost sets no pause. These rounds read the symbols of the programs, once. Reading
+/// takes 50 ms, and the pause for this cost would be longer than a trial.
 const FIRST_STACK_ROUNDS: u32 = 2;
 
 /// State that both threads share.
@@ -124,7 +124,7 @@ impl Paced {
         now_ns >= self.due_ns
     }
 
-    /// Plans the next repetition after one that cost this CPU time.
+    /// Plans the next repetition after a task that took this CPU time.
     fn done(&mut self, now_ns: u64, cost_ns: u64, share: f64, min_ns: f64) {
         let pause_ns = (cost_ns as f64 / share).max(min_ns);
         self.due_ns = now_ns.saturating_add(pause_ns as u64);
@@ -278,8 +278,8 @@ impl Work {
         connections
     }
 
-    /// Counts the clients' connections, if their turn has come. A load that grows during a short window has other counts at its begin
-    /// than at its end.
+    /// Counts the clients' connections, if their turn has come. A load that grows during a short window has other
+    /// counts at the window's beginning than at its end.
     fn read_clients(&mut self) -> Option<[f64; 5]> {
         if !self.clients.is_due(monotonic_ns()) {
             return None;
@@ -297,7 +297,7 @@ impl Work {
         }
         let connections = self.read_connections();
         let clients = if connections.is_none() { self.read_clients() } else { None };
-        // This round reads the threads of new upstream services, too, as it counts their requests.
+        // This round reads the threads of new upstream services, too, because it counts their requests.
         if self.reader.has_new_upstreams() {
             self.find_processes();
         }
@@ -312,7 +312,8 @@ impl Work {
         cost_ns
     }
 
-    /// Returns the profile. The end has the stacks, too; naming them takes too long for each look at a live view.
+    /// Returns the profile. The profile at the end contains the stacks, too; naming stacks takes too long for each
+    /// update of a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
         let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(now_and_cpu_ns);
         let seconds = (end_ns - self.begin.0) as f64 / 1e9;

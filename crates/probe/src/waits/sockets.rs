@@ -67,7 +67,7 @@ pub(super) struct Sockets {
     front: HashSet<(bool, u16)>,
     /// Ports at which any sampled process listens.
     ports: HashSet<u16>,
-    /// Names of addresses, kept so that each exists once.
+    /// Names of addresses, so that each name is stored once.
     names: HashMap<String, Arc<str>>,
     /// Connections to peers at the last dump.
     known: Vec<(SocketName, PeerId)>,
@@ -137,8 +137,8 @@ impl Sockets {
         Ok(ConnectionSample { clients, peers, is_full: true })
     }
 
-    /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies no other connection, so this costs a
-    /// part of a full reading.
+    /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies no other
+    /// connections, so this reading costs only a part of a full one.
     pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
         let (front, mut clients, mut queued) = (self.front.clone(), Vec::new(), 0.0);
         let asked = self.over(|diag| {
@@ -166,7 +166,7 @@ impl Sockets {
             }
             self.uses.insert(peer, SocketUse::Peer(name));
         }
-        // The kernel keeps no times for these.
+        // The kernel keeps no times for unix sockets.
         let row = |((process, address), open)| PeerSample { process, address, open, busy: f64::NAN, to: None };
         peers.into_iter().map(row).collect()
     }
@@ -197,7 +197,7 @@ impl Sockets {
         Ok(found)
     }
 
-    /// Keeps the connections to the peers with fewest of them, as long as there is room.
+    /// Keeps the connections to the peers with the fewest connections, as long as there is room.
     fn keep_small_pools(&mut self) {
         let mut sizes: BTreeMap<PeerId, usize> = BTreeMap::new();
         self.known.iter().for_each(|(_, id)| *sizes.entry(id.clone()).or_default() += 1);
@@ -208,7 +208,8 @@ impl Sockets {
         self.known.retain(|(_, id)| small.iter().any(|(_, kept)| kept == id));
     }
 
-    /// Reads the known connections to peers again. Each costs some microseconds, where a dump costs a millisecond.
+    /// Reads the known connections to peers again. Each connection costs some microseconds, while a dump costs a
+    /// millisecond.
     pub(super) fn read_peers(&mut self) -> Option<Vec<PeerSample>> {
         if self.known.is_empty() {
             return None;

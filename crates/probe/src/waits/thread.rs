@@ -20,12 +20,13 @@ const NAME_ROUNDS: u32 = 64;
 #[derive(Debug)]
 pub(super) struct Thread {
     syscall: File,
-    /// Opened when the thread is first seen running, since most threads of a server wait. The inner value is `None` if this failed.
+    /// Opened when the thread is first seen running, since most threads of a server wait. The inner value is `None` if
+    /// opening the file failed.
     schedstat: Option<Option<File>>,
     pub(super) name: Arc<str>,
     /// Name of the thread's process.
     process: Arc<str>,
-    /// Id as the process itself knows it, which differs in another PID namespace.
+    /// ID of the thread in the process's own PID namespace, which may differ from the host's.
     pub(super) own_id: u32,
     /// Rounds since the start.
     age: u32,
@@ -77,7 +78,7 @@ impl Thread {
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
-            // The kernel has not accounted a thread yet that ran without a break.
+            // The kernel has not yet accounted the time of a thread that ran without a break.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu
