@@ -101,7 +101,8 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if a TCP window or a buffer stopped the sender. Either can happen without a full link.
+/// Returns true if a TCP window or a buffer stopped the sender. A window or a buffer can also stop the sender if the
+/// link is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")

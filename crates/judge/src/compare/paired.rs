@@ -48,7 +48,7 @@ mod tests {
     use crate::compare::observations::Observation;
     use stats::normal;
 
-    /// Windows of two servers on a machine whose speed wanders, and without its steps.
+    /// Windows of two servers on a machine whose speed changes in random steps of size `wander`.
     fn cell(random: &mut fastrand::Rng, n: usize, wander: f64, apart: f64) -> Cell {
         let (mut speed, mut cell) = (0.0, [Vec::new(), Vec::new()]);
         for turn in 0..n {

@@ -106,7 +106,8 @@ fn lock_one(resource: &PathBuf, deadline: Instant) -> Result<File, String> {
     }
 }
 
-/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each: done, or why not.
+/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each change: it was
+/// undone, or the reason why not.
 pub fn put_back() -> Vec<String> {
     record::paths().into_iter().filter_map(|path| settle(&path, &[])).collect()
 }

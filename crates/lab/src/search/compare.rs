@@ -88,7 +88,7 @@ struct Duet {
     crowded: bool,
 }
 
-/// Plans windows at once, if that is wanted and possible. Both servers are on their CPUs then.
+/// Plans windows of both servers at once, if `mode` and the machine allow them. Both servers are on their CPUs then.
 fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, LabError> {
     let fail = |why| LabError::set_up("running both servers at once (--duet always)", why);
     match mode {

@@ -26,5 +26,5 @@ pub(crate) use spec::{SPEC, client};
 pub(crate) use spec::{to_http1, to_http2};
 pub use strict::{Request, Response, empty_lines, request, response};
 
-/// Maximum size of a head, and of all chunk extensions and trailers together, that either half accepts.
+/// Maximum size of a head, and of all chunk extensions and trailers together, that client and server accept.
 pub const HEAD_LIMIT: usize = 64 * 1024;
