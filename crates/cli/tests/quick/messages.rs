@@ -21,6 +21,15 @@ fn a_mistake_is_answered_in_the_words_of_the_command_line() {
         (&["load", url, "--duration", "0s"], &["--duration is 0 s"], &["duration_s"]),
         (&["load", url, "--rate", "-5"], &["\"-5\" is not a rate", "'--rate <R>'"], &["unexpected argument"]),
         (&["find", url, "--connections", "0"], &["--connections is 0"], &["max_connections"]),
+        (
+            &["lab", "proxy", "--set", "nosuch=1"],
+            &["no parameter is called \"nosuch\"", "backends, body_bytes, cold"],
+            &[],
+        ),
+        (&["lab", "proxy", "--set", "bodybytes=1"], &["did you mean \"body_bytes\"?"], &[]),
+        (&["lab", "proxy", "--set", "pace=fast"], &["parameter pace needs a number of at least 0, such as 6000"], &[]),
+        (&["lab", "proxy", "--model", "epoll"], &["proxy does not compare I/O models"], &[]),
+        (&["serve", "http", "--option", "nosuch=1"], &["there is no option \"nosuch\""], &[]),
         (&["serve", "--cpus", "4095"], &["cannot run on CPU 4095", "this machine has CPUs 0"], &["Invalid argument"]),
     ];
     for (line, says, silent) in cases {
