@@ -91,11 +91,11 @@ mod tests {
         let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62, inclusive: None };
         run.findings.hot.push(hot.clone());
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
-        assert!(html.contains("62.0 % of the CPU time is in deflate") && html.contains("&lt;lock&gt;"), "{html}");
+        assert!(html.contains("62 % of the CPU time is in deflate") && html.contains("&lt;lock&gt;"), "{html}");
         assert!(!html.contains("and what it calls"));
         run.findings.hot.push(HotFunction { function: "main".into(), share: 0.0, inclusive: Some(0.9), ..hot });
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
-        assert!(html.contains("90.0 % of the CPU time is in main and what it calls"), "{html}");
+        assert!(html.contains("90 % of the CPU time is in main and what it calls"), "{html}");
         assert!(!html.contains("<lock>"));
         assert!(sections(&run_with(StackProfile::default())).is_empty());
     }
