@@ -131,9 +131,10 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// Returns true if a share is at least as large as a limit, beyond the sampling error.
+/// Returns true if a share is at least as large as a limit, beyond the sampling error. A single sample shows only one
+/// moment.
 fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
-    stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
+    samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }
 
 /// Returns true for a module in brackets, which stands for a function without a name.

@@ -1,10 +1,10 @@
 //! Explanations of resources of this host that ran out, with the present limit and the command that raises it.
 
+mod limit;
 mod memory;
 mod threads;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use crate::map::{Map, PAGE_BYTES};
 use crate::{Errno, limits};
@@ -63,46 +63,6 @@ pub fn why_not_started(error: &std::io::Error) -> String {
         Some(Errno::MFILE) => no_descriptors(),
         _ => error.to_string(),
     }
-}
-
-/// Limit of the kernel with its present use.
-#[derive(Clone, Debug)]
-struct Limit {
-    used: u64,
-    most: u64,
-    /// Sentence with both numbers and the command that raises the limit.
-    sentence: String,
-}
-
-impl Limit {
-    /// Returns how much is left.
-    fn left(&self) -> u64 {
-        self.most.saturating_sub(self.used)
-    }
-}
-
-/// Returns the control groups of this process that limit it, with all groups above. `controller` is its name in the
-/// first version of control groups.
-fn groups(controller: &str) -> Vec<PathBuf> {
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let folders = groups.lines().filter_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?.trim_start_matches('/'));
-        let mount = match controllers {
-            "" => PathBuf::from("/sys/fs/cgroup"),
-            name if name == controller => Path::new("/sys/fs/cgroup").join(controller),
-            _ => return None,
-        };
-        Some((mount.clone(), mount.join(path)))
-    });
-    let above = |(mount, folder): (PathBuf, PathBuf)| {
-        folder.ancestors().take_while(|above| above.starts_with(&mount)).map(Path::to_owned).collect::<Vec<_>>()
-    };
-    folders.flat_map(above).collect()
-}
-
-fn number_in(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

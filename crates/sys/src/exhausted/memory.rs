@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Limit, groups, number_in};
+use super::limit::{Limit, groups, number_in};
 use crate::{limits, param};
 
 /// Bytes of a MiB.

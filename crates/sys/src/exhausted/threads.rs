@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Limit, groups, number_in};
+use super::limit::{Limit, groups, number_in};
 use crate::limits;
 
 /// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
