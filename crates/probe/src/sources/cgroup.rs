@@ -115,7 +115,9 @@ impl Gauge {
 
 impl Group {
     fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
-        let time = cpuacct.as_ref().map(|c| match c.version {
+        // In version 1, the CPU time may be counted for another group than the one with the quota.
+        let of_group = |c: &&Controller| cpu.as_ref().is_none_or(|cpu| cpu.path() == c.path());
+        let time = cpuacct.as_ref().filter(of_group).map(|c| match c.version {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
             Version::Two => Gauge::new(c.leaf.join("cpu.stat"), Some("usage_usec"), 1.0),
         });
@@ -200,7 +202,7 @@ impl Group {
 }
 
 fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
-    gauge.as_mut().ok_or_else(|| "its controller is not mounted".to_owned())?.read()
+    gauge.as_mut().ok_or_else(|| "its controller is not mounted for this group".to_owned())?.read()
 }
 
 /// The CPU quota of a process's control group, and its file.

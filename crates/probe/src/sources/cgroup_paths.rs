@@ -32,6 +32,11 @@ pub(super) struct Controller {
 }
 
 impl Controller {
+    /// Returns the path of the group below the mount point.
+    pub(super) fn path(&self) -> &Path {
+        self.leaf.strip_prefix(&self.top).unwrap_or(&self.leaf)
+    }
+
     /// Returns one of two names, depending on the version.
     pub(super) fn pick(&self, one: &'static str, two: &'static str) -> &'static str {
         if self.version == Version::One { one } else { two }

@@ -28,14 +28,14 @@ fn version_1_reads_each_controller_where_it_is_mounted() {
           31 23 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n\
           32 23 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
         ),
-        ("proc/7/cgroup", "4:memory:/web\n2:cpuacct:/\n1:cpu:/pool/web\n0::/\n"),
+        ("proc/7/cgroup", "4:memory:/web\n2:cpuacct:/pool/web\n1:cpu:/pool/web\n0::/\n"),
         ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
         ("sys/fs/cgroup/cpu/pool/cpu.cfs_quota_us", "50000\n"),
         ("sys/fs/cgroup/cpu/pool/cpu.cfs_period_us", "100000\n"),
         ("sys/fs/cgroup/cpu/pool/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 5000\n"),
         ("sys/fs/cgroup/cpu/pool/web/cpu.cfs_quota_us", "-1\n"),
         ("sys/fs/cgroup/cpu/pool/web/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n"),
-        ("sys/fs/cgroup/cpuacct/cpuacct.usage", "7000000\n"),
+        ("sys/fs/cgroup/cpuacct/pool/web/cpuacct.usage", "7000000\n"),
         ("sys/fs/cgroup/memory/web/memory.usage_in_bytes", "4096\n"),
         ("sys/fs/cgroup/memory/web/memory.limit_in_bytes", NONE),
         ("sys/fs/cgroup/memory/web/memory.failcnt", "3\n"),
@@ -47,6 +47,25 @@ fn version_1_reads_each_controller_where_it_is_mounted() {
     assert_eq!((last("cpu_throttled_time"), last("memory")), (Some(5.0), Some(4096.0)));
     assert_eq!((last("memory_max_events"), last("oom_kills"), last("memory_limit")), (Some(3.0), Some(1.0), None));
     assert!(r.0.absent.iter().any(|a| a.reason == "no memory limit is set"));
+}
+
+/// The CPU time of all processes of a host was taken for that of the server's group, so that "other programs" used up its
+/// quota.
+#[test]
+fn the_cpu_time_of_another_group_is_left_out() {
+    let r = sample(&[
+        (
+            "proc/self/mountinfo",
+            "30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+          31 23 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
+        ),
+        ("proc/7/cgroup", "2:cpuacct:/\n1:cpu:/pool/web\n"),
+        ("sys/fs/cgroup/cpu/pool/web/cpu.cfs_quota_us", "50000\n"),
+        ("sys/fs/cgroup/cpu/pool/web/cpu.cfs_period_us", "100000\n"),
+        ("sys/fs/cgroup/cpuacct/cpuacct.usage", "7000000\n"),
+    ]);
+    let last = |id: &str| r.last(&format!("cgroup.{id}"), "/pool/web");
+    assert_eq!((last("cpu_quota"), last("cpu_time")), (Some(0.5), None));
 }
 
 #[test]
