@@ -53,9 +53,12 @@ impl CpuSampler {
         self.open(Target::Everything, period_ns)
     }
 
-    /// Ends the sampling of all threads. Samples that were not drained yet are kept.
+    /// Ends the sampling of all threads, and drops the samples that were not drained. No event remains open, because as
+    /// long as the system has one, each thread that once had an event still pays at its context switches.
     pub fn clear(&mut self) {
         self.events.clear();
+        self.rings.clear();
+        self.owners.clear();
     }
 
     fn open(&mut self, target: Target, period_ns: u64) -> Result<()> {
