@@ -27,8 +27,8 @@ pub struct HotFunction {
 }
 
 impl StackCounts {
-    /// Adds `weight` for a stack of `process`, whose frames are innermost first. Functions without a name become part
-    /// of the named function of their module that called them: a stripped library names only the functions that it
+    /// Adds `weight` for a stack of `process`, whose frames are innermost first. Functions without a name count
+    /// for the nearest caller of their module with a name, since a stripped library names only the functions that it
     /// exports.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();

@@ -87,7 +87,7 @@ impl PairwiseTest {
 
     /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as open if any pair
     /// that encloses it is open, which can only make the number larger. With this rule there is a largest clustering in
-    /// which all clusters consist of neighbours. With this property some largest clustering has neighbours only.
+    /// which all clusters consist of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();
@@ -100,7 +100,7 @@ impl PairwiseTest {
         most[count]
     }
 
-    /// Returns for each alternative the last one that it may equal, directly or because an enclosing pair is open.
+    /// Returns for each alternative the last one that the test has not yet separated from it or from one before it.
     fn reaches(&self) -> Vec<usize> {
         let mut furthest = 0;
         let last_open = |i: usize| (i..self.differs.len()).rev().find(|j| !self.differs[i][*j]).unwrap_or(i);

@@ -171,8 +171,8 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             "{}: equal {} words, {} regressions; 5 % slower {} regressions (unadjusted {}); 2 % slower {} words",
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
-        // At this level, chance gives 5 words in 200 comparisons. A correct method exceeds 12 words once in a thousand
-        // tests.
+        // At this level, chance alone calls 5 of 200 equal servers slower or faster. A correct method calls more than 12
+        // so with a probability of 0.002.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;

@@ -111,7 +111,8 @@ mod tests {
         Observation { unit: 0, turn, others: Some(others), ln }
     }
 
-    /// Windows of two servers; others take 0.5 CPUs in the given windows, and the figure grows by 0.2 in them.
+    /// Returns ten windows of each of two servers. In the windows of `disturbed`, other programs use 0.5 CPUs, which raises
+    /// the logarithm of the measured figure by 0.2. The second server's logarithm is higher by `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {

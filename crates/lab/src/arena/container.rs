@@ -43,7 +43,7 @@ fn works(engine: &Engine) -> bool {
     false
 }
 
-/// A container of a turn. Dropping this value removes the container, if it still exists.
+/// A container that runs one server of the comparison. Dropping this value removes the container, if it still exists.
 pub(super) struct Container {
     engine: &'static Engine,
     name: String,

@@ -62,7 +62,7 @@ pub(super) fn switchable(
     asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(lab, setup, row, &plan))
 }
 
-/// Checks if `--prove` allows a lever.
+/// Returns an error if `--prove` does not allow this lever, a change to the server or its host.
 pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it changes the server's own limits or processes; allow that with --prove=intrusive".into());

@@ -100,8 +100,8 @@ mod tests {
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
     }
 
-    /// A server with answers of 0.13 s needs 7.3 s for its own lever's slots. An earlier version left only 5.5 s for
-    /// these slots.
+    /// If responses take 0.13 s, the slots besides those with fewer CPUs need 7.3 s. An earlier version left only 5.5 s
+    /// for them.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

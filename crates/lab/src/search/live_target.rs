@@ -1,4 +1,4 @@
-//! Conductor of real searches: a server under the load of agents.
+//! Runs the trials of a search against a real server that agents load. Tests use a simulated server instead.
 
 use run::{LoadPlan, Objective, Run, Trial};
 

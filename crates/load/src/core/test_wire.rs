@@ -16,7 +16,7 @@ pub(super) struct MemoryWire {
     pub(super) acked: bool,
     pub(super) connects: u32,
     pub(super) closes: u32,
-    /// Connection of the last connect.
+    /// Number of the connection of the last `connect`.
     pub(super) current: u32,
 }
 
