@@ -77,6 +77,8 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
         assert!(causes(&profile).is_empty(), "{other:?}");
     }
     profile.peers = vec![peer("app:7", 3.0, 3.0)];
+    let few = WaitProfile { rounds: 3, ..profile.clone() };
+    assert!(causes(&few).is_empty(), "three rounds do not show that the number of connections stays the same");
     profile.clients = Some(clients(3.0, 0.0));
     assert!(causes(&profile).is_empty(), "no request waits");
 }
