@@ -329,8 +329,7 @@ thresholds! {
             Given, "with fewer values, Student's t gives no useful interval", "too_little_that_was_repeated_has_no_interval", also [
             LIMIT_READINGS, "a limit of connections from a pause in which the server accepts none"];
         FEWEST_REQUESTS: u64 = 20, "requests", "a request class or kind of handshake with enough requests from one that shows nothing",
-            Chosen, "with fewer requests, there is no percentile, and one outlier decides the cost", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not", also [
-            POOL_ROUNDS, "a constant number of connections from one that was read a few times"];
+            Chosen, "with fewer requests, there is no percentile, and one outlier decides the cost", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
         CATCHES_UP: f64 = 20.0, "times a pause", "time in which a server recovers from a pause from time that counts",
             Simulated, "on a machine with pauses, 92 of 100 intervals held the exact capacity with 12, and 94 with 20", "the_capacity_of_both_sides_is_made_by_one_rule";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "the least scatter between runs of one server from a real difference",

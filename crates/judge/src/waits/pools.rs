@@ -7,7 +7,7 @@ use run::{PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProcess, Wai
 use super::activity::Activity;
 use super::databases;
 use super::requests::Requests;
-use crate::thresholds::{POOL_ROUNDS, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Unit of a pool's connections.
 const CONNECTIONS: &str = "connections";
@@ -84,16 +84,13 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
     })
 }
 
-/// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection. A
-/// few rounds cannot show that their number stays the same.
+/// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection. Fewer
+/// rounds than connections do not show that their number stays the same.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
-    if profile.rounds < POOL_ROUNDS {
-        return None;
-    }
     let demand = demand_of(profile, process, requests)?;
     let own = profile.peers.iter().filter(|peer| peer.process == process.process).filter_map(|p| with_busy(profile, p));
-    let is_pool = |peer: &PeerConnections| is_used_up_pool(peer, demand);
+    let is_pool = |peer: &PeerConnections| profile.rounds as f64 > peer.open && is_used_up_pool(peer, demand);
     let largest = own.filter(is_pool).max_by(|a, b| a.busy.total_cmp(&b.busy));
     let peer = largest.filter(|_| process.epoll)?;
     Some(WaitFinding {
