@@ -1,5 +1,5 @@
-//! Any lines between conductor and agent: no panic, what is understood can be said again, and parts of any content add
-//! up.
+//! Reads any text as lines between conductor and agent. No line may cause a panic. A line that was read must be read the
+//! same after it was written again, and parts of any content must add up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

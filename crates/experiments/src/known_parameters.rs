@@ -60,8 +60,8 @@ fn list(value: Value) -> Vec<Value> {
     text.split(',').map(entry).collect()
 }
 
-/// Returns true if a value has the type of the default. Numbers must fit into 32 bits, and only a parameter whose default
-/// is negative may be negative.
+/// Returns true if a value has the type of the default. Numbers must fit into 32 bits, and only a parameter whose
+/// default is negative may be negative.
 fn fits(default: &Value, value: &Value) -> bool {
     match (default, value) {
         (Value::Array(defaults), Value::Array(values)) => {

@@ -2,7 +2,7 @@
 //! Examples are a token that expires, and a server that still loads its data. A rate limit, in contrast, lets some
 //! requests pass at any time.
 
-use run::{ErrorKind, IncidentKind, Run, TENTH_S, Trial};
+use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, TENTH_S, Trial};
 
 use crate::number::{counted, rate, ratio};
 use crate::single::{clients, closed, failed_and_all, good};
@@ -63,7 +63,8 @@ impl<'a> FailedStretch<'a> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
         }
-        // A server that stopped answering failed from some moment on. Any other end makes the counts of a trial useless.
+        // A server that stopped answering failed from some moment on. Any other end makes the counts of a trial
+        // useless.
         let is_counted = |t: &Trial| t.broken().is_none_or(|i| i.kind == IncidentKind::ServerUnreachable);
         let loads = run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && is_counted(t));
         let steps: Vec<Step<'_>> = loads.flat_map(steps).filter(|step| step.all() > 0.0).collect();
@@ -112,7 +113,7 @@ impl<'a> FailedStretch<'a> {
             (None, None) => "at all times".into(),
         };
         let why = match self.is_refused {
-            true => "its host refused connections, since the server had ended or no longer listened",
+            true => NOTHING_LISTENS,
             false => "the server changed, not the load",
         };
         format!("every request failed {when}{kinds}, and none at other times: {why}")

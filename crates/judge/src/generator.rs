@@ -188,8 +188,8 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance: CEILING_SAYS * chance(signal.log_odds()), sentence, evidence, signals: vec![signal] })
 }
 
-/// Returns the limit by the quota of the generator's control group, unless other programs use it up and the load shows no
-/// limit.
+/// Returns the limit by the quota of the generator's control group, unless other programs use it up and the load shows
+/// no limit.
 fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
     if !facts.limited() && quota_of_others(view, "generator").is_some() {

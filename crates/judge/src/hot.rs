@@ -42,8 +42,8 @@ pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a H
     by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
 }
 
-/// Returns the functions by the share of their own code, the largest first. If none of these shares is large, the list also has a function
-/// with a large inclusive share.
+/// Returns the functions by the share of their own code, the largest first. If none of these shares is large, the list
+/// also has a function with a large inclusive share.
 pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     let stacks = stacks(profile);
     let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
@@ -83,8 +83,8 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
     (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
 }
 
-/// Returns the function with the smallest inclusive share of at least a half, and this share. The smallest one says most about where the
-/// time goes. The deepest of several with equal shares is the one that calls different functions.
+/// Returns the function with the smallest inclusive share of at least a half, and this share. The smallest one says
+/// most about where the time goes. The deepest of several with equal shares is the one that calls different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {

@@ -90,7 +90,8 @@ impl<'a> Refusals<'a> {
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
         let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
         let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
-        // Only trials with this rate of good answers can show that the rate stays the same when more requests come.
+        // A limit is shown only if the rate of good answers stays the same while that of all answers, with refusals,
+        // differs.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let (overload, is_named) =

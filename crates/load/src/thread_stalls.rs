@@ -7,8 +7,8 @@ use crate::counts::Counts;
 
 /// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of this length.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of recorded stalls, allocated before the load begins. When there are more, the minimum length of a stall
-/// doubles and shorter ones are dropped, so that a run of hours keeps its long stalls until its end.
+/// Maximum number of recorded stalls, allocated before the load begins. When there are more, the minimum length of a
+/// stall doubles and shorter ones are dropped, so that a run of hours keeps its long stalls until its end.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one shard.

@@ -42,12 +42,6 @@ fn parent(proc: &Path, pid: u32) -> Option<u32> {
     number(fields.nth(1)?).and_then(|n| u32::try_from(n).ok())
 }
 
-/// Returns the threads of a process of this machine; none if the process does not exist.
-pub fn threads_of(pid: u32) -> Vec<u32> {
-    let folder = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
-    folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// Returns all processes of this machine below a process, ascending.
 pub fn descendants_of(pid: u32) -> Vec<u32> {
     descendants(Path::new("/proc"), &[pid])

@@ -114,7 +114,7 @@ pub use trial::ends_together::EndsTogether;
 pub use trial::first_failure::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 pub use trial::hist::{Hist, HistError, Summary};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
-pub use trial::incident::{Incident, IncidentKind};
+pub use trial::incident::{Incident, IncidentKind, NOTHING_LISTENS};
 pub use trial::key::Key;
 pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;

@@ -9,6 +9,7 @@ use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 use self::bursts::{Cost, State, burst_period_ns};
 use self::threads::Threads;
+pub use self::threads::threads_of;
 use crate::counts::StackCounts;
 use crate::processes::Processes;
 use crate::unwind::Addresses;
@@ -119,8 +120,10 @@ impl CpuStacks {
         let now_ns = monotonic_ns();
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
-            State::Burst { until_ns, .. } if now_ns >= until_ns => self.after_burst(now_ns),
-            State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.after_check(now_ns),
+            State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
+            // Events of CPUs cost the sampled threads nothing.
+            state @ State::Open { .. } if self.everything => state,
+            State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,
         };
         self.state.next_ns(monotonic_ns())
@@ -150,18 +153,13 @@ impl CpuStacks {
         state
     }
 
-    /// Closes the events after a burst or a check, unless they may stay open.
-    fn after_burst(&mut self, now_ns: u64) -> State {
+    /// Closes the events, or keeps them open if they cost less than allowed.
+    fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
             true => self.open_events(State::Open { since_ns: now_ns }),
             false => State::Closed { until_ns: now_ns + cost.pause_ns() },
         }
-    }
-
-    /// Closes events that stayed open if their threads now switch more often.
-    fn after_check(&mut self, now_ns: u64) -> State {
-        if self.everything { self.state } else { self.after_burst(now_ns) }
     }
 
     /// Closes the events, and returns what they cost.

@@ -36,7 +36,7 @@ mod symbols;
 mod unwind;
 
 pub use counts::{HotFunction, StackCounts};
-pub use cpu::{CpuProfile, CpuStacks};
+pub use cpu::{CpuProfile, CpuStacks, threads_of};
 pub use frame::Frame;
 pub use goroutines::{Goroutine, Goroutines};
 pub use images::Images;

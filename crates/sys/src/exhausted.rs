@@ -51,8 +51,8 @@ pub fn no_descriptors() -> String {
     )
 }
 
-/// Returns a sentence that explains why a process or a thread was not started. The C library reports a lack of memory for a
-/// thread with the error of a limit on threads (EAGAIN), so a mapping of the same size is tried.
+/// Returns a sentence that explains why a process or a thread was not started. The C library reports a lack of memory
+/// for a thread with the error of a limit on threads (EAGAIN), so a mapping of the same size is tried.
 pub fn why_not_started(error: &std::io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::AGAIN) => match Map::private(THREAD_BYTES) {

@@ -93,7 +93,8 @@ mod tests {
         assert_eq!(pauses, [Pause { begin_ns: 15_900_000, end_ns: 45_900_000 }]);
     }
 
-    /// A machine that pauses for 2 to 8 ms all the time, and for 40 ms now and then, for as long as ten times the maximum.
+    /// A machine that pauses for 2 to 8 ms all the time, and for 40 ms now and then, for as long as ten times the
+    /// maximum.
     #[test]
     fn a_run_of_hours_keeps_its_long_pauses_until_its_end() {
         let (clock, sleeps) = (Cell::new(0_u64), Cell::new(0_u64));

@@ -77,8 +77,8 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 }
 
 impl MixArgs {
-    /// Reads the request set into the plan. If no target is given, the requests' own origin is the target. Returns lines
-    /// about the set for the user.
+    /// Reads the request set into the plan. If no target is given, the requests' own origin is the target. Returns
+    /// lines about the set for the user.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);

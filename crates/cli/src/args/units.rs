@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Parses seconds from `500us`, `20ms`, `3s`, `2m`, `1h`, `1m30s`. The unit is required: a bare 20 could mean seconds or
-/// milliseconds.
+/// Parses seconds from `500us`, `20ms`, `3s`, `2m`, `1h`, `1m30s`. The unit is required: a bare 20 could mean seconds
+/// or milliseconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     match (unit, positive(number, 1.0)) {

@@ -53,8 +53,8 @@ pub(crate) struct Args {
     /// their capacities
     #[arg(long)]
     whole_budget: bool,
-    /// Two live servers: run both at once, on CPUs that they swap after each window; auto does so where both servers and
-    /// both generators have cores of their own [default: auto]
+    /// Two live servers: run both at once, on CPUs that they swap after each window; auto does so where both servers
+    /// and both generators have cores of their own [default: auto]
     #[arg(long, value_name = "WHEN")]
     duet: Option<Duet>,
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]

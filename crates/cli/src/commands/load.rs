@@ -179,7 +179,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // Stages begin with the load, so the whole load is measured.
+                // The rate's stages begin with the load, so the load has no warm-up that is left out.
                 let (stages, length_s) = rate.over(args.duration);
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

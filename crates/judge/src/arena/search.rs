@@ -66,7 +66,8 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns the generator or the network as the limit. Requests that are late for this reason are no fault of the server.
+/// Returns the generator or the network as the limit. Requests that are late for this reason are no fault of the
+/// server.
 fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let verdict = &run.findings.bottleneck;
     let sentence = |otherwise: &str| {

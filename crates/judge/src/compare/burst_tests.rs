@@ -1,5 +1,5 @@
-//! Simulated comparisons of two live servers beside programs that run in bursts, with a known difference in CPU time per
-//! request. The windows take turns for 60 s and are looked at four times, as in a live comparison.
+//! Simulated comparisons of two live servers beside programs that run in bursts, with a known difference in CPU time
+//! per request. The windows take turns for 60 s and are looked at four times, as in a live comparison.
 
 use fastrand::Rng;
 use stats::normal;
@@ -171,8 +171,8 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             "{}: equal {} words, {} regressions; 5 % slower {} regressions (unadjusted {}); 2 % slower {} words",
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
-        // At this level, chance alone calls 5 of 200 equal servers slower or faster. A correct method calls more than 12
-        // so with a probability of 0.002.
+        // At this level, chance calls one of two equal servers slower in 5 of 200 comparisons. A correct method exceeds
+        // 12 with a probability of 0.002.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;

@@ -160,7 +160,8 @@ pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     capacity.said = Some(capacity.said.take().map_or(rule.clone(), |said| format!("{said}; {rule}")));
 }
 
-/// Returns the capacity of each search under one objective, by one rule for both sides; `None` for a search that held no rate.
+/// Returns the capacity of each search under one objective, by one rule for both sides; `None` for a search that held
+/// no rate.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
     // Without a search the capacity is only the load that was tried.

@@ -23,8 +23,8 @@ pub(super) struct Contrast {
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// Compares the observations of both sides over all conditions; `None` without a condition. Windows of live servers that
-/// other programs disturbed are compared at equal disturbance.
+/// Compares the observations of both sides over all conditions; `None` without a condition. Windows of live servers
+/// that other programs disturbed are compared at equal disturbance.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
     let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;

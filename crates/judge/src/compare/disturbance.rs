@@ -29,8 +29,8 @@ pub(super) struct Disturbance {
 }
 
 impl Disturbance {
-    /// Fits the line through the windows of two live servers in turns. `None` if the slope may be zero, or if the CPU time
-    /// of others is unknown.
+    /// Fits the line through the windows of two live servers in turns. `None` if the slope may be zero, or if the CPU
+    /// time of others is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {
@@ -111,8 +111,8 @@ mod tests {
         Observation { unit: 0, turn, others: Some(others), ln }
     }
 
-    /// Returns ten windows of each of two servers. In the windows of `disturbed`, other programs use 0.5 CPUs, which raises
-    /// the logarithm of the measured figure by 0.2. The second server's logarithm is higher by `apart`.
+    /// Returns ten windows of each of two servers. In the windows of `disturbed`, other programs use 0.5 CPUs, which
+    /// raises the logarithm of the measured figure by 0.2. The second server's logarithm is higher by `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {

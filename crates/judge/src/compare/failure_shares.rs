@@ -23,7 +23,8 @@ impl Side {
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Returns Pearson's sum of squares of the observations about the share of their condition, and its degrees of freedom.
+    /// Returns Pearson's sum of squares of the observations about the share of their condition, and its degrees of
+    /// freedom.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);

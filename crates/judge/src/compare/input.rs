@@ -1,4 +1,5 @@
-//! Comparison of one figure: the ratio over all conditions with its interval, and the chance that two equal servers differ as much.
+//! Comparison of one figure: the ratio over all conditions with its interval, and the chance that two equal servers
+//! differ as much.
 
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
@@ -168,7 +169,8 @@ impl ComparisonInput<'_> {
         Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()
     }
 
-    /// Compares a percentile of merged histograms. Where windows are the observations, the error is that of the bootstrap.
+    /// Compares a percentile of merged histograms. Where windows are the observations, the error is that of the
+    /// bootstrap.
     fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
         let merged = contrast(&self.sides.observations(quantile)?, self.pairing)?;
         let together = super::paired::differences(windows, self.pairing).is_some();

@@ -21,7 +21,8 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// Divides the level among the figures that have an interval. `looks` are the shares of the planned data at all looks.
+    /// Divides the level among the figures that have an interval. `looks` are the shares of the planned data at all
+    /// looks.
     pub(super) fn new(lines: &[Line], looks: &[f64]) -> Self {
         let count =
             |family: Family| lines.iter().filter(|line| line.has_interval() && family.has(&line.compared)).count();

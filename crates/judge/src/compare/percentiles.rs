@@ -1,4 +1,5 @@
-//! Percentiles of merged histograms: a window of 50 requests has no p99.9 of its own, but a hundred such windows have one.
+//! Percentiles of merged histograms: a window of 50 requests has no p99.9 of its own, but a hundred such windows have
+//! one.
 //!
 //! For each condition the histograms of all windows of a run or repeat are merged, and the quantiles of both sides give
 //! the ratio. Conditions count alike. If windows are the observations, the interval comes from a bootstrap (Efron 1979)

@@ -20,8 +20,8 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Returns the smallest change that is seldom missed: its interval excludes "no change" unless the estimate is off by
-    /// more than its bound.
+    /// Returns the smallest change that is seldom missed: its interval excludes "no change" unless the estimate is off
+    /// by more than its bound.
     fn detects(&self) -> f64 {
         self.differs + self.same
     }

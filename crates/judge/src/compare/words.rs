@@ -35,8 +35,8 @@ pub(super) struct Tolerance {
     pub(super) failed: f64,
 }
 
-/// Gives each figure its interval and its word. The measurement of all figures took `measured_s` seconds, and `looks` are
-/// the looks at its data.
+/// Gives each figure its interval and its word. The measurement of all figures took `measured_s` seconds, and `looks`
+/// are the looks at its data.
 pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks: &[f64]) -> Vec<ComparedFigure> {
     let levels = Levels::new(&all, looks);
     let worded = |mut line: Line| {
@@ -169,8 +169,8 @@ fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     c.word == ComparisonResult::Slower && beyond
 }
 
-/// Decides the comparison from its figures and deaths. A new server that died has regressed, whatever its figures are. A required figure that
-/// may be worse leaves the comparison undecided.
+/// Decides the comparison from its figures and deaths. A new server that died has regressed, whatever its figures are.
+/// A required figure that may be worse leaves the comparison undecided.
 pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
     let deciding = || c.comparisons.iter().filter(|c| c.role != FigureRole::Listed);
     let has_required = deciding().any(|c| c.role == FigureRole::Required);

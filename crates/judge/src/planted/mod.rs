@@ -20,6 +20,8 @@ mod others;
 mod planted_run;
 pub(crate) mod proofs;
 mod sentence;
+#[cfg(test)]
+mod shared_signs;
 mod warned;
 mod words;
 

@@ -9,10 +9,12 @@ use crate::Facts;
 use crate::evidence::throttled;
 use crate::generator::load_threads;
 use crate::thresholds::{MOST, THROTTLED};
-use crate::view::Task;
+use crate::view::{Task, View};
 
 /// Name of the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
+/// Lever that slows the generator's CPU.
+const CLIENT_CPU: &str = "client-cpu";
 
 /// Estimates the parts from the slots, and records them in `proof` with the steadiness of the load. Returns the effect
 /// of each lever; `None` without slots. Returns an error if the slots show nothing.
@@ -44,8 +46,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
 /// Marks the generator's CPU share as open if a quota throttles the generator, because the CPU's speed does not show
 /// the quota.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
-    let held = facts.client().and_then(|view| throttled(&view)).is_some_and(|held| held.share >= THROTTLED);
-    for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == "client-cpu") {
+    let held = facts.client().is_some_and(|view| is_throttled(&view));
+    for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == CLIENT_CPU) {
         let part = found.elasticities[at];
         if part.high < MOST {
             found.remainder.low -= 1.0 - part.high;
@@ -55,23 +57,28 @@ fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Est
     }
 }
 
+/// Returns true if a quota throttles a side.
+fn is_throttled(view: &View<'_>) -> bool {
+    throttled(view).is_some_and(|held| held.share >= THROTTLED)
+}
+
 /// Adds the part of the generator's CPU if the time sufficed only for other levers in slots. An elasticity is at most
 /// the utilization, so the time for which the generator's threads wanted a CPU in the decisive trial is an upper bound.
 /// A generator at its quota or on several hosts has no such bound.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
-    const LEVER: &str = "client-cpu";
-    let is_untried = proof.untried.iter().any(|lever| lever.lever == LEVER) && part_of(proof, LEVER).is_none();
+    let is_untried =
+        proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();
     let hosts = facts.decisive.map_or(0, |trial| trial.client_hosts.len());
     let (Some(remainder), Some(view)) = (&mut proof.remainder, facts.client()) else { return };
     let threads = load_threads(facts, &view);
-    let is_bound = !threads.is_empty() && hosts == 0 && throttled(&view).is_none_or(|held| held.share < THROTTLED);
+    let is_bound = !threads.is_empty() && hosts == 0 && !is_throttled(&view);
     if !is_untried || !is_bound {
         return;
     }
     let wanted = threads.iter().map(Task::wants).sum::<f64>().min(1.0);
     remainder.low -= wanted;
     let (host, estimate) = (view.host_name().into(), Estimate { value: 0.0, low: 0.0, high: wanted });
-    proof.elasticities.push(Elasticity { lever: LEVER.into(), host, estimate, basis: ElasticityBasis::Wanted });
+    proof.elasticities.push(Elasticity { lever: CLIENT_CPU.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
 /// Adds the elasticities that are not parts of the whole: of the number of CPUs, and of the load.

@@ -204,7 +204,8 @@ mod tests {
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
     }
 
-    /// Another listener overflows, ours was not read, and a line loses packets: connects of the load take a second, too.
+    /// Another listener overflows, ours was not read, and a line loses packets: connects of the load take a second,
+    /// too.
     #[test]
     fn slow_connects_beside_a_listener_that_was_not_read_are_not_sure() {
         let slow =

@@ -13,7 +13,8 @@ const WAITING: &str = " waiting";
 /// Activity of a backend without a transaction. In an open transaction ("idle in transaction"), a pool may not use the
 /// connection for other clients.
 const IDLE: &str = "idle";
-/// Host of a backend's client in its title: a unix socket, or the end of an address with its port, whose digits are `#`.
+/// Host of a backend's client in its title: a unix socket, or the end of an address with its port, whose digits are
+/// `#`.
 const LOCAL: &str = "[local]";
 const PORT: &str = "(#)";
 /// Statements that wait for row locks, and those that lock whole tables.

@@ -27,8 +27,8 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     verdict.advice.insert(0, advice);
 }
 
-/// Returns the process with an idle event loop, and its requests in progress. Returns nothing if some thread works, if a connection to
-/// another server awaits a reply or may do so, or if something could not be read.
+/// Returns the process with an idle event loop, and its requests in progress. Returns nothing if some thread works, if
+/// a connection to another server awaits a reply or may do so, or if something could not be read.
 fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
     let (requests, _) = Requests::of(profile).in_progress()?;
     let threads = |is_counted: &dyn Fn(&run::WaitGroup) -> bool| -> f64 {

@@ -60,7 +60,8 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     }
 }
 
-/// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function that explains the CPU time.
+/// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function that
+/// explains the CPU time.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     if let Some(finding) = findings.iter().find(|finding| agrees(agreement, verdict, finding)) {
@@ -90,8 +91,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     }
 }
 
-/// Returns true for a count that follows the size of a pool: its connections, or processes of the peer, such as the backends of a
-/// database.
+/// Returns true for a count that follows the size of a pool: its connections, or processes of the peer, such as the
+/// backends of a database.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }

@@ -12,8 +12,8 @@ const NAMES: &[(MonitorKind, &str)] = &[
     (MonitorKind::RubyLock, "Ruby's interpreter lock (GVL)"),
 ];
 
-/// Returns the locks that most requests in progress wait for, and interpreter locks that a thread mostly waits for: each waiting thread has
-/// code to run. More threads that sleep or wait for a disk or a peer show another limit.
+/// Returns the locks that most requests in progress wait for, and interpreter locks that a thread mostly waits for:
+/// each waiting thread has code to run. More threads that sleep or wait for a disk or a peer show another limit.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let limits = |group: &&MonitorGroup| match group.kind {
         MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),

@@ -84,8 +84,8 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
     })
 }
 
-/// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection. Fewer
-/// rounds than connections do not show that their number stays the same.
+/// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection.
+/// The number of connections counts as constant only if there were more rounds than connections.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;
@@ -107,8 +107,8 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     })
 }
 
-/// Returns true if all connections are busy, their number stays the same, and more requests are present. A server that opens a
-/// connection for each request has no pool, and the number of its connections changes.
+/// Returns true if all connections are busy, their number stays the same, and more requests are present. A server that
+/// opens a connection for each request has no pool, and the number of its connections changes.
 fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     let is_constant = peer.max_open <= peer.open + WAIT_FEW;
     let is_busy = peer.open >= MIN_MEMBERS && peer.busy >= WAIT_POOL_BUSY * peer.open;

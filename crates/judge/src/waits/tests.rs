@@ -349,7 +349,8 @@ fn threads_that_wait_for_the_lock_of_ruby_have_work() {
         let mut profile = process(65.0, &groups);
         let kind = run::MonitorKind::RubyLock;
         profile.monitors = vec![run::MonitorGroup { process: "app:7".into(), kind, function: String::new(), waiting }];
-        // Threads that return from writing a response wait for the lock, too, so the clients have fewer requests in progress.
+        // Threads that return from writing a response wait for the lock, too, so the clients have fewer requests in
+        // progress.
         profile.clients = Some(clients(35.0, 14.0));
         waits(&profile, &[]).into_iter().map(|found| (found.cause, found.sentence)).collect::<Vec<_>>()
     };

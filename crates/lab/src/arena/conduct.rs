@@ -13,7 +13,8 @@ use crate::search::SEARCH_OVERHEAD_S;
 /// its time.
 const MAX_REFUSED_TURNS: usize = 3;
 
-/// Takes the steps that the state lacks, until the budget ends or the user stops.
+/// Conducts the searches and turns that the saved state does not contain yet, until the budget ends or the user stops
+/// the command.
 pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Result<(), LabError> {
     if state.done {
         return Ok(());

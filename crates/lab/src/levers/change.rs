@@ -144,8 +144,8 @@ impl Change {
             }
             // The CPUs of the first thread show whether the change was made: this thread is moved first, and moved back
             // last.
-            Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid), before, after),
-            Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).rev(), after, before),
+            Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid).into_iter(), before, after),
+            Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).into_iter().rev(), after, before),
         };
         done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
     }
@@ -193,10 +193,10 @@ impl std::fmt::Display for Change {
 
 /// Returns all threads of a process and of the processes below it, beginning with the first thread of the process
 /// itself.
-fn threads_below(pid: u32) -> impl DoubleEndedIterator<Item = u32> {
+pub(crate) fn threads_below(pid: u32) -> Vec<u32> {
     let mut threads: Vec<u32> = probe::with_descendants(pid).into_iter().flat_map(probe::threads_of).collect();
     threads.sort_by_key(|tid| *tid != pid);
-    threads.into_iter()
+    threads
 }
 
 /// Moves the threads that may use exactly the CPUs `from`. Threads may end meanwhile; the first error of another kind

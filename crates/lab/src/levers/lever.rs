@@ -19,7 +19,7 @@ pub enum Pull {
     Slots {
         /// Returns the task of the lever's agent; the error message says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Check on the lever's host; `None` if a host cannot lack anything that the lever needs.
+        /// Checks on the lever's host that it has what the lever needs; `None` if every host has it.
         check: Option<HostCheck>,
         /// Uses the lever until the last slot or until it is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,

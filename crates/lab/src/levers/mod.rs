@@ -32,7 +32,7 @@ mod worker;
 
 use std::sync::mpsc::Receiver;
 
-pub(crate) use change::{Change, Resource};
+pub(crate) use change::{Change, Resource, threads_below};
 pub use lever::{HostCheck, Lever, LeverHost, LeverTargets, LoadPair, Pull};
 pub(crate) use rate::MAX_DOSE as MAX_DOSE_AT_RATE;
 pub use undo::{Undo, put_back};

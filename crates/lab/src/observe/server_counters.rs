@@ -12,7 +12,7 @@ use crate::agents::AgentGroup;
 /// Maximum wait for the answer; a slower server's counters are left out.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Source of a server's own counters. This value does not keep the server running.
+/// Access to the counters of a server that loadline started. The server still ends when the run drops its agents.
 #[derive(Clone, Debug)]
 pub struct ServerCounters {
     group: Weak<Mutex<AgentGroup>>,

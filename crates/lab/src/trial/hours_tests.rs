@@ -1,5 +1,5 @@
-//! Memory and file of a run of twelve hours, in virtual time: four agents with ten reports a second, and observers of both
-//! sides with two samples a second.
+//! Memory and file of a run of twelve hours, in virtual time: four agents with ten reports a second, and observers of
+//! both sides with two samples a second.
 
 use probe::ColumnWriter;
 use run::{CoarseHist, ErrorKind, Errors, Measured, Run, Side, Tick, TickDetail, Trial, Window};

@@ -60,8 +60,8 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
     assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
 }
 
-/// The server has ten slots of 10 ms, which complete 1,000/s. Other programs delayed the test request to 70 ms. An earlier
-/// version then began the search at 74/s, and reported a capacity of 149/s.
+/// The server has ten slots of 10 ms, which complete 1,000/s. Other programs delayed the test request to 70 ms. An
+/// earlier version then began the search at 74/s, and reported a capacity of 149/s.
 #[test]
 fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0)]) {

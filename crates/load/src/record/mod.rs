@@ -219,8 +219,8 @@ impl Record {
         self.classes.begun(class);
     }
 
-    /// Keeps the server's words about the last refusal and about the last request that it ended, if they are the first of
-    /// their kind.
+    /// Keeps the server's words about the last refusal and about the last request that it ended, if they are the first
+    /// of their kind.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {

@@ -274,7 +274,7 @@ fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter>
     if !round.tree.is_live() || !counts_instructions() {
         return None;
     }
-    let threads = process_tree::threads_of(pid);
+    let threads = stacks::threads_of(pid);
     let few = (1..=MAX_COUNTED_THREADS).contains(&threads.len());
     Some(threads).filter(|_| few).and_then(|threads| InstructionCounter::start(threads).ok())
 }

@@ -7,10 +7,12 @@ use stacks::Frame;
 
 use super::rows::largest;
 
-/// Beginning of HotSpot's functions in which a thread waits to enter a monitor. Source: share/runtime/objectMonitor.cpp.
+/// Beginning of HotSpot's functions in which a thread waits to enter a monitor. Source:
+/// share/runtime/objectMonitor.cpp.
 const JAVA_ENTER: &str = "ObjectMonitor::enter(";
 
-/// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source: thread_pthread.c of Ruby 2.6 to 3.4.
+/// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source:
+/// thread_pthread.c of Ruby 2.6 to 3.4.
 const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
 /// Beginnings of Ruby's functions that wait on a condition variable only for the interpreter lock: those that take it,
 /// and those that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`, have other
@@ -58,7 +60,8 @@ impl MonitorSums {
     }
 }
 
-/// Returns the kind of lock that a thread waits for, and the function outside of the runtime that wants this lock, if the stack shows it.
+/// Returns the kind of lock that a thread waits for, and the function outside of the runtime that wants this lock, if
+/// the stack shows it.
 fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     if wants_ruby_lock(frames) {
         return Some((MonitorKind::RubyLock, String::new()));
@@ -70,8 +73,8 @@ fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     Some((MonitorKind::JavaMonitor, function.unwrap_or_default()))
 }
 
-/// Returns true for a thread of Ruby that waits for the interpreter lock. Stripped libraries name only some of the functions, so the
-/// first known one decides.
+/// Returns true for a thread of Ruby that waits for the interpreter lock. Stripped libraries name only some of the
+/// functions, so the first known one decides.
 fn wants_ruby_lock(frames: &[Frame]) -> bool {
     let mut known = frames.iter().filter_map(|frame| frame.function.as_deref());
     let waits = known.find(|function| function.starts_with("pthread_cond_")).is_some();

@@ -14,8 +14,8 @@ use super::reader::Reader;
 use super::round::{ConnectionSample, Round};
 use super::stacks::StackSampler;
 
-/// Part of a CPU that the rounds may use. All parts together are 0.94 % of a CPU, with 0.24 % for the samples of running
-/// threads.
+/// Part of a CPU that the rounds may use. All parts together are 0.94 % of a CPU, with 0.24 % for the samples of
+/// running threads.
 const ROUND_SHARE: f64 = 0.003;
 /// Part of a CPU that reading all connections may use.
 const CONNECTIONS_SHARE: f64 = 0.001;
@@ -58,7 +58,8 @@ pub struct WaitSampler {
 
 impl WaitSampler {
     /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process of their
-    /// network namespace, if that is another one. `images` are program files already read: with them, stacks are sampled and locks named.
+    /// network namespace, if that is another one. `images` are program files already read: with them, stacks are
+    /// sampled and locks named.
     pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);

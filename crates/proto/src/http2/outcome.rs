@@ -18,7 +18,8 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     (stream.status, if is_refusal(stream.status, request) { Outcome::Unexpected } else { Outcome::Expected })
 }
 
-/// Returns true if an HTTP status is not the expected one. A gRPC call is answered with 200, whatever its own status is.
+/// Returns true if an HTTP status is not the expected one. A gRPC call is answered with 200, whatever its own status
+/// is.
 pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
     match request.grpc {
         true => status != 200,

@@ -16,8 +16,8 @@ pub struct HotFunction {
     /// Share of its own code in the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Share with all functions that it calls, 0 to 1. Present only for the function that explains the CPU time if no function's own
-    /// code does.
+    /// Share with all functions that it calls, 0 to 1. Present only for the function that explains the CPU time if no
+    /// function's own code does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclusive: Option<f64>,
 }

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
+/// Why answers are missing if most requests failed with refused connects.
+pub const NOTHING_LISTENS: &str = "its host refused connections, since the server had ended or no longer listened";
+
 /// An incident of the server or of a generator during a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

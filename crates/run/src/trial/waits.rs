@@ -201,7 +201,8 @@ pub struct TitleGroup {
     pub processes: f64,
 }
 
-/// Connections of the server's clients. Means are over all rounds. Between two readings, a number is taken to change evenly.
+/// Connections of the server's clients. Means are over all rounds. Between two readings, a number is taken to change
+/// evenly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

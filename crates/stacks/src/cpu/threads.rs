@@ -22,7 +22,8 @@ struct Thread {
 impl Threads {
     /// Returns all threads of some processes, or `most` threads at even distances.
     pub(super) fn of(pids: &BTreeSet<u32>, most: usize) -> Self {
-        let all: Vec<(u32, u32)> = pids.iter().flat_map(|pid| tids(*pid).into_iter().map(|tid| (*pid, tid))).collect();
+        let all: Vec<(u32, u32)> =
+            pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))).collect();
         let step = all.len().div_ceil(most.max(1)).max(1);
         let thread = |(pid, tid): &(u32, u32)| Thread { pid: *pid, tid: *tid, before: switches(*pid, *tid) };
         Self { threads: all.iter().step_by(step).map(thread).collect(), all: all.len() }
@@ -54,9 +55,10 @@ fn switches(pid: u32, tid: u32) -> Option<u64> {
     text.split_whitespace().nth(2)?.parse().ok()
 }
 
-fn tids(pid: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{pid}/task"));
-    entries.into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
+/// Returns the threads of a process of this machine; none if the process does not exist.
+pub fn threads_of(pid: u32) -> Vec<u32> {
+    let folder = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Limits on memory that stop the start of a process or thread: address space (RLIMIT_AS), the control group (memory.max),
-//! and the commit limit (vm.overcommit_memory). Sources: getrlimit(2), proc(5), the kernel's cgroup-v2.rst.
+//! Limits on memory that stop the start of a process or thread: address space (RLIMIT_AS), the control group
+//! (memory.max), and the commit limit (vm.overcommit_memory). Sources: getrlimit(2), proc(5), the kernel's
+//! cgroup-v2.rst.
 
 use std::fs;
 use std::path::Path;

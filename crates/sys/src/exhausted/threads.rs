@@ -1,5 +1,5 @@
-//! Limits on the number of processes and threads: of a user (RLIMIT_NPROC), of a control group (pids.max), and of the host
-//! (kernel.threads-max, kernel.pid_max). Sources: getrlimit(2), proc(5), the kernel's cgroup-v2.rst.
+//! Limits on the number of processes and threads: of a user (RLIMIT_NPROC), of a control group (pids.max), and of the
+//! host (kernel.threads-max, kernel.pid_max). Sources: getrlimit(2), proc(5), the kernel's cgroup-v2.rst.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::limits;
 /// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
-/// Number of processes and threads that may have ended between the failed start and the reading of the counts: those of a
-/// load that gives up.
+/// Number of processes and threads that may have ended between the failed start and the reading of the counts: those of
+/// a load that gives up.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence that no further process or thread can be started.

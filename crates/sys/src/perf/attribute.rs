@@ -32,7 +32,6 @@ const INSTRUCTIONS: u64 = 1;
 const TASK_CLOCK: u64 = 1;
 /// Format of a reading: value, time since the start, and time on the hardware counter, 8 bytes each.
 const FORMAT_TIMES: u64 = 1 | 1 << 1;
-const FLAG_DISABLED: u64 = 1;
 const FLAG_INHERIT: u64 = 1 << 1;
 /// Counts threads that a thread starts, but not processes (Linux 5.13).
 const FLAG_INHERIT_THREAD: u64 = 1 << 35;
@@ -43,8 +42,6 @@ const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// Code that an event samples.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
-    /// No code, because the event of the calling thread stays off.
-    Nothing,
     /// The calling thread.
     Caller,
     /// A thread, and threads that it starts later.
@@ -57,7 +54,7 @@ impl Target {
     /// Returns the number of the thread, as the kernel expects it.
     fn tid(self) -> libc::pid_t {
         match self {
-            Self::Nothing | Self::Caller => 0,
+            Self::Caller => 0,
             Self::Thread(tid) => tid as libc::pid_t,
             Self::Everything => -1,
         }
@@ -65,7 +62,6 @@ impl Target {
 
     fn flags(self) -> u64 {
         match self {
-            Self::Nothing => FLAG_DISABLED,
             Self::Caller | Self::Thread(_) => FLAG_INHERIT,
             Self::Everything => 0,
         }

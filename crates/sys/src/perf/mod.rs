@@ -24,8 +24,6 @@ use ring::Ring;
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,
-    /// Events that own the rings and sample nothing. With these events, the rings outlast the other events.
-    owners: Vec<OwnedFd>,
     events: Vec<OwnedFd>,
     buffer: Vec<u8>,
 }
@@ -33,7 +31,7 @@ pub struct CpuSampler {
 impl CpuSampler {
     /// Creates a sampler without threads.
     pub fn new(cpus: Vec<u32>) -> Self {
-        Self { cpus, rings: BTreeMap::new(), owners: Vec::new(), events: Vec::new(), buffer: Vec::new() }
+        Self { cpus, rings: BTreeMap::new(), events: Vec::new(), buffer: Vec::new() }
     }
 
     /// Number of CPUs of this sampler.
@@ -58,29 +56,18 @@ impl CpuSampler {
     pub fn clear(&mut self) {
         self.events.clear();
         self.rings.clear();
-        self.owners.clear();
     }
 
     fn open(&mut self, target: Target, period_ns: u64) -> Result<()> {
         for cpu in self.cpus.clone() {
             let event = attribute::open(target, cpu, period_ns)?;
-            self.ring(cpu)?.take_output_of(&event)?;
+            match self.rings.get(&cpu) {
+                Some(ring) => ring.take_output_of(&event)?,
+                None => drop(self.rings.insert(cpu, Ring::new(event.as_raw_fd())?)),
+            }
             self.events.push(event);
         }
         Ok(())
-    }
-
-    fn ring(&mut self, cpu: u32) -> Result<&Ring> {
-        use std::collections::btree_map::Entry;
-        match self.rings.entry(cpu) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(place) => {
-                let owner = attribute::open(Target::Nothing, cpu, u64::from(u32::MAX))?;
-                let ring = Ring::new(owner.as_raw_fd())?;
-                self.owners.push(owner);
-                Ok(place.insert(ring))
-            }
-        }
     }
 
     /// Passes each new sample to `each`. Returns the number of samples that the kernel lost because this method was

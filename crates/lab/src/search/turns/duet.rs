@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::levers::{Change, Resource, Undo};
+use crate::levers::{Change, Resource, Undo, threads_below};
 
 /// CPUs of both servers and of their generators.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,9 +101,8 @@ impl Placement for LivePlacement {
 /// Fails if a thread of a server may not use all of these CPUs, or may use fewer CPUs than the other threads. Somebody
 /// chose the CPUs of such a thread, and a move would change the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
-    let processes = probe::with_descendants(pid);
-    let threads = processes.iter().flat_map(|pid| probe::threads_of(*pid));
-    let masks: Vec<Vec<u32>> = threads.filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();
+    let masks: Vec<Vec<u32>> =
+        threads_below(pid).into_iter().filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();
     let first = masks.first().ok_or_else(|| format!("the process {pid} has ended"))?;
     match masks.iter().all(|mask| mask == first) && needed.iter().all(|cpu| first.contains(cpu)) {
         true => Ok(()),

@@ -133,9 +133,9 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the response time of the slower server, seconds: the median of the means of its windows. With the median, one
-/// window that another program disturbed does not lengthen all later windows. A window without an answer counts with its length. Returns 0 before
-/// the first window.
+/// Returns the response time of the slower server, seconds: the median of the means of its windows. With the median,
+/// one window that another program disturbed does not lengthen all later windows. A window without an answer counts
+/// with its length. Returns 0 before the first window.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     let mean_s = |t: &Trial| {
         if t.measured.tally.completed > 0 { t.latency_us.mean / 1e6 } else { t.measured.length_s }
