@@ -10,6 +10,7 @@ mod inside;
 mod live_connects;
 mod live_count;
 mod live_environment;
+mod live_failures;
 mod live_levers;
 mod live_limits;
 mod live_proof;

@@ -1,0 +1,96 @@
+//! Loads and failures of which a verdict once took a wrong view: requests sent ahead of their answers, a proxy that
+//! refuses what its upstream cannot take, a generator without descriptors, and CPUs that are full only in sum.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{
+    OtherPrograms, Running, alone_with_release, bottleneck, free_port, json, json_of, nginx, nginx_workers, num,
+    program, serve, served, skip, verdict,
+};
+
+/// Confidence from which a verdict counts as sure.
+const SURE: f64 = 0.9;
+
+fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
+    trials.as_array().into_iter().flatten().map(|trial| num(&trial["completed_rate"])).filter(|rate| *rate > 0.0)
+}
+
+/// Sixteen requests are sent ahead on each connection. Without them, this server completes about a third. Sweep, open
+/// loop and experiment must all send them, or the capacity would mix two loads.
+#[test]
+fn requests_sent_ahead_are_sent_in_every_part_of_find() {
+    let test = "requests sent ahead";
+    let (_alone, binary) = alone_with_release!("requests sent ahead");
+    let Some(redis) = program("redis-server") else { return skip(test, "redis-server is not installed") };
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let mut command = Command::new("taskset");
+    command.args(["-c", "1"]).arg(redis).args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
+    command.arg("--dir").arg(dir.path());
+    let server = Running::start(command, port, dir);
+    let url = format!("redis://{}", server.addr);
+    let others = OtherPrograms::watch();
+    let run = json(&binary, &["find", &url, "--pipeline", "16", "--budget", "25s"]);
+    let highest = rates(&run["trials"]).fold(0.0, f64::max);
+    let capacity = num(&run["findings"]["capacity"]["rate"]);
+    if others.stayed_away(test) {
+        assert!(capacity > 0.5 * highest, "{capacity} of {highest}: {}", verdict(&run));
+    }
+    let tried: Vec<f64> = rates(&run["findings"]["proof"]["trials"]).collect();
+    assert!(!tried.is_empty(), "no experiment: {}", verdict(&run));
+    assert!(tried.iter().all(|rate| *rate > 0.3 * highest), "{tried:?} of {highest}");
+}
+
+/// The proxy passes at most four requests at a time to its upstream and answers the others with 502. All CPUs idle.
+#[test]
+fn a_proxy_that_answers_502_is_no_full_cpu() {
+    let (_alone, binary) = alone_with_release!("a proxy that answers 502");
+    let upstream = serve(&binary, 0, &["--model", "workers", "--option", "workers=8", "--option", "sleep_ms=20"]);
+    let limited = format!("upstream app {{ server {} max_conns=4; }}", upstream.addr);
+    let Some(proxy) = nginx(1, "proxy_pass http://app;", &limited) else {
+        return skip("a proxy that answers 502", "nginx is not installed");
+    };
+    let run = json(&binary, &["find", &format!("http://{}/", proxy.addr), "--budget", "25s"]);
+    let found = &run["findings"]["bottleneck"];
+    let cpu = ["server-cpu", "server-single-thread", "client-cpu", "server-cpu-quota"].contains(&bottleneck(&run));
+    assert!(!cpu, "{}", verdict(&run));
+    let said = format!("{} {} {}", found["sentence"], found["evidence"], run["findings"]["capacity"]);
+    assert!(said.contains("502"), "the status is told: {said}\n{}", verdict(&run));
+    assert!(run["findings"]["proof"]["outcome"] != "proven" || num(&found["confidence"]) < SURE, "{}", verdict(&run));
+}
+
+/// The generator may open 48 files. It says so, with the command that raises the limit, and measures nothing.
+#[test]
+fn a_generator_without_descriptors_blames_no_server() {
+    let test = "a generator without descriptors";
+    let (_alone, binary) = alone_with_release!("a generator without descriptors");
+    if program("prlimit").is_none() {
+        return skip(test, "prlimit is not installed");
+    }
+    let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=400", "--option", "sleep_ms=5"]);
+    let url = format!("http://{}/", server.addr);
+    let mut command = Command::new("prlimit");
+    command.arg("--nofile=48:48").arg(&binary).args(["find", &url, "--budget", "20s"]);
+    let output = command.arg("--json").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("a process may have 48 of them") && said.contains("ulimit -Hn"), "{said}");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+}
+
+/// A proxy, its upstream and the generator share two CPUs. None of the three fills one, together they fill both.
+#[test]
+fn cpus_that_three_processes_fill_together_are_the_limit() {
+    let (_alone, binary) = alone_with_release!("CPUs full in sum");
+    let mut command = Command::new(&binary);
+    command.args(["serve", "http", "--model", "epoll-sharded", "--threads", "2", "--option", "work_us=20"]);
+    let upstream = served(command);
+    let kept = format!("upstream app {{ server {}; keepalive 64; }}", upstream.addr);
+    let location = "proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection \"\";";
+    let Some(proxy) = nginx_workers((2, "0,1"), location, &kept) else {
+        return skip("CPUs full in sum", "nginx is not installed");
+    };
+    let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "25s"]));
+    assert!(["server-cpu", "client-cpu"].contains(&bottleneck(&run)), "{}", verdict(&run));
+}
