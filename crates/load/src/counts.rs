@@ -2,6 +2,7 @@
 
 use run::{ErrorKind, STATUS_CLASSES, Tally};
 
+use crate::early_races::EarlyRaces;
 use crate::status_counts::StatusCounts;
 
 /// Counts of a shard. One copy grows; the measured window is the difference of two copies.
@@ -21,6 +22,10 @@ pub(crate) struct Counts {
     pub(crate) closed_by_server: u64,
     pub(crate) closes_left_to_client: u64,
     pub(crate) keep_alive_races: u64,
+    pub(crate) early_races: EarlyRaces,
+    pub(crate) lost_connections: u64,
+    pub(crate) answers_before_loss: u64,
+    pub(crate) answers_before_loss_squared: u64,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) answer_bytes: u64,
@@ -40,6 +45,14 @@ impl Counts {
     /// Counts `n` failures of a kind.
     pub(crate) fn fail(&mut self, kind: ErrorKind, n: u64) {
         self.errors[kind as usize] += n;
+    }
+
+    /// Counts a connection that the server ended with requests on it, after this number of answers.
+    pub(crate) fn lost_after(&mut self, answers: u64) {
+        self.lost_connections += 1;
+        self.answers_before_loss += answers;
+        let squared = answers.saturating_mul(answers);
+        self.answers_before_loss_squared = self.answers_before_loss_squared.saturating_add(squared);
     }
 
     /// Returns the total number of failures.
@@ -64,6 +77,10 @@ impl Counts {
             closed_by_server: self.closed_by_server - earlier.closed_by_server,
             closes_left_to_client: self.closes_left_to_client - earlier.closes_left_to_client,
             keep_alive_races: self.keep_alive_races - earlier.keep_alive_races,
+            early_races: self.early_races.since(earlier.early_races),
+            lost_connections: self.lost_connections - earlier.lost_connections,
+            answers_before_loss: self.answers_before_loss - earlier.answers_before_loss,
+            answers_before_loss_squared: self.answers_before_loss_squared - earlier.answers_before_loss_squared,
             bytes_sent: self.bytes_sent - earlier.bytes_sent,
             bytes_received: self.bytes_received - earlier.bytes_received,
             answer_bytes: self.answer_bytes - earlier.answer_bytes,
@@ -95,6 +112,9 @@ impl Counts {
             closed_by_server: self.closed_by_server,
             closes_left_to_client: self.closes_left_to_client,
             keep_alive_races: self.keep_alive_races,
+            lost_connections: self.lost_connections,
+            answers_before_loss: self.answers_before_loss,
+            answers_before_loss_squared: self.answers_before_loss_squared,
             bytes_sent: self.bytes_sent,
             bytes_received: self.bytes_received,
             answer_bytes: self.answer_bytes,

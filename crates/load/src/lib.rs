@@ -12,6 +12,7 @@ mod core;
 mod counts;
 pub mod driver;
 pub mod drivers;
+mod early_races;
 mod error;
 mod first_failures;
 mod launch;

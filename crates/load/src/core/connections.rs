@@ -226,6 +226,7 @@ impl Core {
         let established = self.conns[conn as usize].state != State::Handshaking;
         if established && matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse) {
             self.server_ended(ops.now(), conn);
+            self.lost_after_answers(conn);
         }
         if self.is_keep_alive_race(conn, kind) {
             return self.raced(ops, conn);
@@ -258,6 +259,15 @@ impl Core {
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
         self.retry_later(ops, conn, established, due_ns);
+    }
+
+    /// Counts the answers of a connection that ended with requests on it and no byte of an answer to them.
+    fn lost_after_answers(&mut self, conn: u32) {
+        let c = &self.conns[conn as usize];
+        let answers = c.made.saturating_sub(u64::from(c.in_flight));
+        if c.in_flight > 0 && self.sessions.session(conn as usize).is_answering() == Some(false) {
+            self.record.counts.lost_after(answers);
+        }
     }
 
     /// Returns true if the connection ended in the middle of a response. The oldest request then has a cut answer, and

@@ -103,22 +103,23 @@ impl Core {
     /// Ends a connection with a keep-alive race. Idempotent requests are sent again; the others count as failed.
     pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
-        self.record.counts.keep_alive_races += 1;
+        let (mut resents, mut failures) = (0, 0);
         let mut sent = c.in_flight.saturating_sub(c.unsent);
         while let Some(request) = self.requests.end(conn, Which::Oldest) {
             let is_idempotent = self.idempotent.get(usize::from(request.item)).copied().unwrap_or_default();
             match resent(&request).filter(|_| self.takes_over && is_idempotent) {
                 Some(begun) => {
-                    self.record.counts.resent += 1;
+                    resents += 1;
                     self.requeued.push_back(Requeued { begun, sent: sent > 0 });
                 }
                 None => {
-                    self.record.counts.fail(ErrorKind::KeepAliveRace, 1);
+                    failures += 1;
                     self.record.failed(ops.now(), &request);
                 }
             }
             sent = sent.saturating_sub(1);
         }
+        self.record.raced(resents, failures);
         self.forget_requests(ops.now(), conn);
         self.ended(ops, conn);
         self.take_over(ops);

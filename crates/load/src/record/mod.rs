@@ -259,6 +259,25 @@ impl Record {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
 
+    /// Returns true if the server closed idle connections, or ended all connections at one moment as a restart does.
+    fn has_keep_alive_timeout(&self) -> bool {
+        self.shortest_idle_ns.is_some() || self.server_ends.most().is_some_and(|ends| ends.is_restart())
+    }
+
+    /// Counts a keep-alive race whose requests were sent again or failed.
+    pub(crate) fn raced(&mut self, resent: u64, failed: u64) {
+        let counts = &mut self.counts;
+        counts.keep_alive_races += 1;
+        counts.resent += resent;
+        counts.fail(ErrorKind::KeepAliveRace, failed);
+        if self.shortest_idle_ns.is_none() {
+            let early = &mut counts.early_races;
+            early.connections += 1;
+            early.resent += resent;
+            early.failed += failed;
+        }
+    }
+
     /// Records the end of a request.
     #[inline]
     pub(crate) fn ended(&mut self, now_ns: u64, request: &InFlightRequest, done: Done) {

@@ -38,6 +38,8 @@ impl Record {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
         let (begin, end) = (self.begin, self.end.unwrap_or(self.begin));
+        let is_sure = self.has_keep_alive_timeout();
+        let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
         let service = self.service.unwrap_or_else(|| self.response.clone());
@@ -55,8 +57,8 @@ impl Record {
         let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter();
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
         LoadPart {
-            total: self.counts.tally(),
-            measured: measured.tally(),
+            total: told(self.counts).tally(),
+            measured: told(measured).tally(),
             measured_s,
             late_s: 0.0,
             measured_at_s: begin.at_ns.saturating_sub(self.origin_ns) as f64 / 1e9,

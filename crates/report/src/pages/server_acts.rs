@@ -1,6 +1,6 @@
 //! Sentences on actions that the server took unasked: closed connections and unrequested messages.
 
-use run::number::{count, number, prose::counted, quantity};
+use run::number::{count, number, prose::counted, prose::percent, quantity};
 use run::{EndsTogether, ErrorKind, Intensity, Tally, Trial};
 
 use crate::Unit;
@@ -51,8 +51,21 @@ const GENERATIONS: f64 = 4.0;
 /// the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Describes a server that ends its connections after some answers without announcing this. Nearly all connections
-/// ended, and nearly every end cost a request.
+/// Maximum standard deviation of the answers per lost connection, as a share of their mean, for a server that ends
+/// connections after a number of answers. Equal numbers have 0. A server that drops each request with the same
+/// probability has 1 or more, since the number is then geometrically distributed.
+const MAX_SPREAD: f64 = 0.5;
+
+/// Returns true if lost connections had very different numbers of answers. Older runs have no such numbers.
+fn ends_at_random(tally: &Tally) -> bool {
+    let lost = tally.lost_connections as f64;
+    let mean = tally.answers_before_loss as f64 / lost.max(1.0);
+    let variance = tally.answers_before_loss_squared as f64 / lost.max(1.0) - mean * mean;
+    lost > 0.0 && variance.max(0.0).sqrt() > MAX_SPREAD * mean
+}
+
+/// Describes a server that ends its connections after some answers without announcing this, or at random. Nearly all
+/// connections ended, and nearly every end cost a request.
 fn unannounced(trial: &Trial) -> Option<String> {
     let tally = &trial.tally;
     let errors = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
@@ -64,6 +77,14 @@ fn unannounced(trial: &Trial) -> Option<String> {
     let most = tally.connected >= MIN_CONNECTIONS && again && all && errors(ErrorKind::ConnectRefused) == 0;
     let answers = tally.completed as f64 / tally.connected.max(1) as f64;
     let after = if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) };
+    if most && ends_at_random(tally) {
+        let share = ended as f64 / (tally.completed as f64 + ended as f64);
+        return Some(format!(
+            "the server closes connections instead of an answer, after no fixed number of answers: about {} of all \
+             requests get none",
+            percent(share)
+        ));
+    }
     (most && tally.completed >= tally.connected / 2).then(|| {
         format!(
             "the server closes each connection after {after} without announcing it, and the next request on it fails: send \
@@ -119,6 +140,26 @@ mod tests {
         (restarted.tally.connected, restarted.tally.completed, restarted.rates.concurrency) = (64, 9000, 64.0);
         restarted.tally.errors.0.insert(ErrorKind::Reset, 64);
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
+    }
+
+    /// The server drops each tenth request at random, so a connection has 9 answers on average and up to 60.
+    #[test]
+    fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
+        let dropping = |answers: &[u64]| {
+            let lost = answers.len() as u64;
+            let errors = Errors([(ErrorKind::ShortResponse, lost)].into());
+            let completed = answers.iter().sum();
+            let tally = Tally { connected: lost, completed, errors, ..Tally::default() };
+            let squared = answers.iter().map(|n| n * n).sum();
+            let (lost_connections, answers_before_loss, answers_before_loss_squared) = (lost, completed, squared);
+            let tally = Tally { lost_connections, answers_before_loss, answers_before_loss_squared, ..tally };
+            sentences(&Trial { tally, ..Trial::default() })
+        };
+        let random: Vec<u64> = (0..40).map(|i| (-f64::ln(1.0 - (f64::from(i) + 0.5) / 40.0) * 9.0) as u64).collect();
+        let said = dropping(&random);
+        assert!(said[0].contains("no fixed number of answers: about 10"), "{said:?}");
+        let equal = dropping(&[9; 40]);
+        assert!(equal[0].contains("after about 9 answers"), "{equal:?}");
     }
 
     #[test]

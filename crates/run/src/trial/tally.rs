@@ -47,6 +47,16 @@ pub struct Tally {
     /// are counted in `resent`; the others are failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
+    /// Connections that the server ended while requests without any byte of an answer were on them.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub lost_connections: u64,
+    /// Answers that came on `lost_connections` before, summed over the connections.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub answers_before_loss: u64,
+    /// Squares of these numbers of answers, summed over the connections. They tell a server that ends each connection
+    /// after the same number of answers from one that ends connections at random.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub answers_before_loss_squared: u64,
     /// Payload and header bytes written to sockets.
     pub bytes_sent: u64,
     /// Bytes read from sockets.
@@ -126,6 +136,9 @@ impl Tally {
             (&mut self.closed_by_server, o.closed_by_server),
             (&mut self.closes_left_to_client, o.closes_left_to_client),
             (&mut self.keep_alive_races, o.keep_alive_races),
+            (&mut self.lost_connections, o.lost_connections),
+            (&mut self.answers_before_loss, o.answers_before_loss),
+            (&mut self.answers_before_loss_squared, o.answers_before_loss_squared),
             (&mut self.bytes_sent, o.bytes_sent),
             (&mut self.bytes_received, o.bytes_received),
             (&mut self.answer_bytes, o.answer_bytes),
