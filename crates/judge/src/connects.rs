@@ -14,6 +14,8 @@ struct Connects {
     /// Connects that failed on the generator's host before any packet was sent.
     local: u64,
     failed: u64,
+    /// Established connections on which the handshake (TLS, HTTP/2, WebSocket) failed.
+    handshakes: u64,
 }
 
 impl Connects {
@@ -30,6 +32,7 @@ impl Connects {
             refused: self.refused + count(ErrorKind::ConnectRefused),
             local: self.local + count(ErrorKind::ClientFds) + count(ErrorKind::ClientPorts),
             failed: self.failed + count(ErrorKind::ConnectFailed),
+            handshakes: self.handshakes + count(ErrorKind::HandshakeFailed),
         }
     }
 
@@ -49,6 +52,7 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
         (connects.timed_out, "timed out"),
         (connects.refused, "were refused"),
         (connects.failed, "failed"),
+        (connects.handshakes, "were established, but the handshake on them failed"),
         (connects.local, "failed for lack of local ports or descriptors"),
     ];
     let each: Vec<String> =

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{FailureKind, Run, Trial};
+use run::{FailureKind, Run, SilentCloses, Trial};
 
 use crate::Facts;
 use crate::course::offered;
@@ -75,10 +75,14 @@ impl<'a> Failures<'a> {
 
     /// Returns the next step. Gateway statuses point to the server behind the gateway (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> &'static str {
+        let closes = self.trial.silent_closes();
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.is_some() {
             "Read the server's log at that time: it tells why every request failed. A token or session may have expired, or the \
              server was not ready. Then measure again."
+        } else if let Some(SilentCloses::AfterAnswers(_)) = closes {
+            "Let the server announce the end of a connection (`Connection: close`), or measure with --new-connections: it closes \
+             each connection after some answers without a word, and the next request on it fails."
         } else if has(&["502", "504"]) {
             "Read the server's error log: it got no answer from its upstream. It may lack free ports, file descriptors or \
              connections to that upstream; connections that stay open need fewer ports."

@@ -27,6 +27,9 @@ pub(crate) struct Refusals<'a> {
     pub(crate) is_named: bool,
     /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
+    /// True if the server refused the same share of its answers under a light load as under a heavy one. A limit refuses
+    /// everything beyond it.
+    pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
 }
@@ -52,6 +55,22 @@ fn share_grows(trials: &[&Trial]) -> bool {
         heavy.rates.completed_rate > light.rates.completed_rate && refused / all - refused_light / all_light > chance
     };
     trials.iter().any(|heavy| trials.iter().any(|light| exceeds(heavy, light)))
+}
+
+/// Returns true if the heaviest load was refused hardly a larger share than the lightest one, although a limit that passes
+/// as many good answers as under the lightest load would have refused far more. Half of the growth that this limit
+/// predicts separates the two.
+fn share_stays(refusing: &[&Trial]) -> bool {
+    let rate = |t: &&&Trial| t.rates.completed_rate;
+    let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let heaviest = refusing.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let (Some(light), Some(heavy)) = (lightest, heaviest) else { return false };
+    let times = rate(&heavy) / rate(&light);
+    let (share_light, share_heavy) = (refused(light), refused(heavy));
+    let predicted = 1.0 - (1.0 - share_light) / times;
+    let error = |t: &Trial| refused(t) * (1.0 - refused(t)) / t.measured.tally.completed as f64;
+    let chance = TREND_SURE * (error(light) + error(heavy)).sqrt();
+    times >= WIDE && f64::midpoint(share_light, predicted) - share_heavy > chance
 }
 
 /// Returns true if good answers came at a constant rate throughout a window, whatever the rate of all answers was. A
@@ -96,6 +115,7 @@ impl<'a> Refusals<'a> {
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let (overload, is_named) =
             (mostly(&refusing, run::is_overload), mostly(&refusing, run::is_rate_limit) == Some(true));
+        let share_is_constant = share_stays(&refusing);
         let (grows, steady_within) = (share_grows(&all), near.iter().any(|t| is_steady_within(t)));
         Self {
             lowest,
@@ -106,6 +126,7 @@ impl<'a> Refusals<'a> {
             wide: spread >= WIDE,
             is_named,
             grows,
+            share_is_constant,
             steady_within,
             trials: near,
         }
@@ -114,13 +135,13 @@ impl<'a> Refusals<'a> {
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
     /// generator at its limit would not show this pattern. Other failures, such as status 500, are not refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
-        self.constant && self.wide && self.overload != Some(false)
+        self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant
     }
 
     /// Returns true if a limit refuses the requests, and not a server that fails some of them under any load. Signs of
     /// a limit are the status itself, more refusals under more load, and good answers at a constant rate.
     pub(crate) fn show_a_limit(&self) -> bool {
-        self.is_named || self.grows || self.steady_within
+        !self.share_is_constant && (self.is_named || self.grows || self.steady_within)
     }
 }
 
@@ -162,6 +183,35 @@ mod tests {
         }
         println!("{limiters} of 300 limiters and {failing} of 600 failing servers are called limiters");
         assert!(limiters >= 290 && failing == 0, "{limiters} {failing}");
+    }
+
+    /// Six loads, the heaviest of which is 3 to 80 times the lightest. The server refuses a share of all requests with
+    /// status 429 at any load, or everything beyond a limit. An earlier version took the status for a limit.
+    #[test]
+    fn a_constant_share_of_all_loads_is_no_limit() {
+        let mut random = fastrand::Rng::with_seed(22);
+        let (mut failing, mut limiters) = (0, 0);
+        for _ in 0..300 {
+            let (step, share) = (1.25 + random.f64() * 1.2, 0.02 + 0.6 * random.f64());
+            let rates: Vec<f64> = (0..6).map(|i| 200.0 * f64::powi(step, i)).collect();
+            let limit = rates[0] * (0.3 + 0.6 * random.f64());
+            let mut loads = |is_refused: &dyn Fn(f64) -> f64| {
+                let mut load = |rate: f64| {
+                    let bad = (0..rate as u64).filter(|_| random.f64() < is_refused(rate)).count();
+                    let mut trial = Trial::default();
+                    trial.rates.completed_rate = rate;
+                    (trial.measured.tally.completed, trial.measured.tally.unexpected_status) =
+                        (rate as u64, bad as u64);
+                    trial
+                };
+                let all: Vec<Trial> = rates.iter().map(|rate| load(*rate)).collect();
+                share_stays(&all.iter().collect::<Vec<_>>())
+            };
+            failing += usize::from(loads(&|_| share));
+            limiters += usize::from(loads(&|rate| 1.0 - limit / rate));
+        }
+        println!("{failing} of 300 failing servers and {limiters} of 300 limiters refuse a constant share");
+        assert!(failing >= 290 && limiters == 0, "{failing} {limiters}");
     }
 
     #[test]

@@ -351,7 +351,7 @@ fn busy_machine(facts: &Facts<'_>, report: &mut TrustReport) {
     if let Some((taken, online)) = facts.other_processes_cpu() {
         report.warn(format!(
             "other programs used {} of {}: measure again on a quiet machine",
-            figure(taken),
+            figure(taken.min(online)),
             cpus(online)
         ));
     }

@@ -161,8 +161,10 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
 fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     if let Some(true) = facts.refusals.overload {
         "Exempt the generator's address from the server's rate limit, or send fewer requests: `loadline load URL --rate N`."
-    } else {
+    } else if facts.run.plan.load.protocol.http().is_some() {
         "Send one request by hand (curl -v URL), and correct the path, the method or the credentials."
+    } else {
+        "Send one request by hand, and correct the request or the credentials: the server's first error is in the report."
     }
 }
 

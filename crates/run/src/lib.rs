@@ -121,6 +121,7 @@ pub use trial::moments::Moment;
 pub use trial::monitors::{MonitorGroup, MonitorKind};
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
+pub use trial::silent_closes::SilentCloses;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{
     GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,

@@ -26,13 +26,16 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed.
+    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. Values that are no numbers are
+    /// left out; without any value, the mean is NaN.
     pub fn of(values: &[f64]) -> Self {
-        let mut sorted = values.to_vec();
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);
-        let cut = values.len() / 5;
-        let kept = &sorted[cut..values.len() - cut];
-        let (least, most) = (kept.first().copied().unwrap_or(f64::NAN), kept.last().copied().unwrap_or(f64::NAN));
+        let cut = sorted.len() / 5;
+        let kept = &sorted[cut..sorted.len() - cut];
+        let (Some(&least), Some(&most)) = (kept.first(), kept.last()) else {
+            return Self { mean: f64::NAN, left: 0.0, squares: 0.0 };
+        };
         let winsorized: Vec<f64> = sorted.iter().map(|v| v.clamp(least, most)).collect();
         Self { mean: average(kept), left: kept.len() as f64, squares: mean_and_squares(&winsorized).1 }
     }
@@ -67,5 +70,11 @@ mod tests {
     fn both_ends_are_trimmed() {
         let trimmed = Trimmed::of(&[1e9, 2.0, 3.0, 4.0, -1e9]);
         assert_eq!((trimmed.mean, trimmed.left, trimmed.squares), (3.0, 3.0, 4.0));
+    }
+
+    #[test]
+    fn values_that_are_no_numbers_are_left_out() {
+        assert_eq!(Trimmed::of(&[f64::NAN, 2.0, 4.0]).mean, 3.0);
+        assert!(Trimmed::of(&[f64::NAN]).mean.is_nan() && Trimmed::of(&[]).mean.is_nan());
     }
 }

@@ -121,7 +121,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             };
             Some((comparison, interrupted))
         }
-        _ => bail!("only one of {:?} is an address: give two runs, or two addresses", args.both()),
+        _ => match &args.both()[..] {
+            [one] => bail!("{one} is only one address: give a second address, or two runs"),
+            _ => bail!("only one of {} is an address: give two runs, or two addresses", args.both().join(" and ")),
+        },
     };
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };

@@ -32,7 +32,7 @@ fn an_expectation_applies_to_the_mean_of_repeats() {
 #[test]
 fn every_figure_that_can_be_expected_has_an_interval() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).run();
-    run.plan.expect = ["p50<1", "p99<1", "mean<1", "rate>1e9", "errors<0"].map(expect).into();
+    run.plan.expect = ["p50<1", "p99<1", "mean<1", "rate>1e9", "errors<=0"].map(expect).into();
     for trial in &mut run.trials {
         let mut hist = Hist::new();
         (1..=400u64).for_each(|us| hist.record_ns(us * 1000));

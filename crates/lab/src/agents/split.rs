@@ -28,7 +28,10 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
              limit with `ulimit -Hn {}` as root (fewer processes are needed then, too), or ask for fewer connections",
             needed.max(ROOMY_DESCRIPTORS)
         );
-        return Err(LabError::set_up(format!("starting {agents} generator processes"), why));
+        return Err(LabError::set_up(
+            format!("starting {agents} generator process{}", if agents == 1 { "" } else { "es" }),
+            why,
+        ));
     }
     let short = OBSERVER_DESCRIPTORS + pipes > descriptors;
     Ok(short.then(|| {

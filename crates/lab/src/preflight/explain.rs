@@ -33,8 +33,9 @@ pub(super) fn explain_exchange(
 ) -> String {
     let (protocol, plain) = (spoken(plan), scheme(plan, false));
     let after = waited(exchange.begin.elapsed());
+    let in_handshake = plan.tls.is_some() && !exchange.request_begun;
     match broken {
-        ExchangeError::Silent if plan.tls.is_some() && !exchange.request_begun => format!(
+        ExchangeError::Silent if in_handshake => format!(
             "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
              ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
         ),
@@ -51,11 +52,13 @@ pub(super) fn explain_exchange(
             exchange.bytes
         ),
         ExchangeError::Explained(why) => why.clone(),
-        ExchangeError::Fault(Fault::Short) if plan.tls.is_some() && !exchange.request_begun => format!(
-            "the server closed the connection in the TLS handshake after {} bytes; does it speak TLS on this port ({plain}:// is \
+        ended if in_handshake && (is_reset(ended) || matches!(ended, ExchangeError::Fault(Fault::Short))) => format!(
+            "the server {} the connection in the TLS handshake after {} bytes; does it speak TLS on this port ({plain}:// is \
              the plain scheme), and TLS 1.2 or 1.3?",
+            if is_reset(ended) { "reset" } else { "closed" },
             exchange.bytes
         ),
+        ExchangeError::Fault(Fault::Malformed(why)) if in_handshake => (*why).to_owned(),
         ExchangeError::Fault(_) if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
             speaks_tls(plan)
         }
@@ -82,11 +85,18 @@ pub(super) fn explain_exchange(
                 format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
             }
         },
-        ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset && exchange.bytes == 0 => {
-            format!("the server reset the connection without an answer; does it speak {protocol} on this port?")
+        ended if is_reset(ended) && exchange.bytes == 0 => {
+            format!(
+                "the server reset the connection without an answer; does it speak {protocol} (and not TLS) on this port?"
+            )
         }
         ExchangeError::Io(e) => format!("the connection broke after {} bytes: {e}", exchange.bytes),
     }
+}
+
+/// Returns true if the server reset the connection.
+fn is_reset(broken: &ExchangeError) -> bool {
+    matches!(broken, ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset)
 }
 
 /// Returns the sentence for a server that answers with TLS.

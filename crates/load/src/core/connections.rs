@@ -119,9 +119,9 @@ impl Core {
             Ok(progress) if !progress.close => {}
             heard => {
                 let reason = || session.explain().or_else(|| heard.err().map(|fault| fault.to_string()));
-                self.record.keep_reason(ops.now(), ErrorKind::ConnectFailed, reason);
+                self.record.keep_reason(ops.now(), ErrorKind::HandshakeFailed, reason);
                 self.farewell(ops, conn);
-                return self.lost(ops, conn, ErrorKind::ConnectFailed);
+                return self.lost(ops, conn, ErrorKind::HandshakeFailed);
             }
         }
         let ready = session.ready();
@@ -236,8 +236,7 @@ impl Core {
             State::Busy => Some(ops.now().saturating_add(self.pause())),
             _ => self.think_end(conn),
         };
-        // Any failure during the handshake counts as a failed connect.
-        let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::ConnectFailed };
+        let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::HandshakeFailed };
         if c.state == State::Idle {
             self.open_forget_idle(conn);
         }

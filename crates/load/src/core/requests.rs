@@ -178,7 +178,7 @@ impl Core {
         match self.conns[conn as usize].state {
             State::Closing => return self.closed_as_announced(ops, conn),
             State::Idle | State::Thinking => return self.closed_while_idle(ops, conn),
-            State::Handshaking => return self.lost(ops, conn, ErrorKind::ConnectFailed),
+            State::Handshaking => return self.lost(ops, conn, ErrorKind::HandshakeFailed),
             _ => {}
         }
         let (heard, _) =

@@ -84,7 +84,7 @@ impl Core {
     }
 
     /// Returns true if the end of a connection is a keep-alive race: the connection had been idle before its requests
-    /// left, and no byte of an answer came.
+    /// left, and neither a byte of an answer nor a reason came.
     ///
     /// A server that fails requests by closing their connections looks alike. Races happen only by chance: a server
     /// with races also closes idle connections, after an equal idle time. If connections end more often than chance
@@ -97,7 +97,13 @@ impl Core {
             && c.idle_ns > 0
             && counts.keep_alive_races < FREE_RACES + MAX_RACES_PER_IDLE_END * counts.closed_by_server
             && self.record.closes_after(c.idle_ns)
-            && self.sessions.session(conn as usize).is_answering() == Some(false)
+            && !self.server_said_why(conn)
+    }
+
+    /// Returns true if the server began an answer, or closed the connection with a reason (HTTP/2, WebSocket).
+    fn server_said_why(&mut self, conn: u32) -> bool {
+        let session = self.sessions.session(conn as usize);
+        session.is_answering() != Some(false) || session.close_words().is_some()
     }
 
     /// Ends a connection with a keep-alive race. Idempotent requests are sent again; the others count as failed.

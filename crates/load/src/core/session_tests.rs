@@ -39,7 +39,7 @@ fn a_handshake_that_fails_is_a_failed_connect_and_is_tried_again() {
         fixture.at_ms(70_000);
         assert_eq!(fixture.wire.connects, 2);
         let total = fixture.part().total;
-        let kinds = [ErrorKind::ConnectFailed, ErrorKind::ConnectTimeout];
+        let kinds = [ErrorKind::HandshakeFailed, ErrorKind::ConnectTimeout];
         let failed: u64 = kinds.iter().filter_map(|kind| total.errors.0.get(kind)).sum();
         assert_eq!((failed, total.error_count(), total.sent, total.handshakes), (1, 1, 0, 0));
     }

@@ -147,8 +147,8 @@ pub(crate) fn check_framing(
         (Some((_, value)), None) if !varies && is_length(value) => Ok(()),
         (Some((_, value)), _) => Err(ProtoError::Invalid {
             what: "Content-Length",
-            value: format!("{value}, but the body has {} bytes", body.len()),
-            advice: "leave the header out: the length of the body is stated anyway",
+            value: value.clone(),
+            advice: "the body has another length; leave the header out: the length of the body is stated anyway",
         }),
     }
 }

@@ -8,9 +8,14 @@ use crate::Unit;
 /// Maximum number of reasons of failures that the line "Errors" shows.
 const MAX_SHOWN: usize = 2;
 
-/// Returns a sentence for each of the first failures with a reason: `first 503 at 412 ms: "no backend"`.
+/// Returns a sentence for each of the first failures with a reason, of a kind that counted as a failure in the end: `first 503 at 412 ms: "no backend"`.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
-    let mut known: Vec<&FirstFailure> = trial.first_failures.iter().filter(|first| !first.reason.is_empty()).collect();
+    let is_counted = |kind: &FailureKind| match kind {
+        FailureKind::Error(kind) => trial.tally.errors.0.contains_key(kind),
+        FailureKind::Status(_) => true,
+    };
+    let told = |first: &&FirstFailure| !first.reason.is_empty() && is_counted(&first.kind);
+    let mut known: Vec<&FirstFailure> = trial.first_failures.iter().filter(told).collect();
     known.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     known.into_iter().take(MAX_SHOWN).map(sentence).collect()
 }
@@ -39,7 +44,8 @@ mod tests {
                 first(status("503"), 2.0, "\"no backend\""),
                 first(status("404"), 0.1, ""),
                 first(status(""), 0.5, "\"-LOADING\""),
-                first(FailureKind::Error(ErrorKind::ShortResponse), 3.0, "code 1011"),
+                // Its requests were sent again.
+                first(FailureKind::Error(ErrorKind::ShortResponse), 0.3, "code 1011"),
             ],
             ..Trial::default()
         };

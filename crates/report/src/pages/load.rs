@@ -7,7 +7,7 @@ use super::answered::{asked, of_load, single};
 use super::times::time_in_words;
 use super::{course, cpus, first_failures, limited, server_acts, spread, statuses};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
-use run::number::{count, number, quantity};
+use run::number::{count, number, prose::counted, quantity};
 
 /// Returns the counts of a single load. The answer contains the main figures already.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -143,7 +143,9 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     if response.count == 0 {
         let nothing = match trial.tally.completed {
             0 => "nothing completed".into(),
-            n => format!("nothing completed in the measured window ({} answers before or after it)", count(n)),
+            n => {
+                format!("nothing completed in the measured window ({} before or after it)", counted(n as f64, "answer"))
+            }
         };
         return AnswerLine::new("Latency", "unknown:", nothing).toned(Tone::Bad);
     }
@@ -204,10 +206,10 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let refused = trial.histograms.get("refused").filter(|hist| !hist.is_empty());
     let refused = refused.map(|hist| {
         let took = quantity(hist.quantile_us(0.5), Unit::Micros);
-        format!("refusals took {took} (median); response times count each as at least as long")
+        format!("refusals took {took} (median); percentiles count them where that makes them longer")
     });
     let first = first_failures::sentences(trial);
-    let detail: Vec<String> = [share, measured, failures, refused].into_iter().flatten().chain(first).collect();
+    let detail: Vec<String> = [share, measured, failures].into_iter().flatten().chain(first).chain(refused).collect();
     AnswerLine::new("Errors", format!("{}:", count(bad)), detail.join("; ")).toned(Tone::Bad)
 }
 

@@ -1,7 +1,7 @@
 //! Sentences on actions that the server took unasked: closed connections and unrequested messages.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
-use run::{EndsTogether, ErrorKind, Intensity, Tally, Trial};
+use run::{EndsTogether, ErrorKind, Intensity, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
@@ -9,7 +9,10 @@ use crate::Unit;
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
-        format!("{} sent again, since the server closed their connection unanswered", count(tally.unprocessed))
+        format!(
+            "{} sent again, since the server ended their connection without processing them",
+            counted(tally.unprocessed as f64, "request")
+        )
     });
     let together = trial.ended_together.as_ref().map(|ends| together(ends, refused(tally)));
     let races = (tally.keep_alive_races > 0).then(|| races(trial));
@@ -43,53 +46,21 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
     )
 }
 
-/// Minimum number of connections for their mean number of answers to count as a property of the server.
-const MIN_CONNECTIONS: u64 = 20;
-/// Minimum number of connections per client. Two restarts of a server give only three.
-const GENERATIONS: f64 = 4.0;
-/// Minimum share of the connections that ended. In measured loads against such servers, the share was above 0.99: only
-/// the last connection of each client stays open.
-const NEARLY_ALL: f64 = 0.9;
-
-/// Maximum standard deviation of the answers per lost connection, as a share of their mean, for a server that ends
-/// connections after a number of answers. Equal numbers have 0. A server that drops each request with the same
-/// probability has 1 or more, since the number is then geometrically distributed.
-const MAX_SPREAD: f64 = 0.5;
-
-/// Returns true if lost connections had very different numbers of answers. Older runs have no such numbers.
-fn ends_at_random(tally: &Tally) -> bool {
-    let lost = tally.lost_connections as f64;
-    let mean = tally.answers_before_loss as f64 / lost.max(1.0);
-    let variance = tally.answers_before_loss_squared as f64 / lost.max(1.0) - mean * mean;
-    lost > 0.0 && variance.max(0.0).sqrt() > MAX_SPREAD * mean
-}
-
-/// Describes a server that ends its connections after some answers without announcing this, or at random. Nearly all
-/// connections ended, and nearly every end cost a request.
+/// Describes a server that closes connections without announcing it.
 fn unannounced(trial: &Trial) -> Option<String> {
-    let tally = &trial.tally;
-    let errors = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
-    let lost = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::KeepAliveRace].map(errors);
-    let ended = lost.into_iter().chain([tally.resent]).fold(0, u64::saturating_add);
-    // A server that restarts once also ends all of its connections, but then each client has had only one or two.
-    let again = tally.connected as f64 >= GENERATIONS * trial.rates.concurrency;
-    let all = ended as f64 >= NEARLY_ALL * tally.connected as f64;
-    let most = tally.connected >= MIN_CONNECTIONS && again && all && errors(ErrorKind::ConnectRefused) == 0;
-    let answers = tally.completed as f64 / tally.connected.max(1) as f64;
-    let after = if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) };
-    if most && ends_at_random(tally) {
-        let share = ended as f64 / (tally.completed as f64 + ended as f64);
-        return Some(format!(
+    Some(match trial.silent_closes()? {
+        SilentCloses::AtRandom(share) => format!(
             "the server closes connections instead of an answer, after no fixed number of answers: about {} of all \
              requests get none",
             percent(share)
-        ));
-    }
-    (most && tally.completed >= tally.connected / 2).then(|| {
-        format!(
-            "the server closes each connection after {after} without announcing it, and the next request on it fails: send \
-             `Connection: close` from the server, or measure with --new-connections"
-        )
+        ),
+        SilentCloses::AfterAnswers(answers) => {
+            let after = if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) };
+            format!(
+                "the server closes each connection after {after} without announcing it, and the next request on it fails: send \
+                 `Connection: close` from the server, or measure with --new-connections"
+            )
+        }
     })
 }
 

@@ -115,7 +115,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
 /// Returns the failures of a whole trial by kind.
 pub(super) fn failures(tally: &Tally) -> String {
     let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words()));
-    let extra = [(tally.unanswered, "unanswered"), (tally.phantom, "connections without any answer")];
+    let extra = [(tally.unanswered, "unanswered"), (tally.phantom, "of connections without any answer")];
     let all = kinds.chain(extra).filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
     super::statuses::each(tally).into_iter().chain(all).collect::<Vec<_>>().join(", ")
 }

@@ -143,7 +143,7 @@ impl Log {
             )
         };
         self.first_bad.get_or_insert_with(|| (self.lines as usize, column, why()));
-        self.leave_out("lines of more than 64 KiB");
+        self.leave_out("longer than 64 KiB");
     }
 
     fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
@@ -152,14 +152,20 @@ impl Log {
             Err((column, why)) => {
                 self.first_bad
                     .get_or_insert_with(|| (self.lines as usize, column, format!("{why} in {}", shown(line))));
-                return self.leave_out("lines that cannot be read");
+                return self.leave_out("that cannot be read");
             }
         };
         *self.summary.methods.entry(logged.method.clone()).or_default() += 1;
         let allowed =
             |method: &str| SAFE.contains(&method) || options.allow.iter().any(|m| m.eq_ignore_ascii_case(method));
+        if logged.method == "CONNECT" {
+            return self.leave_out("CONNECT (it opens a tunnel, and no load can use one)");
+        }
         if !allowed(&logged.method) {
             return self.leave_out(format!("{} (it may change things; allow it with --allow {0})", logged.method));
+        }
+        if logged.path == "*" {
+            return self.leave_out(format!("{} * (it names no path)", logged.method));
         }
         let Ok(url) = url::split(&logged.path) else { return self.leave_out("with a path that cannot be sent") };
         if let Some(other) = self.other_origin(url.origin) {
@@ -189,10 +195,10 @@ impl Log {
         }
         match logged.at_s {
             Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, place)),
-            Some(_) => self.leave_out("of a replay in time, beyond a million"),
+            Some(_) => self.summary.beyond_times += 1,
             None => {
+                self.summary.timeless += 1;
                 self.first_timeless.get_or_insert_with(|| format!("line {}: {}", self.lines, shown(line)));
-                self.leave_out("of a replay in time, without a time");
             }
         }
     }
@@ -295,13 +301,13 @@ mod tests {
         let text = [line(1, "GET /a", 200), long.clone(), line(2, "GET /b", 200)].concat();
         let log = of(text.as_bytes(), &[]).unwrap();
         let (said, bytes) = (log.summary.words().join("; "), long.len());
-        assert_eq!((log.times.len(), log.left_out["lines of more than 64 KiB"]), (2, 1));
+        assert_eq!((log.times.len(), log.left_out["longer than 64 KiB"]), (2, 1));
         assert!(said.starts_with("3 lines, 2 requests"), "{said}");
         assert!(said.contains(&format!("first at line 2, column 65537: the line has {bytes} bytes")), "{said}");
         let alone = of(long.as_bytes(), &[]).unwrap_err();
         assert!(alone.place == Some((1, 65_537)) && alone.message.contains("remove its long fields"), "{alone}");
         let exact = format!("{}\n", "x".repeat(MAX_LINE_BYTES as usize - 1)) + &line(1, "GET /a", 200);
-        assert!(!of(exact.as_bytes(), &[]).unwrap().left_out.contains_key("lines of more than 64 KiB"));
+        assert!(!of(exact.as_bytes(), &[]).unwrap().left_out.contains_key("longer than 64 KiB"));
     }
 
     #[test]

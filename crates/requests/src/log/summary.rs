@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use run::RequestPlan;
-use run::number::number;
+use run::number::{number, prose::counted};
 
 /// Number of most frequent requests that are named.
 const TOP: usize = 5;
@@ -23,6 +23,10 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// Number of requests whose status the log does not contain.
     pub without_status: u64,
+    /// Number of requests without a time.
+    pub timeless: u64,
+    /// Number of requests with a time beyond the number of times that are kept.
+    pub beyond_times: u64,
     /// First line without a time.
     pub first_timeless: Option<String>,
     /// Number of requests that can be replayed.
@@ -31,6 +35,8 @@ pub struct Summary {
     pub different: usize,
     /// Time from the first to the last request, seconds; 0 without times.
     pub span_s: f64,
+    /// Number of requests with a time.
+    timed: u64,
     /// Requests per second in equal parts of the log.
     pub rates: Vec<f64>,
     /// Requests of the busiest second divided by the mean of all seconds.
@@ -55,7 +61,7 @@ impl Summary {
         let tenth = requests.len().div_ceil(10);
         self.skew = requests.iter().take(tenth).map(|r| r.weight).sum::<f64>() / all.max(1.0);
         let Some(&(last, _)) = times.last() else { return };
-        self.span_s = last as f64 / 1e6;
+        (self.span_s, self.timed) = (last as f64 / 1e6, times.len() as u64);
         let mut seconds = vec![0.0; (last / 1_000_000) as usize + 1];
         times.iter().for_each(|(at, _)| seconds[(at / 1_000_000) as usize] += 1.0);
         let mean = times.len() as f64 / seconds.len() as f64;
@@ -79,14 +85,19 @@ impl Summary {
         said.push(format!("methods: {}", list(self.methods.iter().map(|(m, n)| format!("{m} {n}")).collect())));
         said.push(self.answers());
         said.extend(
-            self.first_timeless.iter().map(|first| format!("no time is found in some lines, first in {first}")),
+            self.first_timeless
+                .iter()
+                .map(|first| without_time(self.timeless, &format!("have no time that can be read, first in {first}"))),
+        );
+        said.extend(
+            (self.beyond_times > 0).then(|| without_time(self.beyond_times, "come after the first million times")),
         );
         if self.span_s > 0.0 {
             let rates = list(self.rates.iter().map(|rate| number(*rate)).collect());
             said.push(format!(
                 "{:.0} s, {}/s on average, {:.1} times that in the busiest second; per second over the log: {rates}",
                 self.span_s,
-                number(self.requests as f64 / self.span_s.max(1.0)),
+                number(self.timed as f64 / self.span_s.max(1.0)),
                 self.peak
             ));
         }
@@ -101,6 +112,11 @@ impl Summary {
         said.push(format!("most frequent: {}", list(top.collect())));
         said
     }
+}
+
+/// Returns the sentence about requests without a time that is used.
+fn without_time(requests: u64, why: &str) -> String {
+    format!("{} {why}: a replay with --speed leaves them out", counted(requests as f64, "request"))
 }
 
 impl Summary {

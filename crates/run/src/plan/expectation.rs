@@ -77,7 +77,11 @@ impl Expectation {
             row.ok_or_else(|| format!("{:?} is not a figure to expect; take one of {}", name.trim(), known()))?;
         let at_least = rest.starts_with('>');
         let value = rest[1..].trim_start_matches('=').trim();
-        Ok(Self { figure: (*figure).into(), at_least, limit: limit(*unit, value)?, text: text.trim().into() })
+        let limit = limit(*unit, value)?;
+        if rest.starts_with('<') && !rest.starts_with("<=") && limit <= 0.0 {
+            return Err(format!("nothing is below {value}; write '{}<={value}'", name.trim()));
+        }
+        Ok(Self { figure: (*figure).into(), at_least, limit, text: text.trim().into() })
     }
 }
 
@@ -91,7 +95,12 @@ mod tests {
         let one = parse("p99.9 <= 20").unwrap();
         assert_eq!((one.figure.as_str(), one.at_least, one.limit), ("p99.9", false, 20.0));
         assert!(parse("capacity>=5000").unwrap().at_least);
-        for (wrong, words) in [("p99", "write it as"), ("p98<3", "not a figure"), ("p99<x", "no number")] {
+        for (wrong, words) in [
+            ("errors<0", "write 'errors<=0'"),
+            ("p99", "write it as"),
+            ("p98<3", "not a figure"),
+            ("p99<x", "no number"),
+        ] {
             assert!(parse(wrong).unwrap_err().contains(words), "{wrong}");
         }
     }

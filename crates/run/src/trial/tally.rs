@@ -177,8 +177,8 @@ impl Errors {
 
     /// Returns the number of connects that the server or the network failed.
     pub fn connects(&self) -> u64 {
-        use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout};
-        self.sum(|kind| matches!(kind, ConnectRefused | ConnectTimeout | ConnectFailed))
+        use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
+        self.sum(|kind| matches!(kind, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed))
     }
 
     fn sum(&self, counts: impl Fn(ErrorKind) -> bool) -> u64 {
@@ -198,6 +198,8 @@ pub enum ErrorKind {
     ConnectTimeout,
     /// The connect failed for another reason (unreachable, no route).
     ConnectFailed,
+    /// The connection was established, but the handshake on it (TLS, HTTP/2, WebSocket) failed.
+    HandshakeFailed,
     /// No local port was left (EADDRNOTAVAIL).
     ClientPorts,
     /// No descriptor was left (EMFILE, ENFILE).
@@ -229,8 +231,8 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Returns true if a connect failed, and no request had begun.
     pub const fn is_of_connect(self) -> bool {
-        use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout};
-        matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | ClientPorts | ClientFds)
+        use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
+        matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed | ClientPorts | ClientFds)
     }
 
     /// Returns the words for failures of this kind.
@@ -239,6 +241,7 @@ impl ErrorKind {
             Self::ConnectRefused => "connects refused",
             Self::ConnectTimeout => "connects timed out",
             Self::ConnectFailed => "connects failed",
+            Self::HandshakeFailed => "handshakes failed",
             Self::ClientPorts => "without a local port",
             Self::ClientFds => "without a file descriptor",
             Self::Reset => "resets",
@@ -255,10 +258,11 @@ impl ErrorKind {
     }
 
     /// All kinds, in numeric order. Shards count in an array of this length.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectFailed,
+        Self::HandshakeFailed,
         Self::ClientPorts,
         Self::ClientFds,
         Self::Reset,

@@ -6,8 +6,8 @@
 //! window join the sample at their age. In a steady load the two groups cancel out, and the result is the plain
 //! distribution of the requests that ended in the window.
 //!
-//! A refused answer (an unexpected status) does not give the response time of a good request. A good answer would have
-//! taken at least the time of the refusal, so a refused request counts up to this time, like a request in flight.
+//! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and slow
+//! ones must not be forgotten. So a percentile is that of the good answers or that of all answers, whichever is longer.
 
 mod histograms;
 mod survival;
@@ -100,6 +100,11 @@ impl CensoredTimes {
     /// Returns the number of answered requests.
     pub fn count_answered(&self) -> u64 {
         self.counts.values().fold(0, |sum, c| sum.saturating_add(c.answered))
+    }
+
+    /// Returns the number of refused requests.
+    fn count_refused(&self) -> u64 {
+        self.counts.values().fold(0, |sum, c| sum.saturating_add(c.refused))
     }
 
     /// Returns the number of requests that were never answered.

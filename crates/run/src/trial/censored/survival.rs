@@ -24,7 +24,7 @@ impl CensoredTimes {
         let answered = mean(|c| c.answered as f64);
         let known = answered.max(mean(|c| c.answered as f64 + c.failed as f64));
         match self.percentile(1.0) {
-            TimeFigure::Exact(_) => TimeFigure::Exact(answered),
+            TimeFigure::Exact(_) => TimeFigure::Exact(answered.max(mean(|c| c.answered as f64 + c.refused as f64))),
             TimeFigure::AtLeast(_) => TimeFigure::AtLeast(known),
             TimeFigure::Unknown => TimeFigure::Unknown,
         }
@@ -41,28 +41,23 @@ impl CensoredTimes {
         summary.at_least = figures.iter().filter_map(bound).collect();
         for (figure, found) in figures.into_iter().filter(|(figure, found)| {
             // The histogram's own mean is not rounded up to the ends of its buckets.
-            *figure != SummaryFigure::Mean || found.exact().is_none()
+            *figure != SummaryFigure::Mean || found.exact().is_none() || self.count_refused() > 0
         }) {
             *summary.field(figure) = found.lowest().unwrap_or(0.0);
         }
         summary
     }
 
-    /// Returns the share of requests that take longer than each time. With `failures_end`, a failed or refused request
-    /// ends at its failure, which gives lower bounds. Without `failures_end`, a failed request never ends, and a
-    /// refused request leaves the sample.
-    fn survival(&self, failures_end: bool) -> Vec<(u64, f64)> {
-        let ends = |c: &Counts| if failures_end { c.failed.saturating_add(c.refused) as f64 } else { 0.0 };
-        let of = |c: &Counts| c.answered as f64 + ends(c);
-        let leaves = |c: &Counts| c.left as f64 + if failures_end { 0.0 } else { c.refused as f64 };
+    /// Returns the share of requests that take longer than each time, if requests end as `ends` counts. `never` requests
+    /// take longer than every time.
+    fn survival(&self, ends: impl Fn(&Counts) -> f64, never: u64) -> Vec<(u64, f64)> {
         // Number of requests known to take longer than a time, from the longest down.
-        let mut at_risk = if failures_end { 0.0 } else { self.count_unanswered() as f64 };
-        let mut left = 0.0;
+        let (mut at_risk, mut left) = (never as f64, 0.0);
         let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
         for (ns, c) in self.counts.iter().rev() {
-            (at_risk, left) = (at_risk + of(c), left + leaves(c));
+            (at_risk, left) = (at_risk + ends(c), left + c.left as f64);
             let all: f64 = at_risk + f64::max(left, 0.0);
-            steps.push((*ns, if all > 0.0 { 1.0 - of(c) / all } else { 1.0 }));
+            steps.push((*ns, if all > 0.0 { 1.0 - ends(c) / all } else { 1.0 }));
         }
         steps.reverse();
         let mut share = 1.0;
@@ -71,6 +66,24 @@ impl CensoredTimes {
             *s = share;
         });
         steps
+    }
+
+    /// Returns the share of requests that take longer than each time if failed requests never end. A refused request
+    /// counts only where it makes this share greater.
+    fn survival_of_answers(&self) -> Vec<(u64, f64)> {
+        let failed = self.count_unanswered();
+        let good = self.survival(|c| c.answered as f64, failed);
+        if self.count_refused() == 0 || self.count_answered() == 0 {
+            return good;
+        }
+        let all = self.survival(|c| c.answered as f64 + c.refused as f64, failed);
+        good.into_iter().zip(all).map(|((ns, good), (_, all))| (ns, good.max(all))).collect()
+    }
+
+    /// Returns the share of requests that take longer than each time if failed and refused requests end when they fail.
+    /// This gives lower bounds.
+    fn survival_to_failure(&self) -> Vec<(u64, f64)> {
+        self.survival(|c| c.answered as f64 + c.failed as f64 + c.refused as f64, 0)
     }
 }
 
@@ -92,7 +105,7 @@ impl Survivals {
         let all = (failed + answered).max(1.0);
         let share = failed / all;
         let failures = share + SURELY * (share * (1.0 - share) / all).sqrt();
-        Self { never: times.survival(false), at_failure: times.survival(true), failures }
+        Self { never: times.survival_of_answers(), at_failure: times.survival_to_failure(), failures }
     }
 
     fn percentile(&self, q: f64) -> TimeFigure {
@@ -109,8 +122,7 @@ impl Survivals {
         }
     }
 
-    /// Returns the highest exact percentile. Every higher percentile is at least as long. If requests were only
-    /// refused, this is the time after which the curve no longer falls.
+    /// Returns the highest exact percentile. Every higher percentile is at least as long.
     fn longest_known(&self) -> Option<u64> {
         let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
         first(&self.never, least).filter(|_| least < 1.0)

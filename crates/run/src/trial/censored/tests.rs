@@ -61,15 +61,28 @@ fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     assert_eq!(failing(300).percentile(0.5), TimeFigure::Exact(100.0));
 }
 
+/// Half of the requests are refused, after the same times as the good answers. An earlier version took the refusals for
+/// requests that would have taken longer, and printed a p90 of 500 ms.
+#[test]
+fn refusals_as_slow_as_answers_change_no_percentile() {
+    let same = |n| ms(&[(5, 99 * n), (500, n)]);
+    let times = CensoredTimes::default().answered(same(10)).refused(same(10));
+    for (q, us) in [(0.5, 5000.0), (0.9, 5000.0), (0.99, 5000.0), (0.999, 500_000.0)] {
+        assert_eq!(times.percentile(q), TimeFigure::Exact(us), "{q}");
+    }
+    assert_eq!(times.mean(), TimeFigure::Exact(9950.0));
+}
+
 /// Most requests are refused after 4 ms, and every good answer takes 20 ms or more.
 #[test]
-fn a_refusal_is_no_response_time_and_bounds_a_good_one() {
+fn a_quick_refusal_shortens_no_percentile_and_a_slow_one_lengthens_it() {
     let quick = CensoredTimes::default().answered(ms(&[(20, 90), (40, 10)])).refused(ms(&[(4, 600)]));
     assert_eq!(quick.percentile(0.5), TimeFigure::Exact(20_000.0));
     assert_eq!(quick.percentile(0.99), TimeFigure::Exact(40_000.0));
     let late = CensoredTimes::default().answered(ms(&[(20, 950)])).refused(ms(&[(30_000, 50)]));
     assert_eq!(late.percentile(0.5), TimeFigure::Exact(20_000.0));
-    assert_eq!(late.percentile(0.99), TimeFigure::AtLeast(30_000_000.0));
+    assert_eq!(late.percentile(0.99), TimeFigure::Exact(30_000_000.0));
+    assert_eq!(late.mean(), TimeFigure::Exact(1_519_000.0));
     let all = CensoredTimes::default().refused(ms(&[(4, 600), (40, 1)]));
     assert_eq!((all.percentile(0.5), all.count_answered()), (TimeFigure::AtLeast(4000.0), 0));
 }

@@ -1,0 +1,54 @@
+//! Servers that close connections without announcing it, so that the next request on each connection fails.
+
+use crate::{ErrorKind, Tally, Trial};
+
+/// Minimum number of connections for their mean number of answers to count as a property of the server.
+const MIN_CONNECTIONS: u64 = 20;
+/// Minimum number of connections per client. Two restarts of a server give only three.
+const GENERATIONS: f64 = 4.0;
+/// Minimum share of the connections that ended. In measured loads against such servers, the share was above 0.99: only
+/// the last connection of each client stays open.
+const NEARLY_ALL: f64 = 0.9;
+/// Maximum standard deviation of the answers per lost connection, as a share of their mean, for a server that ends
+/// connections after a number of answers. Equal numbers have 0. A server that drops each request with the same
+/// probability has 1 or more, since the number is then geometrically distributed.
+const MAX_SPREAD: f64 = 0.5;
+
+/// When a server closes connections that it does not announce to close.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SilentCloses {
+    /// After about this number of answers.
+    AfterAnswers(f64),
+    /// After any number of answers; this share of the requests (0 to 1) gets none.
+    AtRandom(f64),
+}
+
+impl Trial {
+    /// Returns how the server closes its connections silently: nearly all connections ended, and nearly every end cost
+    /// a request. `None` for servers that do not, and for those that went away for a time.
+    pub fn silent_closes(&self) -> Option<SilentCloses> {
+        let tally = &self.tally;
+        let errors = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
+        let lost = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::KeepAliveRace].map(errors);
+        let ended = lost.into_iter().chain([tally.resent]).fold(0, u64::saturating_add);
+        // A server that restarts once also ends all of its connections, but then each client has had only one or two.
+        let again = tally.connected as f64 >= GENERATIONS * self.rates.concurrency;
+        let all = ended as f64 >= NEARLY_ALL * tally.connected as f64;
+        if tally.connected < MIN_CONNECTIONS || !again || !all || errors(ErrorKind::ConnectRefused) > 0 {
+            return None;
+        }
+        if ends_at_random(tally) {
+            return Some(SilentCloses::AtRandom(ended as f64 / (tally.completed as f64 + ended as f64)));
+        }
+        let answers = tally.completed as f64 / tally.connected as f64;
+        (answers >= 0.5).then_some(SilentCloses::AfterAnswers(answers))
+    }
+}
+
+/// Returns true if lost connections had very different numbers of answers. Older runs have no such numbers.
+fn ends_at_random(tally: &Tally) -> bool {
+    let lost = tally.lost_connections as f64;
+    let mean = tally.answers_before_loss as f64 / lost.max(1.0);
+    let variance = tally.answers_before_loss_squared as f64 / lost.max(1.0) - mean * mean;
+    lost > 0.0 && variance.max(0.0).sqrt() > MAX_SPREAD * mean
+}
