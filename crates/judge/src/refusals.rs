@@ -32,6 +32,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
+    /// True if a trial without refusals, and with a window as long, had far more good answers per second.
+    pub(crate) is_exceeded: bool,
 }
 
 /// Returns true if at least half of the refusals have a status of this kind; `None` if statuses were not counted.
@@ -117,6 +119,8 @@ impl<'a> Refusals<'a> {
             (mostly(&refusing, run::is_overload), mostly(&refusing, run::is_rate_limit) == Some(true));
         let share_is_constant = share_stays(&refusing);
         let (grows, steady_within) = (share_grows(&all), near.iter().any(|t| is_steady_within(t)));
+        let exceeds = |t: &&Trial| refused(t) < REFUSED && is_long(t) && good(t) > ABOVE_LIMITER * middle;
+        let is_exceeded = all.iter().any(exceeds);
         Self {
             lowest,
             middle,
@@ -128,6 +132,7 @@ impl<'a> Refusals<'a> {
             grows,
             share_is_constant,
             steady_within,
+            is_exceeded,
             trials: near,
         }
     }
@@ -139,9 +144,10 @@ impl<'a> Refusals<'a> {
     }
 
     /// Returns true if a limit refuses the requests, and not a server that fails some of them under any load. Signs of
-    /// a limit are the status itself, more refusals under more load, and good answers at a constant rate.
+    /// a limit are the status itself, more refusals under more load, and good answers at a constant rate. Without such
+    /// a status, no load may have had more good answers and no refusals.
     pub(crate) fn show_a_limit(&self) -> bool {
-        !self.share_is_constant && (self.is_named || self.grows || self.steady_within)
+        !self.share_is_constant && (self.is_named || !self.is_exceeded && (self.grows || self.steady_within))
     }
 }
 

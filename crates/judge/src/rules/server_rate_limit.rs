@@ -65,6 +65,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
                     .into(),
             ]);
         }
+        (false, true) if *constant && *overload != Some(false) && facts.refusals.is_exceeded => {
+            return Verdict::RuledOut(format!(
+                "{} of the answers were refusals, but another load had more good answers per second and no refusals",
+                percent(refused(worst))
+            ));
+        }
         (false, true) if *constant && *overload != Some(false) => {
             return Verdict::RuledOut(format!(
                 "{} of the answers were refusals, and no fewer under a lighter load: a limit would let more of it pass",
@@ -228,6 +234,29 @@ mod tests {
         let failing = verdict("503");
         assert!(failing.sentence.contains("of the requests failed (503: "), "{failing:#?}");
         assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
+    }
+
+    /// Seen live with memcached, which takes 1,024 connections: 32 clients had 151,000 good answers per second, and
+    /// 1,024 clients had 36,000 beside refusals.
+    #[test]
+    fn no_load_without_refusals_completes_more_than_a_limit() {
+        let with_status = |status: &'static str| {
+            let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                if p.n >= 128.0 && t.kind == run::TrialKind::Sweep {
+                    (t.rates.completed_rate, t.rates.goodput) = (38_000.0, 36_000.0);
+                    t.measured.tally.completed = 76_000;
+                    t.measured.tally.unexpected_status = 4000;
+                    if !status.is_empty() {
+                        t.measured.tally.unexpected_statuses = [(status.into(), 4000)].into();
+                    }
+                }
+            };
+            let mut run = PlantedRun::new(60.0, 151_000.0).rates(&[]).change(refuse).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        assert_ne!(with_status("").id, "server-rate-limit");
+        assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
     }
 
     #[test]
