@@ -87,12 +87,13 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
 }
 
 /// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). At this step R1 is not the service time: one
-/// client pays alone for wake-ups that several clients would share.
+/// client pays alone for wake-ups that several clients would share. The step that R1 comes from bounds nothing.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
-    let r1 = crate::single::r1_us(facts.unloaded?)?;
+    let unloaded = facts.unloaded?;
+    let r1 = crate::single::r1_us(unloaded)?;
     let over = |t: &&&Trial| {
         let bound = bound(clients(t), r1, think_us(t), None);
-        bound.is_some_and(|b| t.rates.completed_rate > BEYOND_BOUND * b)
+        clients(t) > clients(unloaded) && bound.is_some_and(|b| t.rates.completed_rate > BEYOND_BOUND * b)
     };
     facts.sweep.iter().find(over).copied()
 }
@@ -110,6 +111,22 @@ mod tests {
         let with_five = bound(5.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();
         assert!((with_five - 514.252).abs() < 1e-9);
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
+    }
+
+    /// Few answers make the mean of one client inexact, so its rate may exceed the bound of its own mean.
+    #[test]
+    fn one_client_never_does_more_than_the_work_of_one() {
+        let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)
+            .change(|trial, point| {
+                if point.n == 1.0 {
+                    trial.latency_us.mean *= 1.2;
+                }
+            })
+            .steps(&[1, 16, 32])
+            .run();
+        crate::judge(&mut run);
+        let warnings = &run.findings.trust.warnings;
+        assert!(!warnings.iter().any(|warning| warning.starts_with("R1 and the knee are too high")), "{warnings:?}");
     }
 
     #[test]

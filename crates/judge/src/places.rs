@@ -24,8 +24,12 @@ pub(crate) struct Places {
 
 impl Places {
     /// Returns the number of requests at a time, with the counts that may explain it. Returns `None` if the lightest
-    /// load filled the server already, or if most of R1 is the network path or a timer of TCP.
+    /// load filled the server already, if R1 is not the service time, or if most of R1 is the network path or a timer
+    /// of TCP.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
+        if crate::laws::beyond_bound(facts).is_some() {
+            return None;
+        }
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
         // For a saturated step, Little's law only returns that step's number of clients.
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {

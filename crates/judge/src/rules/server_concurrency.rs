@@ -64,9 +64,9 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
     let flat = flat(facts)?;
     let used = idles(&view)?;
-    counts_places(facts)?;
     let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
+    counts_places(facts, !signs.is_empty())?;
     let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
         // Each further sign halves the remaining doubt.
         Some(best) => (1.0 - (1.0 - best) / 2_u32.pow(signs.len() as u32 - 1) as f64, None),
@@ -150,11 +150,11 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax × R1 can be a number of workers.
-fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
+/// Checks that Xmax × R1 can be a number of workers. A queue that was seen directly needs no such number.
+fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     // A fixed number of workers serves two clients at most twice as fast as one client. A larger gain means that one
-    // client's time included a wake-up, which is not service.
-    if let Some(beyond) = crate::laws::beyond_bound(facts) {
+    // client's time included a wake-up or a wait for a CPU, which is not service.
+    if let Some(beyond) = crate::laws::beyond_bound(facts).filter(|_| !queue_seen) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
             "the service time of one request: {n} clients did more than {n} times the work of one; measure again on a quiet machine"
@@ -173,8 +173,11 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Returns Xmax × R1, if both are known.
+/// Returns Xmax × R1, if both are known and R1 is the service time.
 fn held_places(facts: &Facts<'_>) -> Option<f64> {
+    if crate::laws::beyond_bound(facts).is_some() {
+        return None;
+    }
     Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
 
@@ -345,6 +348,28 @@ mod tests {
         assert!(b.sentence.contains("lock") && !b.sentence.contains("no queue was seen"), "{b:#?}");
         let lines = b.evidence.iter().filter(|line| line.text.starts_with("sampled threads:")).count();
         assert_eq!(lines, 1, "{b:#?}");
+    }
+
+    /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait
+    /// for a lock are a queue all the same, but nobody can say how many requests the server handles at a time.
+    #[test]
+    fn a_queue_that_was_seen_needs_no_service_time() {
+        let slow_alone = |is_sampled: bool| {
+            judged(PlantedRun::new(20_000.0, 300.0).shared().change(move |trial, point| {
+                if trial.kind == run::TrialKind::Sweep && point.n == 1.0 {
+                    trial.rates.completed_rate *= 0.6;
+                    trial.latency_us.mean /= 0.6;
+                }
+                let waits = is_sampled.then(|| Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
+                trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
+            }))
+        };
+        let (seen, unseen) = (slow_alone(true), slow_alone(false));
+        assert!(seen.id == "server-concurrency" && seen.confidence >= 0.7, "{seen:#?}");
+        assert!(seen.sentence.contains("lock") && !seen.sentence.contains("at a time"), "{seen:#?}");
+        assert!(unseen.id == "unknown", "{unseen:#?}");
+        let missing = unseen.missing.iter().find(|missing| missing.contains("service time of one request"));
+        assert!(missing.is_some_and(|missing| missing.contains("2 clients did more than 2 times")), "{unseen:#?}");
     }
 
     /// Each connection sends sixteen requests to a server that takes eight. The other eight requests wait, and the
