@@ -2,8 +2,12 @@
 //! A queue inside the server is evidence for the rule `server-concurrency`.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
-use run::{Bottleneck, Counted, Evidence, HotFunction, SessionState, ThreadState, WaitCause, WaitFinding};
+use run::{
+    Bottleneck, Counted, Evidence, HotFunction, SessionState, ThreadState, UpstreamLimit, WaitCause, WaitFinding,
+    WaitsFor,
+};
 
+use super::advice::advice;
 use crate::number::percent;
 use crate::places;
 use crate::view::program;
@@ -46,7 +50,7 @@ const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];
 /// Returns true if a cause agrees with a verdict.
 fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) -> bool {
     let cause = &finding.cause;
-    let holder_computes = finding.holder.is_none_or(|s| matches!(s, ThreadState::OnCpu | ThreadState::Runnable));
+    let holder_computes = finding.holder.is_none_or(computes);
     match () {
         // A command that a database executes all the time explains its CPU use.
         () if finding.session == Some(SessionState::Running) => agreement.by_function || verdict.waits_for.is_some(),
@@ -60,11 +64,29 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     }
 }
 
+/// Returns true for a lock inside a full upstream service whose holder uses the resource that is full.
+fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
+    // Several processes of one name have one finding, without an ID.
+    let is_own = |process: &String| *process == finding.process || program(process) == finding.process;
+    let fits = |state| match upstream.limit {
+        Some(UpstreamLimit::Disk) => state == ThreadState::Disk,
+        _ => computes(state),
+    };
+    finding.cause == Lock && finding.holder.is_none_or(fits) && upstream.processes.iter().any(is_own)
+}
+
+/// Returns true for a thread that computes or lacks a CPU.
+const fn computes(state: ThreadState) -> bool {
+    matches!(state, ThreadState::OnCpu | ThreadState::Runnable)
+}
+
 /// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function that
 /// explains the CPU time.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
-    if let Some(finding) = findings.iter().find(|finding| agrees(agreement, verdict, finding)) {
+    let upstream = verdict.waits_for.as_ref();
+    let behind = upstream.and_then(|upstream| findings.iter().find(|finding| is_lock_inside(upstream, finding)));
+    if let Some(finding) = behind.or_else(|| findings.iter().find(|finding| agrees(agreement, verdict, finding))) {
         verdict.sentence = match verdict.id == UNKNOWN {
             true => joined(&verdict.sentence, &finding.sentence),
             false => joined(&finding.sentence, &verdict.sentence),
@@ -119,63 +141,9 @@ pub(super) fn line(text: &str, process: &str, value: f64) -> Evidence {
     }
 }
 
-/// Returns the next step against a cause.
-fn advice(finding: &WaitFinding) -> String {
-    let WaitFinding { process, peer, name, .. } = finding;
-    if let Some(session) = finding.session {
-        return database_advice(session, finding);
-    }
-    match finding.cause {
-        Lock if super::locks::is_of_runtime(name) => {
-            format!("Start more processes of {process}: one thread at a time holds {name}.")
-        }
-        Lock => match finding.holder {
-            Some(ThreadState::OnCpu | ThreadState::Runnable) | None => {
-                format!("Shorten the work of {process} under this lock, or split the lock.")
-            }
-            Some(_) => format!("Let {process} release this lock before it waits."),
-        },
-        WorkerPool => {
-            format!("Raise the number of workers of {process}, or shorten the time for which each one waits.")
-        }
-        ConnectionPool => {
-            format!("Raise the number of connections of {process} to {peer}, or make replies of {peer} faster.")
-        }
-        BlockingCall => format!(
-            "Replace the blocking call in the event loop of {process} by an asynchronous one, or run it in a pool of threads."
-        ),
-        RowLock => ROW_LOCK_ADVICE.into(),
-        Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
-        Sleep => format!("Remove the pause from the requests of {process}."),
-        SerialCpu => format!("Spread the work of {process} over more threads or processes."),
-        Peer => format!("Look at {peer}: run `loadline waits` there."),
-    }
-}
-
-/// Next step against a row lock.
-const ROW_LOCK_ADVICE: &str = "Shorten the transactions that hold the row lock, or spread the updates over more rows.";
-
-/// Returns the next step against a cause inside a database.
-fn database_advice(session: SessionState, finding: &WaitFinding) -> String {
-    let WaitFinding { process, name, .. } = finding;
-    match session {
-        _ if finding.holder == Some(ThreadState::ClientRead) => format!(
-            "Commit sooner: a transaction of {process} holds the lock while the application does something else."
-        ),
-        SessionState::RowLock => ROW_LOCK_ADVICE.into(),
-        SessionState::Disk => {
-            format!("Let {process} commit several changes together, or give it a faster disk or more memory.")
-        }
-        SessionState::InternalLock => {
-            format!("Let fewer sessions of {process} work at once: a connection pool limits them.")
-        }
-        SessionState::Running => format!("Call {name} less often, or replace it by a cheaper command."),
-        _ => format!("Shorten the transactions of {process} that hold this lock."),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::advice::ROW_LOCK_ADVICE;
     use super::*;
 
     fn verdict(id: &str) -> Bottleneck {
@@ -228,6 +196,25 @@ mod tests {
             explain(&mut found, &[lock(holder)], None);
             assert_eq!(found.sentence.starts_with("14.4 of 17 threads wait for one lock"), agrees, "{holder:?}");
         }
+    }
+
+    #[test]
+    fn a_lock_inside_a_full_upstream_comes_before_the_wait_of_the_proxy() {
+        let pool =
+            WaitFinding { cause: ConnectionPool, process: "nginx:3".into(), sentence: "pool".into(), ..lock(None) };
+        let told = |process: &str, limit, holder| {
+            let upstream = WaitsFor { processes: vec!["app:7".into()], limit: Some(limit), ..WaitsFor::default() };
+            let mut found = Bottleneck { waits_for: Some(upstream), ..verdict("server-concurrency") };
+            let inside = WaitFinding { process: process.into(), ..lock(holder) };
+            explain(&mut found, &[pool.clone(), inside], None);
+            found.sentence.starts_with("14.4 of 17 threads wait for one lock")
+        };
+        let [cpu, disk, sleep] = [ThreadState::OnCpu, ThreadState::Disk, ThreadState::Sleep];
+        assert!(told("app:7", UpstreamLimit::Lock, Some(cpu)) && told("app", UpstreamLimit::Thread, None));
+        assert!(told("app:7", UpstreamLimit::Disk, Some(disk)));
+        assert!(!told("other:9", UpstreamLimit::Lock, Some(cpu)), "a lock of another process");
+        assert!(!told("app:7", UpstreamLimit::Cpu, Some(sleep)), "a sleeping holder leaves the CPU idle");
+        assert!(!told("app:7", UpstreamLimit::Disk, Some(cpu)), "a computing holder leaves the disk idle");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Locks among the futexes of a profile, and pools whose slots a condition variable guards.
 
-use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, part_of};
+use super::holder;
 use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
@@ -88,7 +89,8 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
 
 fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let (of, share) = part_of(profile, &futex.process, futex.waiting);
-    let holder = futex.holders.first().filter(|holder| holder.share >= WAIT_MOSTLY);
+    let holder = holder::activity(futex);
+    let object = |state| holder.as_ref().filter(|h| h.state == state).map(|h| h.key.clone()).unwrap_or_default();
     WaitFinding {
         cause: if futex.kind == FutexKind::Condition { WaitCause::WorkerPool } else { WaitCause::Lock },
         name: [&futex.name, &futex.function, &futex.address]
@@ -99,10 +101,11 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
         process: futex.process.clone(),
         threads: futex.waiting,
         of,
-        holder: holder.map(|holder| holder.state),
+        holder: holder.as_ref().map(|holder| holder.state),
         holder_probable: holder.is_some() && futex.owned == 0.0,
         function: futex.function.clone(),
-        peer: holder.filter(|h| h.state == run::ThreadState::Peer).map(|h| h.key.clone()).unwrap_or_default(),
+        holder_call: object(ThreadState::Disk),
+        peer: object(ThreadState::Peer),
         share,
         ..WaitFinding::default()
     }

@@ -6,11 +6,13 @@
 //! mutex that stores its owner counts as a lock, and only if its owner is active.
 
 mod activity;
+mod advice;
 mod blocking;
 mod connection_limit;
 mod databases;
 mod event_loop;
 mod explain;
+mod holder;
 mod locks;
 mod monitors;
 mod pools;

@@ -12,6 +12,7 @@ const MAX_STATEMENT_CHARS: usize = 60;
 /// Returns a finding as one sentence.
 pub(super) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
+    let object = if finding.holder == Some(ThreadState::Disk) { &finding.holder_call } else { peer };
     if let Some(session) = finding.session {
         return database(session, finding);
     }
@@ -20,8 +21,10 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
     match finding.cause {
         WaitCause::Lock => {
             let probably = if finding.holder_probable { "probably " } else { "" };
-            let held =
-                finding.holder.map(|state| format!("; its holder {probably}{}", does(state, peer))).unwrap_or_default();
+            let held = finding
+                .holder
+                .map(|state| format!("; its holder {probably}{}", does(state, object)))
+                .unwrap_or_default();
             let lock = match finding.function.as_str() {
                 "" if is_of_runtime(name) => name.clone(),
                 function if is_of_runtime(name) => format!("{name} in {function}"),
@@ -33,7 +36,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         }
         WaitCause::WorkerPool if !finding.function.is_empty() || (finding.holder.is_some() && !name.is_empty()) => {
             let inside =
-                finding.holder.map(|state| format!("; those inside {}", plural(state, peer))).unwrap_or_default();
+                finding.holder.map(|state| format!("; those inside {}", plural(state, object))).unwrap_or_default();
             format!(
                 "{who} wait for a slot in {}{inside}",
                 if finding.function.is_empty() { name } else { &finding.function }
@@ -43,7 +46,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             format!("all {} threads {name} of {process} have a request, and further requests queue", number(*threads))
         }
         WaitCause::WorkerPool if !finding.counted.is_empty() => {
-            let does = finding.holder.map(|state| plural(state, peer)).unwrap_or_default();
+            let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
             format!("all {} workers of {process} are busy (they {does}), and requests queue", number(*threads))
         }
         WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
@@ -54,7 +57,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         }
         WaitCause::ConnectionPool => format!("{who} wait for replies of {peer}; all connections to it are busy"),
         WaitCause::BlockingCall => {
-            let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, peer));
+            let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, object));
             format!("the event loop of {process} {does} while requests wait")
         }
         WaitCause::RowLock => format!("{who} wait for a row lock ({name})"),
@@ -78,8 +81,8 @@ fn connection_pool(finding: &WaitFinding) -> String {
 }
 
 /// Returns a clause with plural verb on what several threads do, such as "wait for a lock".
-fn plural(state: ThreadState, peer: &str) -> String {
-    let one = does(state, peer);
+fn plural(state: ThreadState, object: &str) -> String {
+    let one = does(state, object);
     match one.split_once(' ') {
         None => one.trim_end_matches('s').into(),
         Some(("is", rest)) => format!("are {rest}"),
@@ -131,15 +134,19 @@ fn short(statement: &str) -> String {
     }
 }
 
-/// Returns a clause with singular verb on what a thread does, such as "waits for a lock".
-fn does(state: ThreadState, peer: &str) -> String {
+/// Returns a clause with singular verb on what a thread does, such as "waits for a lock". `object` is the peer or the
+/// system call that it waits for; empty if unknown.
+fn does(state: ThreadState, object: &str) -> String {
     match state {
         ThreadState::OnCpu => "computes".into(),
         ThreadState::Runnable => "waits for a CPU".into(),
         ThreadState::Sleep => "sleeps".into(),
-        ThreadState::Disk => "waits for a disk".into(),
-        ThreadState::Peer if peer.is_empty() => "waits for a reply of another server".into(),
-        ThreadState::Peer => format!("waits for a reply of {peer}"),
+        ThreadState::Disk if object.is_empty() => "waits for a disk".into(),
+        // Older runs have the file alone.
+        ThreadState::Disk if object.starts_with('/') => format!("waits for a disk ({object})"),
+        ThreadState::Disk => format!("waits for the disk in {object}"),
+        ThreadState::Peer if object.is_empty() => "waits for a reply of another server".into(),
+        ThreadState::Peer => format!("waits for a reply of {object}"),
         ThreadState::Futex => "waits for another thread".into(),
         ThreadState::FileLock => "waits for a lock on a file".into(),
         ThreadState::ClientWrite => "waits for a slow client".into(),

@@ -81,6 +81,23 @@ fn a_lock_whose_waiters_hold_requests_is_named_with_its_holder() {
     }
 }
 
+/// On a busy machine, the holder of a lock often lacks a CPU after each flush.
+#[test]
+fn a_lock_around_a_flush_is_told_first_in_a_verdict_about_the_disk() {
+    let holder = |state, key: &str, share| HolderState { state, key: key.into(), share };
+    let mut profile = locked(FutexKind::OwnedMutex);
+    profile.futexes[0].holders = vec![
+        holder(ThreadState::Runnable, "", 0.55),
+        holder(ThreadState::Disk, "fsync of /log", 0.35),
+        holder(ThreadState::OnCpu, "", 0.1),
+    ];
+    let mut verdict = run::Bottleneck { id: "server-disk".into(), ..run::Bottleneck::default() };
+    super::explain(&mut verdict, &waits(&profile, &[]), None);
+    let expected =
+        "14.7 of 16 threads of app:7 wait for one lock (0x10); its holder waits for the disk in fsync of /log";
+    assert_eq!(verdict.sentence, expected);
+}
+
 #[test]
 fn a_mutex_with_an_owner_needs_no_account_of_requests() {
     let mut profile = locked(FutexKind::OwnedMutex);

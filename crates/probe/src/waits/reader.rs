@@ -289,9 +289,9 @@ impl Context<'_> {
         match call {
             Call::Futex => self.futex(a, Wait { operation: b, expected: c as u32 }),
             Call::FutexWait => self.futex(a, Wait { operation: 0, expected: b as u32 }),
-            Call::Read => self.descriptor(pid, a, false),
-            Call::Write => self.descriptor(pid, a, true),
-            Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, WaitKey::Text)),
+            Call::Read => self.descriptor(pid, a, name, false),
+            Call::Write => self.descriptor(pid, a, name, true),
+            Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, |path| on_file(name, &path))),
             Call::Path | Call::FileEvents => (ThreadState::Disk, named()),
             Call::Accept => (ThreadState::Accept, WaitKey::None),
             Call::Poll if b == 0 => (ThreadState::Sleep, WaitKey::None),
@@ -324,7 +324,7 @@ impl Context<'_> {
         }
         let [a, b, c, d, events, ..] = entry;
         let is_write = events & 4 != 0;
-        match self.descriptor(pid, u64::from(u32::from_ne_bytes([a, b, c, d])), is_write) {
+        match self.descriptor(pid, u64::from(u32::from_ne_bytes([a, b, c, d])), "poll", is_write) {
             (ThreadState::Peer | ThreadState::ClientRead | ThreadState::ClientWrite, key) if key != WaitKey::None => {
                 (ThreadState::Peer, key)
             }
@@ -333,7 +333,8 @@ impl Context<'_> {
         }
     }
 
-    fn descriptor(&mut self, pid: u32, fd: u64, is_write: bool) -> (ThreadState, WaitKey) {
+    /// Returns what a thread waits for that calls `name` with a descriptor.
+    fn descriptor(&mut self, pid: u32, fd: u64, name: &str, is_write: bool) -> (ThreadState, WaitKey) {
         let Some(link) = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok() else {
             return (ThreadState::Other, WaitKey::Text("descriptor".into()));
         };
@@ -353,7 +354,7 @@ impl Context<'_> {
             None if link.starts_with("/dev/pts/") || link.starts_with("/dev/tty") => {
                 (ThreadState::Events, WaitKey::None)
             }
-            None => (ThreadState::Disk, WaitKey::Text(short_path(&link))),
+            None => (ThreadState::Disk, on_file(name, &short_path(&link))),
         }
     }
 }
@@ -366,6 +367,11 @@ fn outside_call(folder: &Path) -> ThreadState {
         Some(b'T' | b't') => ThreadState::Stopped,
         _ => ThreadState::Memory,
     }
+}
+
+/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app".
+fn on_file(name: &str, path: &str) -> WaitKey {
+    WaitKey::Text(format!("{name} of {path}").into())
 }
 
 /// Returns the path of an open file.

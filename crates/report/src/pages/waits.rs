@@ -128,7 +128,7 @@ fn activity(state: ThreadState, key: &str) -> String {
         ThreadState::Futex => with("waits for the futex"),
         ThreadState::Peer => with("waits for the peer"),
         ThreadState::Sleep => "sleeps".into(),
-        ThreadState::Disk => with("waits for the file"),
+        ThreadState::Disk => with("waits for the disk in"),
         ThreadState::FileLock => with("waits for the file lock"),
         ThreadState::ClientWrite => "waits for a slow client".into(),
         ThreadState::Pipe => with("waits for the"),

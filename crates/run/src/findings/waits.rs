@@ -56,12 +56,15 @@ pub struct WaitFinding {
     /// Mean number of requests that wait for a connection; absent if the cause counts none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<f64>,
-    /// Most frequent activity of the thread that holds the lock; absent if unknown.
+    /// Usual activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
     /// True if the holder is only probable: the lock stores no owner, and other threads that use the lock were active.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holder_probable: bool,
+    /// System call in which the holder waits for a disk, with its file; empty for other activities.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub holder_call: String,
     /// Function that waits; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,

@@ -94,8 +94,8 @@ pub struct WaitGroup {
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object of the wait: the address of a futex, of a peer, a file, or a system call. Empty if the object has no
-    /// name, or if each of the threads waits for its own futex.
+    /// Object of the wait: the address of a futex or of a peer, or a system call, with its file if it has one. Empty if
+    /// the object has no name, or if each of the threads waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.

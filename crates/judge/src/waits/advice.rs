@@ -1,0 +1,60 @@
+//! Next steps against causes inside the processes.
+
+use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
+use run::{SessionState, ThreadState, WaitFinding};
+
+/// Returns the next step against a cause.
+pub(super) fn advice(finding: &WaitFinding) -> String {
+    let WaitFinding { process, peer, name, .. } = finding;
+    if let Some(session) = finding.session {
+        return database_advice(session, finding);
+    }
+    match finding.cause {
+        Lock if super::locks::is_of_runtime(name) => {
+            format!("Start more processes of {process}: one thread at a time holds {name}.")
+        }
+        Lock => match finding.holder {
+            Some(ThreadState::OnCpu | ThreadState::Runnable) | None => {
+                format!("Shorten the work of {process} under this lock, or split the lock.")
+            }
+            Some(_) => format!("Let {process} release this lock before it waits."),
+        },
+        WorkerPool => {
+            format!("Raise the number of workers of {process}, or shorten the time for which each one waits.")
+        }
+        ConnectionPool => {
+            format!("Raise the number of connections of {process} to {peer}, or make replies of {peer} faster.")
+        }
+        BlockingCall => format!(
+            "Replace the blocking call in the event loop of {process} by an asynchronous one, or run it in a pool of threads."
+        ),
+        RowLock => ROW_LOCK_ADVICE.into(),
+        Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
+        Sleep => format!("Remove the pause from the requests of {process}."),
+        SerialCpu => format!("Spread the work of {process} over more threads or processes."),
+        Peer => format!("Look at {peer}: run `loadline waits` there."),
+    }
+}
+
+/// Next step against a row lock.
+pub(super) const ROW_LOCK_ADVICE: &str =
+    "Shorten the transactions that hold the row lock, or spread the updates over more rows.";
+
+/// Returns the next step against a cause inside a database.
+fn database_advice(session: SessionState, finding: &WaitFinding) -> String {
+    let WaitFinding { process, name, .. } = finding;
+    match session {
+        _ if finding.holder == Some(ThreadState::ClientRead) => format!(
+            "Commit sooner: a transaction of {process} holds the lock while the application does something else."
+        ),
+        SessionState::RowLock => ROW_LOCK_ADVICE.into(),
+        SessionState::Disk => {
+            format!("Let {process} commit several changes together, or give it a faster disk or more memory.")
+        }
+        SessionState::InternalLock => {
+            format!("Let fewer sessions of {process} work at once: a connection pool limits them.")
+        }
+        SessionState::Running => format!("Call {name} less often, or replace it by a cheaper command."),
+        _ => format!("Shorten the transactions of {process} that hold this lock."),
+    }
+}

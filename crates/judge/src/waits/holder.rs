@@ -1,0 +1,90 @@
+//! Activity of a lock's holder, judged over all samples.
+
+use std::collections::BTreeMap;
+
+use run::{FutexProfile, HolderState, ThreadState};
+
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
+
+/// Returns what the holder of a lock does in most samples, with the most frequent object of this activity.
+///
+/// A holder that is ready to run has finished a wait or is about to compute. How often a sample meets it there depends
+/// on the other programs of the machine. Such samples therefore count only if hardly any others exist.
+pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
+    // A thread that was read as a waiter has taken the lock only afterwards.
+    let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;
+    let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
+    let mut shares: BTreeMap<ThreadState, f64> = BTreeMap::new();
+    counted.iter().for_each(|holder| *shares.entry(holder.state).or_default() += holder.share);
+    let state = usual(&shares)?;
+    let of_state = counted.into_iter().filter(|holder| holder.state == state);
+    let most = of_state.max_by(|a, b| a.share.total_cmp(&b.share))?;
+    Some(HolderState { share: shares.get(&state).copied().unwrap_or_default(), ..most.clone() })
+}
+
+/// Returns the usual one of these activities, or `None` if no activity is usual.
+fn usual(shares: &BTreeMap<ThreadState, f64>) -> Option<ThreadState> {
+    let all: f64 = shares.values().sum();
+    let ready = shares.get(&ThreadState::Runnable).copied().unwrap_or_default();
+    let others = shares.iter().filter(|(state, _)| **state != ThreadState::Runnable);
+    let most = others.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let is_usual = |share: f64| all - ready >= WAIT_FEW * all && share >= WAIT_MOSTLY * (all - ready);
+    match most.filter(|(_, share)| **share > 0.0 && is_usual(**share)) {
+        Some((ThreadState::OnCpu, share)) if ready > *share => Some(ThreadState::Runnable),
+        Some((state, _)) => Some(*state),
+        None => (ready > 0.0 && ready >= WAIT_MOSTLY * all).then_some(ThreadState::Runnable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn futex(holders: &[(ThreadState, &str, f64)]) -> FutexProfile {
+        let holder = |(state, key, share): &(ThreadState, &str, f64)| HolderState {
+            state: *state,
+            key: (*key).into(),
+            share: *share,
+        };
+        let holders = holders.iter().map(holder).collect();
+        FutexProfile { address: "0x10".into(), holders, ..FutexProfile::default() }
+    }
+
+    #[test]
+    fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
+        // Of each 100 samples, `ready` meet the holder without a CPU. The others mostly meet it in fsync, but each of its
+        // two files is no more frequent than its computing.
+        for ready in 0..=70 {
+            let ready = f64::from(ready) / 100.0;
+            let rest = 1.0 - ready;
+            let found = activity(&futex(&[
+                (ThreadState::Runnable, "", ready),
+                (ThreadState::Disk, "fsync of /log", 0.35 * rest),
+                (ThreadState::Disk, "fsync of /log2", 0.3 * rest),
+                (ThreadState::OnCpu, "", 0.35 * rest),
+            ]));
+            let found = found.map(|holder| (holder.state, holder.key));
+            assert_eq!(found, Some((ThreadState::Disk, "fsync of /log".into())), "{ready} ready");
+        }
+    }
+
+    #[test]
+    fn a_holder_that_computes_is_told_by_whether_it_lacks_a_cpu() {
+        let state = |holders: &[_]| activity(&futex(holders)).map(|holder| holder.state);
+        let [run, ready, disk] = [ThreadState::OnCpu, ThreadState::Runnable, ThreadState::Disk];
+        assert_eq!(state(&[(run, "", 0.6), (ready, "", 0.4)]), Some(run));
+        assert_eq!(state(&[(run, "", 0.3), (ready, "", 0.6), (disk, "", 0.1)]), Some(ready));
+        assert_eq!(state(&[(ready, "", 0.9), (disk, "", 0.1)]), Some(ready));
+        assert_eq!(state(&[(run, "", 0.35), (disk, "", 0.35), (ThreadState::Sleep, "", 0.3)]), None);
+        assert_eq!(state(&[]), None);
+    }
+
+    #[test]
+    fn a_waiter_that_took_the_lock_after_it_was_read_does_not_count() {
+        let late = (ThreadState::Futex, "0x10", 0.6);
+        let found = activity(&futex(&[late, (ThreadState::Disk, "fsync", 0.4)]));
+        assert_eq!(found.map(|holder| holder.state), Some(ThreadState::Disk));
+        let other = activity(&futex(&[(ThreadState::Futex, "0x20", 0.6), (ThreadState::Disk, "fsync", 0.4)]));
+        assert_eq!(other.map(|holder| holder.state), Some(ThreadState::Futex), "the holder waits for another lock");
+    }
+}
