@@ -178,6 +178,12 @@ impl Observation {
         self
     }
 
+    /// Leaves out the samples of threads and databases, for short loads in turns of which only the rates are compared.
+    pub(crate) fn without_samples(&self) -> Self {
+        Self { databases: Vec::new(), ..self.clone() }
+            .with_waits(&run::ObservePlan { waits: false, ..Default::default() })
+    }
+
     /// Samples these databases during each trial.
     pub(crate) fn with_databases(mut self, databases: &[Database]) -> Self {
         self.databases = databases.to_vec();
@@ -274,3 +280,19 @@ impl Observation {
 
 /// Sources that read only a network namespace, and nothing about the machine.
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_without_samples_starts_no_sampler_of_threads() {
+        let addr: SocketAddr = ([127, 0, 0, 1], 80).into();
+        let server = ObservedServer { pids: vec![1], ..ObservedServer::default() };
+        let plan = run::ObservePlan { waits: true, ..run::ObservePlan::default() };
+        let sampled = Observation::new(addr, Some(server)).with_waits(&plan);
+        let is_sampler = |host: &&HostObserver| matches!(host, HostObserver::Local(observer) if observer.spec().waits);
+        let samplers = |of: &Observation| of.server.iter().chain(&of.clients).filter(is_sampler).count();
+        assert_eq!((samplers(&sampled), samplers(&sampled.without_samples())), (1, 0));
+    }
+}

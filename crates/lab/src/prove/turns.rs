@@ -155,7 +155,7 @@ fn turn(
 ) -> Result<f64, LabError> {
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
     let loads = setup.single_load(plan);
-    let trial = lab.conduct(&setup.observation, &loads, &point)?;
+    let trial = lab.conduct(&setup.observation.without_samples(), &loads, &point)?;
     let known = |figure| trial.latency_us.figure(figure).exact().unwrap_or(f64::NAN);
     Ok(match of {
         ProofMetric::Throughput => judge::good(&trial),

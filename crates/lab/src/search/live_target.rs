@@ -76,11 +76,9 @@ impl Conductor for LiveTarget<'_> {
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
         let loads = self.target_setup.single_load(plan);
         let observation = &self.target_setup.observation;
-        // Short loads in turns only compare costs. Naming stacks would take as long as a load.
         match point.kind {
             run::TrialKind::Handshakes | run::TrialKind::Classes => {
-                let plain = observation.clone().with_waits(&run::ObservePlan { waits: false, ..Default::default() });
-                self.lab.trial(&plain, &loads, point).cloned()
+                self.lab.trial(&observation.without_samples(), &loads, point).cloned()
             }
             _ => self.lab.trial(observation, &loads, point).cloned(),
         }
