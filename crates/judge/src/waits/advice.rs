@@ -32,6 +32,9 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
         Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
         Sleep => format!("Remove the pause from the requests of {process}."),
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),
+        Peer if peer.is_empty() => {
+            format!("Find the server that {process} waits for, and run `loadline waits` there.")
+        }
         Peer => format!("Look at {peer}: run `loadline waits` there."),
     }
 }

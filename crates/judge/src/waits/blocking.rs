@@ -3,6 +3,7 @@
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, cause_of};
+use super::only_worker;
 use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
@@ -47,6 +48,9 @@ fn waits_in_calls(
     requests: &Requests,
     finding: &impl Fn(WaitCause, f64, String) -> WaitFinding,
 ) -> Option<WaitFinding> {
+    if let Some(worker) = only_worker::blocked(profile, activity, requests) {
+        return Some(worker);
+    }
     let (process, demand, cpu) = (activity.process, requests.demand(), activity.on_cpu());
     let (state, threads, key) = activity.blocked()?;
     let per_process = threads / process.processes.max(1.0);
@@ -58,7 +62,9 @@ fn waits_in_calls(
         return Some(workers);
     }
     if process.epoll && idle < WAIT_FEW && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
-        return Some(blocking_call(finding(WaitCause::BlockingCall, threads, key.clone()), state, &key));
+        let function = only_worker::waiting_function(profile, process);
+        let blocked = WaitFinding { function, ..finding(WaitCause::BlockingCall, threads, key.clone()) };
+        return Some(only_worker::with_holder(blocked, state, &key));
     }
     if !holds(demand, requests, threads) {
         return None;
@@ -82,11 +88,6 @@ fn waits_in_calls(
 fn holds(demand: f64, requests: &Requests, threads: f64) -> bool {
     let in_progress = demand - requests.queued;
     threads >= 2.0 - WAIT_MOSTLY && threads >= WAIT_MOSTLY * in_progress && in_progress >= WAIT_MOSTLY * threads
-}
-
-fn blocking_call(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
-    let peer = if state == ThreadState::Peer { key.to_string() } else { String::new() };
-    WaitFinding { holder: Some(state), peer, ..finding }
 }
 
 /// Returns the name of the threads that compute most.

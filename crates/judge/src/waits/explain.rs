@@ -13,7 +13,7 @@ use crate::places;
 use crate::view::program;
 
 /// Verdict without a cause. The threads' waits follow its sentence as an observation.
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// Verdict, and the causes that agree with it.
 struct Agreement {
@@ -60,6 +60,8 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
         () if verdict.id == "server-disk" && *cause == Lock => {
             finding.holder.is_none_or(|state| state == ThreadState::Disk)
         }
+        // The only worker of a server is no observation among others: all requests wait for it.
+        () if verdict.id == UNKNOWN && matches!(cause, Sleep | Peer) => finding.holder.is_some(),
         () => agreement.causes.contains(cause),
     }
 }
@@ -119,7 +121,7 @@ fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-fn joined(first: &str, second: &str) -> String {
+pub(super) fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
@@ -170,6 +172,11 @@ mod tests {
         explain(&mut found, &[lock(None)], None);
         assert_eq!(found.sentence, "it is full; 14.4 of 17 threads wait for one lock");
         assert_eq!((found.id.as_str(), found.confidence), (UNKNOWN, 0.0));
+        for (holder, is_told) in [(Some(ThreadState::Sleep), true), (None, false)] {
+            let mut found = verdict(UNKNOWN);
+            explain(&mut found, &[WaitFinding { cause: Sleep, ..lock(holder) }], None);
+            assert_eq!(found.evidence.len() == 1, is_told, "the only worker sleeps, or any threads");
+        }
     }
 
     #[test]

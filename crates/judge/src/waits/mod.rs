@@ -15,6 +15,7 @@ mod explain;
 mod holder;
 mod locks;
 mod monitors;
+mod only_worker;
 mod pools;
 mod requests;
 mod sentence;

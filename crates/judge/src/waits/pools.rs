@@ -127,7 +127,7 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
 
 /// Returns a lower bound of the requests at a process. A process behind the server has the requests that other sampled
 /// processes sent; `None` if their connections are unknown, as for unix sockets.
-fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
+pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());
     }

@@ -17,6 +17,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         return database(session, finding);
     }
     let counted = if finding.counted.is_empty() { "threads" } else { &finding.counted };
+    let function = if finding.function.is_empty() { String::new() } else { format!(" in {}", finding.function) };
     let who = format!("{} of {} {counted} of {process}", number(*threads), number(*of));
     match finding.cause {
         WaitCause::Lock => {
@@ -58,9 +59,13 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::ConnectionPool => format!("{who} wait for replies of {peer}; all connections to it are busy"),
         WaitCause::BlockingCall => {
             let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, object));
-            format!("the event loop of {process} {does} while requests wait")
+            format!("the event loop of {process} {does}{function} while requests wait")
         }
         WaitCause::RowLock => format!("{who} wait for a row lock ({name})"),
+        WaitCause::Disk | WaitCause::Sleep | WaitCause::Peer if finding.holder.is_some() => {
+            let does = finding.holder.map(|state| does(state, object)).unwrap_or_default();
+            format!("the only worker of {process} {does}{function} while requests wait")
+        }
         WaitCause::Disk => format!("{who} wait for a disk ({name})"),
         WaitCause::Sleep => format!("{who} sleep while they have a request"),
         WaitCause::SerialCpu => {

@@ -345,7 +345,7 @@ impl Context<'_> {
             Some(Some(SocketUse::Client)) if is_write => (ThreadState::ClientWrite, WaitKey::None),
             Some(Some(SocketUse::Client)) => (ThreadState::ClientRead, WaitKey::None),
             Some(Some(SocketUse::Peer(address))) => (ThreadState::Peer, WaitKey::Text(address.clone())),
-            Some(None) => (ThreadState::Other, text("socket")),
+            Some(None) => (ThreadState::NewSocket, WaitKey::None),
             None if link.starts_with("pipe:") => (ThreadState::Pipe, text("pipe")),
             None if link.starts_with("anon_inode:[timerfd") => (ThreadState::Sleep, WaitKey::None),
             None if link.starts_with("anon_inode:[signalfd") => (ThreadState::Signal, WaitKey::None),

@@ -46,6 +46,8 @@ pub enum ThreadState {
     Accept,
     /// Waiting for a signal.
     Signal,
+    /// Waiting for a socket that was opened after the sockets were last read, so its use is unknown.
+    NewSocket,
     /// Waiting in another system call; the key has its number.
     #[default]
     Other,
@@ -60,7 +62,7 @@ impl ThreadState {
     /// Returns true if the thread works on something, or waits in the middle of its work. A wait for a futex or in an
     /// unknown system call is neither idle nor active.
     pub const fn is_active(self) -> bool {
-        !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::Other)
+        !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::NewSocket | Self::Other)
     }
 }
 

@@ -1,0 +1,203 @@
+//! A server whose only worker is blocked while further requests wait: one process with one thread, without an event loop.
+
+use std::collections::BTreeMap;
+
+use run::{ThreadState, WaitFinding, WaitProcess, WaitProfile};
+
+use super::activity::{Activity, cause_of};
+use super::pools;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
+use crate::view::program;
+
+/// Functions of the C library that only make a system call. The function that calls them says more.
+const SYSTEM_CALLS: &[&str] = &[
+    "accept",
+    "clock_nanosleep",
+    "connect",
+    "fdatasync",
+    "fsync",
+    "libc_recv",
+    "nanosleep",
+    "poll",
+    "ppoll",
+    "pread",
+    "pwrite",
+    "read",
+    "recv",
+    "recvfrom",
+    "select",
+    "send",
+    "sleep",
+    "syscall",
+    "usleep",
+    "write",
+];
+
+/// Returns the wait of the only worker, if it is mostly blocked while more requests are present than it can serve. One
+/// more process may be its parent.
+pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let all = process.processes.max(1.0);
+    let is_one = !process.epoll && process.threads < process.processes + WAIT_FEW && all - 1.0 < 1.0 + WAIT_FEW;
+    let (state, threads, key) = wait(activity, requests)?;
+    let [cpu, idle] = [activity.on_cpu(), activity.threads(ThreadState::is_idle)].map(|threads| threads * all);
+    let is_blocked = threads >= WAIT_MOSTLY.max(cpu) && threads < 1.0 + WAIT_FEW && idle < all - 1.0 + WAIT_FEW;
+    if !is_one || !is_blocked || !is_queue_before(profile, process, requests) {
+        return None;
+    }
+    let finding = WaitFinding {
+        cause: cause_of(state)?,
+        name: if state == ThreadState::Disk { key.clone() } else { String::new() },
+        process: process.process.clone(),
+        threads,
+        of: process.threads,
+        function: waiting_function(profile, process),
+        share: threads.min(1.0),
+        ..WaitFinding::default()
+    };
+    Some(with_holder(finding, state, &key))
+}
+
+/// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a connection to a peer
+/// for each request. A wait for such a new socket is a wait for a peer if a request was read and not answered
+/// meanwhile: otherwise, the socket may belong to a client.
+fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
+    let known = activity.blocked();
+    let new = activity.threads(|state| state == ThreadState::NewSocket) * activity.process.processes.max(1.0);
+    let (peer, key) = match &known {
+        Some((ThreadState::Peer, threads, key)) => (new + threads, key.clone()),
+        _ => (new, String::new()),
+    };
+    let has_request = !activity.process.behind && requests.in_progress().is_some_and(|(low, _)| low >= peer);
+    let is_most = new > 0.0 && known.as_ref().is_none_or(|(_, threads, _)| peer > *threads);
+    if is_most && has_request { Some((ThreadState::Peer, peer, key)) } else { known }
+}
+
+/// Returns true if the worker has one request, and others wait for it. A worker behind the server has the requests that
+/// other sampled processes sent. A program beside an event loop may sleep, too, but then the loop has read the requests.
+fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
+    let all = process.processes.max(1.0);
+    if process.behind {
+        return pools::demand_of(profile, process, requests).is_some_and(|sent| sent >= all + WAIT_QUEUE);
+    }
+    let others = profile.groups.iter().filter(|group| group.process != process.process);
+    let computing = |state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable);
+    let busy: f64 = others.filter(|group| computing(group.state)).map(|group| group.threads).sum();
+    let reads_one = requests.in_progress().is_some_and(|(low, _)| low <= 1.0 + WAIT_QUEUE);
+    reads_one && busy < WAIT_MOSTLY && requests.queued >= all - 1.0 + WAIT_QUEUE
+}
+
+/// Adds the activity of the blocked thread, and the object of its wait.
+pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
+    let object = |of| if state == of { key.to_string() } else { String::new() };
+    let (peer, holder_call) = (object(ThreadState::Peer), object(ThreadState::Disk));
+    WaitFinding { holder: Some(state), peer, holder_call, ..finding }
+}
+
+/// Returns the function in which most blocked threads of a process wait; empty if no function has most of them.
+pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> String {
+    let stacks = profile.stacks.iter().flat_map(|stacks| &stacks.waiting).filter(|sum| sum.weight > 0.0);
+    let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut all = 0.0;
+    for sum in stacks {
+        let Some((name, frames)) = sum.stack.split_once(';') else { continue };
+        if name == program(&process.process) || name == process.process {
+            all += sum.weight;
+            *functions.entry(own_function(frames)).or_default() += sum.weight;
+        }
+    }
+    let most = functions.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map(|(function, _)| function.into()).unwrap_or_default()
+}
+
+/// Returns the innermost function of a folded stack that does more than a system call; empty if none has a name.
+fn own_function(frames: &str) -> &str {
+    let is_call = |name: &str| SYSTEM_CALLS.contains(&name.trim_start_matches('_'));
+    let is_own = |name: &&str| !name.is_empty() && !name.starts_with('[') && !is_call(name);
+    frames.rsplit(';').find(is_own).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{StackProfile, StackSum, WaitCause};
+
+    use super::super::tests::{clients, peer, process};
+    use super::super::waits;
+    use super::*;
+
+    /// Returns the planted profile of a worker that waits in a function while seven more requests are present.
+    fn worker(state: ThreadState, key: &str) -> WaitProfile {
+        let mut profile = process(1.0, &[(state, key, 0.93), (ThreadState::OnCpu, "", 0.07)]);
+        let stack = StackSum { stack: "app;main;slow;recv_reply;__libc_recv".into(), weight: 0.93 };
+        profile.stacks = Some(StackProfile { waiting: vec![stack], ..StackProfile::default() });
+        profile.clients = Some(clients(1.0, 7.0));
+        profile
+    }
+
+    #[test]
+    fn the_only_worker_is_told_with_its_wait_and_its_function() {
+        let rows = [
+            (ThreadState::Sleep, "", WaitCause::Sleep, "sleeps"),
+            (ThreadState::Peer, "10.0.0.2:80", WaitCause::Peer, "waits for a reply of 10.0.0.2:80"),
+            (ThreadState::Disk, "fsync of /log", WaitCause::Disk, "waits for the disk in fsync of /log"),
+        ];
+        for (state, key, cause, does) in rows {
+            let found = waits(&worker(state, key), &[]);
+            assert_eq!((found.len(), found[0].cause, found[0].function.as_str()), (1, cause, "recv_reply"));
+            assert_eq!(found[0].sentence, format!("the only worker of app:7 {does} in recv_reply while requests wait"));
+        }
+    }
+
+    #[test]
+    fn a_new_connection_for_each_request_leads_to_a_peer_if_a_request_was_read() {
+        let mut profile = worker(ThreadState::NewSocket, "");
+        let found = waits(&profile, &[]);
+        let sentence = "the only worker of app:7 waits for a reply of another server in recv_reply while requests wait";
+        assert_eq!((found.len(), found[0].cause, found[0].sentence.as_str()), (1, WaitCause::Peer, sentence));
+        profile.clients = Some(clients(0.1, 7.0));
+        assert!(waits(&profile, &[]).is_empty(), "it may wait for the request of a new client");
+    }
+
+    #[test]
+    fn the_only_worker_beside_its_parent_is_told() {
+        let mut profile = worker(ThreadState::Sleep, "");
+        profile.processes[0] = WaitProcess { processes: 2.0, threads: 2.0, ..profile.processes[0].clone() };
+        let parent = run::WaitGroup { state: ThreadState::Events, threads: 1.0, ..profile.groups[0].clone() };
+        profile.groups.push(parent);
+        assert_eq!(waits(&profile, &[])[0].cause, WaitCause::Sleep);
+        profile.clients = Some(clients(1.0, 0.6));
+        assert!(waits(&profile, &[]).is_empty(), "one of two workers is idle");
+    }
+
+    #[test]
+    fn a_worker_with_time_left_and_a_helper_are_not_told() {
+        let none = |why: &str, change: fn(&mut WaitProfile)| {
+            let mut profile = worker(ThreadState::Sleep, "");
+            change(&mut profile);
+            assert!(waits(&profile, &[]).is_empty(), "{why}");
+        };
+        none("one request at a time", |p| p.clients = Some(clients(0.93, 0.0)));
+        none("a loop beside it has read the requests", |p| p.clients = Some(clients(8.0, 0.0)));
+        none("unknown requests", |p| p.clients = None);
+        none("half of the time is idle", |p| {
+            p.groups[0].threads = 0.5;
+            p.groups.push(run::WaitGroup { state: ThreadState::Accept, threads: 0.43, ..p.groups[0].clone() });
+        });
+        none("another process computes", |p| {
+            p.groups.push(run::WaitGroup { process: "main:3".into(), threads: 1.0, ..p.groups[1].clone() });
+        });
+        none("a process behind the server without requests", |p| p.processes[0].behind = true);
+    }
+
+    #[test]
+    fn the_only_worker_behind_a_proxy_has_the_requests_that_the_proxy_sent() {
+        let mut profile = worker(ThreadState::Sleep, "");
+        profile.processes[0].behind = true;
+        profile.clients = Some(clients(8.0, 0.0));
+        profile.peers = vec![run::PeerConnections { to: "app:7".into(), ..peer("nginx:3", 8.0, 8.0) }];
+        assert_eq!(waits(&profile, &[])[0].cause, WaitCause::Sleep);
+        profile.peers[0].busy = 1.0;
+        assert!(waits(&profile, &[]).is_empty(), "one request at a time");
+    }
+}
