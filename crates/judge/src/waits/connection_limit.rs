@@ -2,40 +2,76 @@
 //! accepted.
 
 use run::number::number;
-use run::{Bottleneck, Trial, WaitProfile};
+use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitProfile};
 
-use super::explain::line;
+use super::explain::{UNKNOWN, joined, line};
 use super::pools::MIN_MEMBERS;
-use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_QUEUE};
+use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Adds a limit on connections to the evidence and the advice of a verdict that may follow from this limit.
+/// Adds a limit on connections to the sentence, the evidence and the advice of a verdict that may follow from this
+/// limit.
 pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run) {
-    if !matches!(verdict.id.as_str(), "unknown" | "server-concurrency" | "accept-queue") {
+    if !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
         return;
     }
     let trial = run.sampled_trial().and_then(|at| run.trials.get(at));
-    let Some((process, open, queued)) = trial.and_then(limit) else { return };
+    let Some(Limit { process, open, queued, is_proxy }) = trial.and_then(limit) else { return };
     let [open_text, queued_text] = [open, queued].map(number);
     let text =
         format!("{process} never held more than {open_text} connections, and {queued_text} more waited to be accepted");
+    verdict.sentence = match verdict.id == UNKNOWN {
+        true => joined(&verdict.sentence, &text),
+        false => joined(&text, &verdict.sentence),
+    };
     verdict.evidence.push(line(&text, process, open));
-    let advice = format!("Raise the limit of connections of {process} (nginx: worker_connections) above {open_text}.");
+    let counts = if is_proxy { ", which also counts connections to other servers" } else { "" };
+    let advice =
+        format!("Let {process} hold more than {open_text} connections of clients (nginx: worker_connections{counts}).");
     verdict.advice.insert(0, advice);
 }
 
-/// Returns the process of an event loop, its constant number of connections, and the mean number of connections that
-/// wait to be accepted.
-fn limit(trial: &Trial) -> Option<(&str, f64, f64)> {
+/// Limit on the connections of an event loop.
+struct Limit<'a> {
+    process: &'a str,
+    /// Maximum number of accepted connections.
+    open: f64,
+    /// Mean number of connections that wait to be accepted.
+    queued: f64,
+    /// True if the process also has connections to other servers.
+    is_proxy: bool,
+}
+
+/// Returns the limit on connections that a trial shows.
+fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;
     let process = profile.processes.iter().find(|process| process.epoll && !process.behind)?;
-    let is_constant = clients.open >= MIN_MEMBERS && clients.max_open <= clients.open + WAIT_FEW;
-    let keeps = trial.tally.attempted as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64;
-    (is_constant && keeps && clients.max_open > 0.0 && clients.queued >= WAIT_QUEUE).then_some((
-        process.process.as_str(),
-        clients.max_open,
-        clients.queued,
-    ))
+    let is_constant = clients.max_open > 0.0 && clients.max_open <= clients.open + WAIT_FEW;
+    let is_limit = clients.open >= MIN_MEMBERS && (is_constant || refuses(trial, clients));
+    (is_limit && keeps(trial) && clients.queued >= WAIT_QUEUE).then(|| Limit {
+        process: &process.process,
+        open: clients.max_open,
+        queued: clients.queued,
+        is_proxy: profile.peers.iter().any(|peer| peer.process == process.process),
+    })
+}
+
+/// Returns true if the clients keep their connections. A connection that replaces a failed one does not count.
+fn keeps(trial: &Trial) -> bool {
+    let fresh = trial.tally.attempted.saturating_sub(trial.tally.errors.requests());
+    fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
+}
+
+/// Returns true if the server closes connections beyond a limit. The number of open connections then changes a little,
+/// and the clients have more connections than the server ever held.
+fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
+    let wanted = match &trial.intensity {
+        Intensity::Closed { connections, .. } => *connections,
+        Intensity::Open { max_connections, .. } => *max_connections,
+        Intensity::SClients { .. } => return false,
+    };
+    let fails = trial.tally.errors.requests() > 0;
+    fails && clients.open >= WAIT_POOL_BUSY * clients.max_open && clients.max_open < f64::from(wanted)
 }
 
 #[cfg(test)]
@@ -66,8 +102,36 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_closes_connections_beyond_its_limit_is_told_in_the_sentence() {
+        // nginx with 64 worker_connections, which closed connections of 200 clients.
+        let told = |clients: u32, change: fn(&mut Trial, &mut ClientConnections)| {
+            let run = planted(|trial, profile| {
+                trial.intensity =
+                    Intensity::Closed { connections: clients, pipeline: 1, think: run::ThinkTime::default() };
+                let errors = run::Errors([(run::ErrorKind::ShortResponse, 11_977)].into());
+                trial.tally = run::Tally { attempted: 12_005, completed: 15_621, errors, ..run::Tally::default() };
+                let open =
+                    ClientConnections { open: 55.0, max_open: 58.0, queued: 32.5, ..ClientConnections::default() };
+                let counts = profile.clients.get_or_insert_default();
+                *counts = ClientConnections { readings: 14, ..open };
+                change(trial, counts);
+            });
+            let sentence = "43.4 % of the requests failed".to_string();
+            let mut verdict = Bottleneck { id: UNKNOWN.into(), sentence, ..Bottleneck::default() };
+            explain_connection_limit(&mut verdict, &run);
+            verdict.sentence
+        };
+        let limit = "43.4 % of the requests failed; app:7 never held more than 58 connections, and 32.5 more waited to be accepted";
+        assert_eq!(told(200, |_, _| ()), limit);
+        let none = "43.4 % of the requests failed";
+        assert_eq!(told(58, |_, _| ()), none, "all clients had a connection");
+        assert_eq!(told(200, |_, clients| clients.open = 40.0), none, "a number that grows");
+        assert_eq!(told(200, |trial, _| trial.tally.errors = run::Errors::default()), none, "fresh connections");
+    }
+
+    #[test]
     fn a_constant_number_of_connections_beside_a_queue_of_others_is_a_limit() {
-        let told = ["Raise the limit of connections of app:7 (nginx: worker_connections) above 36."];
+        let told = ["Let app:7 hold more than 36 connections of clients (nginx: worker_connections)."];
         assert_eq!(advice("unknown", &planted(|_, _| ())), told);
         assert!(advice("server-cpu", &planted(|_, _| ())).is_empty());
         type Change = fn(&mut ClientConnections);
