@@ -68,9 +68,10 @@ fn is_ascii() -> bool {
     !(locale.contains("utf-8") || locale.contains("utf8")) || ["dumb", "linux"].contains(&terminal.as_str())
 }
 
-/// Returns true if standard output is a terminal and colours are wanted.
+/// Returns true if standard output is a terminal with colours and colours are wanted.
 pub(crate) fn colors() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    io::stdout().is_terminal() && !dumb && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
 /// Returns the style of files.

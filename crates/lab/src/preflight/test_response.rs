@@ -10,9 +10,13 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     let status = response.status_line.as_ref().filter(|_| response.unexpected)?;
     let code = status.split_whitespace().nth(1).unwrap_or("CODE");
     let body = if response.body.is_empty() { "no body".into() } else { format!("the body {:?}", response.body) };
+    let advice = match code {
+        // The request is right, but the server cannot serve it now (RFC 9110, section 15.6; RFC 6585).
+        "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
+        _ => "correct the request (path, --method, --header, --body)",
+    };
     Some(format!(
-        "it was answered {status:?} with {body}; correct the request (path, --method, --header, --body), or give \
-         --expect-status {code} if this is the right answer"
+        "it was answered {status:?} with {body}; {advice}, or give --expect-status {code} if this is the right answer"
     ))
 }
 
@@ -32,5 +36,21 @@ pub(crate) fn tally(response: &TestResponse) -> Tally {
         answer_bytes: response.answer_bytes,
         handshakes: response.handshakes,
         ..Tally::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_in_trouble_is_no_wrong_request() {
+        let refused = |line: &str| {
+            let status_line = Some(line.to_owned());
+            refusal(&TestResponse { unexpected: true, status_line, ..TestResponse::default() }).unwrap()
+        };
+        let busy = refused("HTTP/1.1 503 Service Unavailable");
+        assert!(busy.contains("server's log") && busy.contains("--expect-status 503") && !busy.contains("--method"));
+        assert!(refused("HTTP/1.1 405 Method Not Allowed").contains("--method"));
     }
 }

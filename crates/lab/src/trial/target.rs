@@ -196,6 +196,11 @@ pub fn is_own_ground(ip: IpAddr) -> bool {
 /// Refuses targets outside loopback and private networks unless the user confirmed the permission.
 pub fn check_authorized(target: &str, addr: &Address, authorized: bool) -> Result<(), LabError> {
     let Some(addr) = addr.inet().filter(|addr| !authorized && !is_own_ground(addr.ip())) else { return Ok(()) };
+    let digits = target.split("://").last().unwrap_or(target).trim_end_matches('/');
+    if let Ok(port) = digits.parse::<u16>() {
+        let why = format!("{port} names no host; write http://127.0.0.1:{port}/ for a port of this machine");
+        return Err(LabError::Target { target: target.into(), why });
+    }
     let why = format!(
         "{} is outside loopback, private and link-local ranges, and full load on somebody else's server is an attack; \
          repeat with --authorized if its owner agreed",
@@ -331,5 +336,7 @@ mod tests {
         let addr = &Address::Inet("192.0.2.1:80".parse().unwrap());
         assert!(check_authorized("http://192.0.2.1", addr, false).unwrap_err().to_string().contains("--authorized"));
         assert!(check_authorized("http://192.0.2.1", addr, true).is_ok());
+        let port = check_authorized("19000", addr, false).unwrap_err().to_string();
+        assert!(port.contains("http://127.0.0.1:19000/"), "{port}");
     }
 }

@@ -7,7 +7,8 @@ use crate::{Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
     let profile = run.sampled_stacks().ok_or(ReportError::NoStacks)?;
-    Ok(lines("cpu", &profile.cpu) + &lines("waiting", &profile.waiting))
+    let text = lines("cpu", &profile.cpu) + &lines("waiting", &profile.waiting);
+    if text.is_empty() { Err(ReportError::NoStacks) } else { Ok(text) }
 }
 
 fn lines(kind: &str, sums: &[StackSum]) -> String {

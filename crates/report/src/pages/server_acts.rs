@@ -36,7 +36,7 @@ fn refused(tally: &Tally) -> u64 {
 fn together(ends: &EndsTogether, refused: u64) -> String {
     let why = match refused {
         0 => "it, or a proxy before it, restarted".to_owned(),
-        n => format!("it went away for a time and refused {}", counted(n as f64, "connect")),
+        n => format!("it went away and refused {}", counted(n as f64, "connect")),
     };
     format!(
         "the server ended {} of {} connections at the same moment, {} after the load began: {why}",
@@ -77,7 +77,7 @@ fn races(trial: &Trial) -> String {
     let why = match refused(tally) {
         _ if trial.ended_together.is_some() => "most of them at that moment".into(),
         0 => format!("its keep-alive timeout{after} is no longer than {pause}"),
-        n => format!("it also refused {}, so it went away for a time", counted(n as f64, "connect")),
+        n => format!("it also refused {}, so it went away", counted(n as f64, "connect")),
     };
     format!(
         "the server closed {} idle connections just as requests left: {why}; {again}",

@@ -105,7 +105,11 @@ impl Summary {
             said.push("times are whole seconds: requests of one second are spread evenly over it".into());
         }
         said.extend(self.hurst.map(|hurst| {
-            let word = if hurst > 0.65 { "bursts at all time scales" } else { "near independent arrivals (0.5)" };
+            let word = match hurst {
+                h if h > 0.65 => "bursts at all time scales",
+                h if h < 0.35 => "more even than independent arrivals (0.5)",
+                _ => "near independent arrivals (0.5)",
+            };
             format!("Hurst parameter {hurst:.2} by the variance-time plot: {word}")
         }));
         let top = self.top.iter().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));
