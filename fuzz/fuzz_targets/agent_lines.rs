@@ -1,5 +1,5 @@
-//! Reads any text as lines between conductor and agent. No line may cause a panic. A line that was read must be read the
-//! same after it was written again, and parts of any content must add up.
+//! Reads any text as lines between conductor and agent. No line may cause a panic. A line that was read must be read
+//! the same after it was written again, and parts of any content must add up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

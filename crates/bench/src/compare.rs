@@ -1,4 +1,5 @@
-//! Interleaved rounds and medians. All comparisons of this program use these rounds.
+//! Rounds in which both sides alternate, and medians over these rounds. All comparisons of this program use these
+//! rounds.
 
 use anyhow::Result;
 
@@ -21,7 +22,7 @@ impl Compared {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
     }
 
-    /// Returns the smallest and the largest ratio of any round.
+    /// Returns the smallest and the largest ratio over all rounds.
     pub(crate) fn spread(&self) -> (f64, f64) {
         let ratios: Vec<f64> = match self.peer.is_empty() {
             true => self.ours.clone(),
@@ -37,8 +38,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
 }
 
-/// Measures loadline and the peer in turn. The order alternates, so a drift of the machine favours neither. A first
-/// round, which warms caches, is discarded.
+/// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine favours neither side. A
+/// first round, which warms caches, is discarded.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,

@@ -1,5 +1,5 @@
 //! A simulated network distance: runs a program whose standard input and output arrive with a delay. The program serves
-//! as an engine for `--via`; the name of the host is the delay.
+//! as an engine for `--via`, where the name of the host is the delay.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};

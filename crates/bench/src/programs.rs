@@ -63,7 +63,7 @@ pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
     command
 }
 
-/// Returns the path of an installed program. The rows of a missing program print SKIP.
+/// Returns the path of an installed program. If a program is missing, its rows print SKIP.
 pub(crate) fn find(program: &str) -> Result<PathBuf> {
     let found = testkit::program(program).ok_or_else(|| SetupError::program(program));
     found.context("scripts/install-needs bench, as root, installs what is missing")
@@ -107,7 +107,8 @@ pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
 }
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
-    // A worker without free connections resets new ones on a shared listening socket, although other workers have room.
+    // On a shared listening socket, a worker without free connections resets new ones, although other workers have free
+    // connections.
     let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;

@@ -1,4 +1,4 @@
-//! Prints the results.
+//! Output of the results.
 
 use anyhow::Result;
 use comfy_table::{Cell, ContentArrangement, Table};
@@ -8,7 +8,7 @@ use testkit::SetupError;
 use crate::compare::{Compared, median};
 use crate::rows::{Goal, Row};
 
-/// Prints the line of a row as soon as it is done.
+/// Prints the line of a row as soon as the row is measured.
 pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     match outcome {
         Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),

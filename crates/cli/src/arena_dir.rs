@@ -8,18 +8,18 @@ use run::{ArenaResult, ArenaState, MAX_RUN_BYTES};
 use crate::locked_dir::LockedDir;
 use crate::output;
 
-/// Folder of comparisons without `--out`.
+/// Folder for comparisons without `--out`.
 const ARENAS: &str = "loadline-arena";
-/// File of the state.
+/// File that holds the state.
 const STATE: &str = "arena.json";
-/// Forms of the result that are written, and their files.
+/// Forms in which the result is written, and their files.
 const REPORTS: [(&str, &str); 3] = [("html", "arena.html"), ("markdown", "arena.md"), ("json", "result.json")];
 
 /// The folder of one comparison.
 pub(crate) struct ArenaDir(LockedDir);
 
 impl ArenaDir {
-    /// Creates the folder of `--out`, or one named by the time.
+    /// Creates the folder given by `--out`, or one named by the current time.
     pub(crate) fn new(out: Option<&Path>) -> anyhow::Result<Self> {
         let otherwise = "name a new folder with --out, or go on with a comparison there by --resume";
         LockedDir::new(out, ARENAS, otherwise).map(Self)
@@ -62,7 +62,7 @@ impl ArenaDir {
         self.0.path()
     }
 
-    /// Stores the state. A reader sees the old file or the new one, never a part.
+    /// Stores the state. A reader sees the old file or the new one, never a part of it.
     pub(crate) fn store(&self, state: &ArenaState) -> anyhow::Result<()> {
         let text = serde_json::to_string(state).context("writing the state as JSON")?;
         Ok(self.0.put(STATE, text.as_bytes())?)

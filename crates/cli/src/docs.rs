@@ -1,11 +1,11 @@
-//! The generated pages of docs/: the tables of the code as Markdown. A test checks that the pages are current.
+//! The generated pages of docs/: the tables in the code as Markdown. A test checks that the pages are up to date.
 
 use crate::tables::{Row, TABLES, Table};
 use crate::terms;
 
 /// A generated page.
 pub(crate) struct Page {
-    /// Path of the file in docs/.
+    /// Path of the file within docs/.
     pub(crate) file: &'static str,
     /// Text of the page.
     pub(crate) text: fn() -> String,
@@ -47,10 +47,10 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Maximum length in bytes of a page that is shown in the third column of its table.
+/// Maximum length of a page that is shown in the third column of its table, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
-/// Returns a table as Markdown. Short pages of its rows are the third column, and long ones are sections below the
+/// Returns a table as Markdown. Short pages about rows are put in the third column, and long ones in sections below the
 /// table.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
@@ -75,7 +75,7 @@ fn three_columns(rows: &[Row]) -> String {
     format!("| id | | |\n|---|---|---|\n{}", lines.collect::<String>())
 }
 
-/// Returns the pages of the rows, each once, below the IDs of all rows that share it.
+/// Returns the pages about rows, each once, under the IDs of all rows that share it.
 fn sections(rows: &[Row]) -> String {
     let mut by_page: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows.iter().filter(|r| !r.page.is_empty()) {
@@ -97,7 +97,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Renders the fields of `run.json` from its schema, for people.
+/// Renders the fields of `run.json` from its schema, for readers.
 fn run_format() -> String {
     let schema = run::schema();
     let mut text = format!(
@@ -144,7 +144,7 @@ fn object(name: &str, schema: &serde_json::Value) -> String {
     text
 }
 
-/// Returns the tag of a variant of a tagged type.
+/// Returns the tag that names a variant of a tagged type.
 fn tag(variant: &serde_json::Value) -> Option<String> {
     let fields = variant.get("properties")?.as_object()?;
     fields.iter().find_map(|(field, spec)| Some(format!("{field}: {}", spec.get("const")?.as_str()?)))

@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-/// Outcome of a command. Other programs depend on the numbers.
+/// Outcome of a command. Other programs depend on these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// The command succeeded.
     Done,
     /// An objective or a comparison failed, or nothing completed.
     Failed,
-    /// The data of a comparison does not decide.
+    /// The data of a comparison decides nothing.
     Undecided,
-    /// The user ended the command early. The measurements are stored.
+    /// The user ended the command early. The measurements until then are stored.
     Interrupted,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a run: the verdict on the screen, the report beside `run.json`, and the exit status.
+//! The end of a run: prints the verdict, writes the report beside `run.json`, and returns the exit status.
 
 use run::{Failure, Run, RunDir};
 
@@ -6,18 +6,18 @@ use crate::args::OutArgs;
 use crate::kept::{KEPT, Kept};
 use crate::{Exit, output};
 
-/// Destination of the result.
+/// Options for the output of the result.
 pub(crate) struct Ends {
     /// Directory of the run; `None` if it is only printed.
     pub(crate) kept: Option<Kept>,
     /// True to print run.json instead of text.
     pub(crate) json: bool,
-    /// Number of lines already on the screen, if only the answer is printed; `None` prints the whole report.
+    /// Number of lines already on the screen, if only the answer is printed; `None` to print the whole report.
     pub(crate) used: Option<usize>,
 }
 
 impl Ends {
-    /// Returns the destination for the answer, or for the whole report with --verbose.
+    /// Returns the options for printing the answer, or for the whole report with --verbose.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
         Self { kept, json: out.json, used: (!out.verbose).then_some(used) }
     }
@@ -30,10 +30,11 @@ impl Ends {
     }
 }
 
-/// Maximum number of lines of a report without an answer: a screen of 45, minus one line before it and two after it.
+/// Maximum number of lines of a report that has no short answer: a screen of 45 lines, minus one before it and two
+/// after it.
 const LINES: usize = 42;
 
-/// Prints and writes all results. The verdict comes first, so that a full disk cannot hide it.
+/// Prints and writes all results. The verdict is printed first, so that a full disk cannot prevent it.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match ends.json {
         true => output::print(&report::render("json", &run, &output::plain())?)?,
@@ -47,7 +48,7 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }
         let place = kept.settle()?;
-        // The whole text is already on the screen, or the reader is a program.
+        // The whole report is already on the screen, or the reader is a program.
         let details = if ends.used.is_some() {
             format!("details: loadline report {}\n", kept.shell_path())
         } else {
@@ -58,13 +59,13 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(&run))
 }
 
-/// Finishes a run that ended or failed. The error of a failed run names the directory of its measurements.
+/// Finishes a run that ended normally or failed. The error of a failed run names the directory with its measurements.
 pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
     match result {
-        // A run counts as the latest one even if its report could not be written.
+        // The run becomes the latest one even if its report could not be written.
         Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
         Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
             Some(place) => Err(anyhow::anyhow!("{error}; the measurements until then are in {place}")),

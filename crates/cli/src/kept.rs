@@ -1,5 +1,5 @@
-//! The directory of a run. Nothing is overwritten: an earlier run moves to a sibling directory named by its time, and a
-//! directory with files of other programs is refused. Without `--out`, each run has its own directory under
+//! The directory of a run. Nothing is overwritten: an earlier run is moved to a sibling directory named by its time,
+//! and a directory with files of other programs is refused. Without `--out`, each run has its own directory under
 //! `loadline-runs/`.
 
 use std::fs;
@@ -12,27 +12,28 @@ use jiff::Timestamp;
 /// Directory of runs without `--out`, with a link to the latest run.
 const RUNS: &str = "loadline-runs";
 const LATEST: &str = "latest";
-/// Text that every report contains at its beginning.
+/// Text near the beginning of every report, by which it is recognized.
 const REPORT_MARK: &str = "· loadline</title>";
-/// Text at the beginning of every `run.json`.
+/// Text at the beginning of every `run.json`, by which it is recognized.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// The directory of one run. If no `run.json` was written, dropping this value restores the earlier state.
+/// The directory of one run. If no `run.json` was written, dropping this value restores the state before.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
     /// True if the directory was created for this run.
     made: bool,
-    /// New place of an earlier run's files.
+    /// Directory to which an earlier run's files were moved.
     aside: Option<PathBuf>,
     /// Link to this run, which is set when the run is complete.
     link: Option<PathBuf>,
-    /// The lock keeps other runs out of the directory until this one has ended.
+    /// Lock that prevents other runs from using the directory until this one has ended.
     _lock: Option<fs::File>,
 }
 
 impl Kept {
-    /// Returns the directory of `--out`, or one named by the time. Returns `None` if the run is only printed.
+    /// Returns the directory given by `--out`, or one named by the current time. Returns `None` if the run is only
+    /// printed.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),
@@ -85,7 +86,7 @@ impl Kept {
         if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
     }
 
-    /// Points the link to the complete run and returns its directory as text.
+    /// Makes the link point to the complete run, and returns the run's directory as text.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
@@ -96,7 +97,7 @@ impl Kept {
 }
 
 impl Kept {
-    /// Points the link to an interrupted run and returns the place of its measurements, if there are any.
+    /// Makes the link point to an interrupted run, and returns the directory of its measurements, if there are any.
     pub(crate) fn cut_short(&self) -> Option<String> {
         if !self.dir.join("run.json").exists() {
             return None;
@@ -112,7 +113,7 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // If nothing was measured, the earlier run is moved back. Files that cannot be moved back stay in the sibling
+        // If nothing was measured, the earlier run is moved back. Files that cannot be moved back remain in the sibling
         // directory.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
@@ -125,7 +126,7 @@ impl Drop for Kept {
 }
 
 /// Locks the directory of a run, so that two runs at a time do not mix their files. Returns `None` if the directory
-/// cannot exist; writing the first file will then give the error.
+/// cannot exist; an error then follows when the first file is written.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -134,7 +135,7 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     Ok(Some(dir))
 }
 
-/// Returns true if loadline wrote a file, or `None` if there is no file.
+/// Returns true if a file was written by loadline, and `None` if there is no file.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();
@@ -142,7 +143,7 @@ fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     Ok(Some(String::from_utf8_lossy(&head).contains(mark)))
 }
 
-/// Moves the files of the run in a directory to a sibling directory named by the run's time.
+/// Moves the files of the run in a directory to a sibling directory, which is named by the run's time.
 fn set_aside(dir: &Path) -> anyhow::Result<PathBuf> {
     let advice =
         || format!("cannot keep the earlier run in {}; name another directory, or give --force", dir.display());
@@ -169,7 +170,7 @@ fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory with this name, with a number appended if needed.
+/// Creates a directory with this name; if the name is used, a number is added.
 fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     for number in 1..1000 {
         let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });
@@ -182,8 +183,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Points a link to a directory beside it, in one step. If an older version stored a run under the link's name, the run
-/// is moved.
+/// Makes a link point to a directory next to it, in one step. A run that an older version stored under the link's name
+/// is moved first.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -195,12 +196,12 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
 }
 
-/// Formats a time as a sortable name: `20261122-031500`, UTC.
+/// Formats a UTC time as a name that can be sorted: `20261122-031500`.
 fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// Forms that are written into the directory of a run besides `run.json`.
+/// Forms that are written into the directory of a run, besides `run.json`.
 pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
 
 #[cfg(test)]
@@ -277,14 +278,14 @@ mod tests {
             kept.settle().unwrap();
             assert!(read(&latest).contains(run));
         }
-        // An interrupted run can be the latest run, too. A run without a trial cannot.
+        // An interrupted run can also become the latest run. A run without any trial cannot.
         let kept = Kept::by_time(&runs, latest.clone()).unwrap();
         assert_eq!(kept.cut_short(), None);
         put(kept.dir(), "half");
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // Passing the link as --out has the same effect.
+        // A link given as --out has the same result.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

@@ -1,4 +1,4 @@
-//! A folder of results that this program alone writes into.
+//! A folder of results in which only this program writes.
 
 use std::fs;
 use std::ops::Deref;
@@ -14,8 +14,8 @@ pub(crate) struct LockedDir {
 }
 
 impl LockedDir {
-    /// Creates the folder of `--out`, or one below `parent` named by the time. `otherwise` is the advice for a folder
-    /// that already has files.
+    /// Creates the folder given by `--out`, or a folder in `parent` named by the current time. If the folder already
+    /// has files, the error contains `otherwise` as advice.
     pub(crate) fn new(out: Option<&Path>, parent: &str, otherwise: &str) -> anyhow::Result<Self> {
         let path = match out {
             Some(out) => out.to_path_buf(),
@@ -26,7 +26,7 @@ impl LockedDir {
         Self::existing(&path)
     }
 
-    /// Opens a folder, which may have files.
+    /// Opens a folder that may already have files.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
         let dir = RunDir::create(path)?;
         let lock = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;

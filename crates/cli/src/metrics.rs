@@ -1,5 +1,5 @@
-//! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client has a
-//! thread of its own for a short time, so a slow client delays neither the run nor another client.
+//! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client is
+//! served by its own thread for a short time, so that a slow client delays neither the run nor other clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -12,11 +12,11 @@ use crate::live::{Model, Shared};
 
 /// Maximum time for one client, from its request to the end of its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum silence of a client.
+/// Maximum time without data from a client.
 const SILENCE: Duration = Duration::from_millis(200);
-/// Maximum length of a request head in bytes.
+/// Maximum length of the head of a request, bytes.
 const HEAD: usize = 8192;
-/// Maximum number of clients at a time. Further ones are disconnected at once.
+/// Maximum number of clients at a time. Further clients are disconnected at once.
 const MAX_CLIENTS: usize = 64;
 /// Content type of the answer.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -41,12 +41,13 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives each client a thread.
+/// Starts a thread for each client.
 fn listen(listener: &TcpListener, shared: &Shared) {
     let clients = Arc::new(());
     for client in listener.incoming() {
         let Ok(client) = client else {
-            // Descriptors have run out. Trying again at once would keep a CPU busy.
+            // No descriptor is left for the client. Without a pause, the loop would keep a CPU busy
+            // until a descriptor is free.
             std::thread::sleep(SILENCE);
             continue;
         };
@@ -58,12 +59,12 @@ fn listen(listener: &TcpListener, shared: &Shared) {
             answer(client, &shared);
             drop(counted);
         };
-        // A client for which no thread can be started is disconnected, and may ask again.
+        // If no thread can be started, the client is disconnected and may ask again.
         let _ = std::thread::Builder::new().name("loadline-metrics".into()).spawn(body);
     }
 }
 
-/// Answers one request. Ignores a client that leaves or is too slow.
+/// Answers one request. Clients that leave or are too slow are ignored.
 fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };
@@ -105,20 +106,20 @@ fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
     None
 }
 
-/// Returns the path of a GET, without its query.
+/// Returns the path of a GET request, without its query.
 fn path(head: &[u8]) -> Option<&str> {
     let line = head.split(|b| *b == b'\r').next().and_then(|line| std::str::from_utf8(line).ok())?;
     let path = line.strip_prefix("GET ")?.split(' ').next()?;
     path.split('?').next()
 }
 
-/// Returns true if the request names this host. Without this check, a web page could read the figures through its own
-/// host name that resolves to this host (DNS rebinding).
+/// Returns true if the request names this host. Without a check of the host name, a web page could read the figures
+/// through a host name of its own that resolves to this host (DNS rebinding).
 fn is_own_host(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let named =
         text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
-    // HTTP/1.0 names no host, and no browser speaks it.
+    // A request of HTTP/1.0 names no host, but no browser uses this version.
     named.is_none_or(|(_, host)| is_own_name(host.trim()))
 }
 

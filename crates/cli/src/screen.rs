@@ -14,16 +14,16 @@ use crate::args::{OutArgs, SeeArgs};
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Minimum length in seconds of a phase with a bar.
+/// Minimum length of a phase for which a progress bar is shown, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
 /// The user's screen, as the crate [`lab`] uses it.
 pub(crate) struct Screen {
-    /// True to print step lines to standard error, because standard output is for JSON.
+    /// True if step lines go to standard error, because standard output is for JSON.
     json: bool,
     /// True if each step gets its own line.
     steps: bool,
-    /// Lines printed so far.
+    /// Number of lines printed so far.
     lines: Cell<usize>,
     /// Last step, which the progress bar shows.
     last: String,
@@ -36,17 +36,17 @@ pub(crate) struct Screen {
     broken_pipe: AtomicBool,
     /// State of the run, for the view and for --metrics.
     shared: Option<Shared>,
-    /// True to start the view when the first phase begins.
+    /// True if the view is to start with the first phase.
     live: bool,
     view: Option<View>,
-    /// Lines to print after the view has ended.
+    /// Lines to print when the view has ended.
     waiting: RefCell<Vec<String>>,
-    /// Time of the last line in seconds, if there is one line per second.
+    /// Time of the last line in seconds, if one line per second is printed.
     told_s: Option<f64>,
 }
 
 impl Screen {
-    /// Adds a view if one is wanted. `title` names the command and the target.
+    /// Adds the full-screen view if it is wanted. `title` names the command and the target.
     pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
         let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
@@ -68,14 +68,14 @@ impl Screen {
         Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
     }
 
-    /// Allows the user to change the rate of an open loop.
+    /// Lets the user change the rate of an open loop.
     #[must_use]
     pub(crate) fn by_hand(self, rate: Option<f64>) -> Self {
         self.shared.iter().for_each(|shared| shared.lock().rate = rate);
         self
     }
 
-    /// Prints one line per second for a watched server without a view.
+    /// Prints one line per second for a server that is watched without a view.
     fn told(&mut self, t_s: f64) {
         let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
         let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line());
@@ -106,9 +106,10 @@ impl Screen {
         }
     }
 
-    /// Writes a line of the run. If the reader closed the pipe, the run ends as with Ctrl-C: silently, and stored.
+    /// Writes a line of the run. If the reader has closed the pipe, the run ends as with Ctrl-C: without a message, and
+    /// stored.
     fn line(&self, text: &str) {
-        // Names and first answers come from other programs, so they are made visible.
+        // Invisible characters are made visible, because names and first answers come from other programs.
         let text = run::visible(text);
         if self.view.is_some() {
             return self.waiting.borrow_mut().push(text.into_owned());
@@ -131,7 +132,7 @@ impl Screen {
         }
     }
 
-    /// Ends the view or the bar, prints the waiting lines, and returns the number of printed lines.
+    /// Ends the view or the progress bar, prints the waiting lines, and returns the number of printed lines.
     pub(crate) fn done(&mut self) -> usize {
         drop(self.view.take());
         self.waiting.take().iter().for_each(|line| self.line(line));
@@ -248,12 +249,12 @@ fn head() -> String {
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    // The line has 80 characters, including a label of up to 25 and a device such as `server thread 99.9 %`.
+    // The line has 80 characters, with a label of up to 25 characters and a device such as `server thread 99.9 %`.
     let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
     line.trim_end().to_string()
 }
 
-/// Formats a step under load. Missing response times are absent and not shown as zero.
+/// Formats a step under load. Missing response times are left out, not shown as zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
     let known = |figure| report::short_time(trial.latency_us.figure(figure));
@@ -268,7 +269,7 @@ fn loaded(trial: &Trial) -> String {
     row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
 }
 
-/// Formats a step without load, such as timed calls, which has no columns.
+/// Formats a step without load, such as timed calls; it has no columns.
 fn unloaded(trial: &Trial) -> String {
     let summary = trial.results.summary.as_ref();
     summary.map_or_else(|| trial.label.clone(), |summary| format!("{}: {summary}", trial.label))

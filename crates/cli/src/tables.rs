@@ -1,4 +1,4 @@
-//! All tables of loadline as rows of text, for `list`, `explain` and the generated pages of docs/.
+//! All tables of loadline as text, for `list`, `explain` and the generated pages of docs/.
 
 use crate::terms::{TERMS, Term};
 
@@ -8,7 +8,7 @@ pub(crate) struct Row {
     pub(crate) id: String,
     /// One line of help.
     pub(crate) help: String,
-    /// Full text for `explain`; empty if the line suffices.
+    /// Full text for `explain`; empty if the line of help is enough.
     pub(crate) page: String,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Table {
     pub(crate) name: &'static str,
     /// Description of the rows.
     pub(crate) what: &'static str,
-    /// Makes the rows.
+    /// Function that returns the rows.
     pub(crate) rows: fn() -> Vec<Row>,
 }
 

@@ -1,6 +1,6 @@
 //! The terms of loadline, each with one meaning, for docs/reference/terms.md and `loadline explain`.
 
-/// Term.
+/// One term with its meaning.
 pub(crate) struct Term {
     /// Name of the term.
     pub(crate) name: &'static str,
@@ -137,7 +137,7 @@ pub(crate) const TERMS: &[Term] = &[
     term("absent", "not readable, for a stated reason; an absent value is never shown as 0"),
 ];
 
-/// Returns the page docs/reference/terms.md, without its first lines.
+/// Returns the page docs/reference/terms.md without its first lines.
 pub(crate) fn page() -> String {
     let mut text = "# Terms\n\nCode, reports and pages use each of these words with this meaning only. \
                     `loadline explain WORD` prints one.\n\n| term | meaning |\n|---|---|\n"

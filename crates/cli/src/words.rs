@@ -1,5 +1,5 @@
-//! All texts of loadline in one file, docs/reference/words.txt. The file has every kind of sentence of the planted
-//! runs, the screens of some of them, the errors of wrong command lines, and the help of each command.
+//! All texts that loadline shows, in one file: docs/reference/words.txt. The file has every kind of sentence from the
+//! planted runs, complete screens of some of them, errors for wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::output;
 /// Width of screens and help in columns.
 const COLUMNS: usize = 80;
 
-/// Maximum number of lines of a screen.
+/// Maximum number of lines on a screen.
 const LINES: usize = 42;
 
 /// Planted runs whose complete screens are shown.

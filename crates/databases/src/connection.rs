@@ -8,7 +8,7 @@ use std::time::Duration;
 use run::Behind;
 use sys::blocking_stream::BlockingStream;
 
-/// Maximum time for a connect, a read or a write. A database that is slower cannot be sampled 20 times a second.
+/// Maximum time for a connect, a read or a write. A slower database cannot be sampled 20 times per second.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects to a database.

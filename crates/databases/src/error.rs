@@ -11,7 +11,7 @@ pub enum DatabaseError {
     /// The database refused or answered with an error.
     #[error("it answered: {0}")]
     Refused(String),
-    /// The login needs something that loadline does not have.
+    /// The login needs a method or a password that loadline does not have.
     #[error("{0}")]
     Login(String),
     /// The answer breaks the protocol.

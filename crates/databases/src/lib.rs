@@ -1,7 +1,8 @@
 //! Databases behind a server: what their sessions do and wait for, sampled over one connection of loadline's own.
 //!
-//! A sampler asks PostgreSQL 20 times a second for its sessions, MariaDB ten times, and Redis at both ends of a trial
-//! for its counts. Statements lose their values here, before anything is kept.
+//! A sampler reads the sessions of PostgreSQL 20 times per second and those of MariaDB ten times per second. The
+//! sampler reads the counts of Redis at both ends of a trial. Values are removed from statements in this crate, before
+//! anything is stored.
 
 mod connection;
 mod credentials;

@@ -1,5 +1,5 @@
-//! Redis: the time in each command, from `INFO commandstats` at both ends, and its log of slow commands.
-//! Of a logged command, only its name is kept. Source: Redis's manual, "INFO" and "SLOWLOG".
+//! Redis: the time in each command, from `INFO commandstats` at both ends, and its log of slow commands. Only the name
+//! of a logged command is kept. Source: Redis's manual, "INFO" and "SLOWLOG".
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -72,7 +72,7 @@ impl RedisSession {
         }
         let sum = |(command, (calls, time_s)): (&String, &(u64, f64))| {
             let (calls_before, time_before) = first.get(command).copied().unwrap_or_default();
-            // Someone may have reset the counts.
+            // Another client may have reset the counts.
             let (calls, time_s) = (calls.checked_sub(calls_before)?, time_s - time_before);
             (calls > 0 && time_s >= 0.0 && seconds > 0.0).then(|| CommandSum {
                 command: command.clone(),

@@ -12,7 +12,7 @@ use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
 use crate::sums::Sums;
 
-/// Pause between two samples of PostgreSQL. 20 samples a second divide a trial of 2 s finely enough.
+/// Pause between two samples of PostgreSQL. A trial of 2 s then has 40 samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two samples of MariaDB, whose InnoDB renews its tables ten times a second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
@@ -21,7 +21,7 @@ const REDIS_PAUSE: Duration = Duration::from_secs(1);
 /// Minimum pause, as a multiple of the duration of a sample: a slow database is asked less often.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
-/// A connection that samples.
+/// A connection that takes samples.
 #[derive(Debug)]
 enum Session {
     Postgres(PostgresSession),
@@ -76,7 +76,7 @@ impl Database {
         Ok(Self { behind: behind.clone(), session: Arc::new(Mutex::new(Some(session))) })
     }
 
-    /// Starts to sample.
+    /// Starts to take samples.
     pub fn sample(&self) -> std::io::Result<DatabaseSampler> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let (database, theirs) = (self.clone(), Arc::clone(&shared));
@@ -153,7 +153,7 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True if someone looks at the profile before the end.
+    /// True if a caller reads the profile before the end.
     wanted: bool,
     profile: DatabaseProfile,
 }

@@ -8,15 +8,15 @@ const CUT: char = '…';
 /// Language of a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Names may stand in double quotes.
+    /// PostgreSQL, where names may be in double quotes.
     #[default]
     Postgres,
-    /// Texts may stand in double quotes, and a comment may begin with `#`.
+    /// MariaDB, where texts may be in double quotes, and a comment may begin with `#`.
     Mariadb,
 }
 
-/// Returns a statement without its values, safe to show and of limited length. Where the end of a text is uncertain,
-/// the statement ends, since a value could follow.
+/// Returns a statement without its values, safe to show and of limited length. The result ends at a text whose end is
+/// uncertain, since a value could follow.
 pub(crate) fn without_values(statement: &str, dialect: Dialect) -> String {
     let mut words = Words { rest: statement, dialect, spaced: false, out: Vec::new() };
     while words.next() {}
@@ -52,7 +52,7 @@ struct Words<'a> {
     dialect: Dialect,
     /// True if space or a comment came after the last word.
     spaced: bool,
-    /// Words, each with whether a space comes before it.
+    /// Words, each with a flag: true if a space comes before the word.
     out: Vec<(bool, &'a str)>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Words<'a> {
     fn value(&mut self) {
         let word = |back: usize| self.out.iter().rev().nth(back).map(|(_, word)| *word);
         match [word(0), word(1)] {
-            // Adjacent texts are one text.
+            // Adjacent texts are one text in SQL.
             [Some("?"), _] => {}
             [Some(","), Some("…")] => {
                 self.out.pop();

@@ -28,7 +28,7 @@ pub(crate) struct BlockerSample {
     pub(crate) state: SessionState,
     /// Statement with its values.
     pub(crate) statement: String,
-    /// Time for which the transaction has held the lock, seconds, if known.
+    /// Time for which the transaction has held the lock, seconds; `None` if unknown.
     pub(crate) held_s: Option<f64>,
 }
 
@@ -223,7 +223,7 @@ mod tests {
             for (kind, found) in found.iter_mut().enumerate() {
                 let ages = (0..200).map(|_| match kind {
                     0 => random.f64() * 0.009,
-                    // The age of an exponential hold has the distribution of the hold itself.
+                    // The age of an exponential hold at a random moment has the same distribution as the hold itself.
                     _ => -0.009 * (1.0 - random.f64()).ln(),
                 });
                 *found = typical_length(ages.collect()).unwrap();

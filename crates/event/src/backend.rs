@@ -6,7 +6,7 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// epoll, edge-triggered. The other backends are compared with epoll.
+    /// epoll, edge-triggered. The times of all other backends are compared with those of epoll.
     Epoll,
     /// io_uring multishot polls, with a queue of hints in user space.
     Uring,
@@ -24,9 +24,10 @@ pub struct BackendSpec {
     pub name: &'static str,
     /// Description for help texts, in one line.
     pub help: &'static str,
-    /// System interface that this entry describes.
+    /// The backend that this row describes.
     pub backend: Backend,
-    /// True if events come in the order of arrival. False if events come in the order of descriptor numbers, in turn.
+    /// True if events come in the order of arrival. False if events come in the order of descriptor numbers, starting
+    /// where the last call ended.
     pub fifo: bool,
     /// True if every call reports a descriptor that stays ready. False if only new arrivals are reported.
     pub level: bool,

@@ -26,7 +26,8 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Incremented by each process-wide declaration. A queue finds new declarations with one load.
+    /// Incremented by each process-wide declaration. A queue finds out about new declarations by one read of this
+    /// number.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -34,9 +35,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Declared {
-    /// Process-wide interest: kinds, and the version of their declaration.
+    /// Process-wide interest of each descriptor: the kinds, and the version of their declaration.
     everyone: BTreeMap<RawFd, (Mask, u64)>,
-    /// Wake-one interest: kinds and generation.
+    /// Wake-one interest of each descriptor: the kinds and the generation.
     one: BTreeMap<RawFd, (Mask, u32)>,
     bells: Vec<Weak<Waker>>,
 }

@@ -1,5 +1,5 @@
 //! The three kinds of events, with the names of the paper (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their poll(2)
-//! bits. Errors and hang-ups are reported as every declared kind, so nobody has to request them.
+//! bits. Errors and hang-ups are reported as every declared kind, so no caller has to request them.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
@@ -10,7 +10,8 @@ use sys::poll;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// Kinds that hold for a descriptor: reading or writing would not block, or there is an exceptional condition.
+/// Kinds of events that hold for a descriptor now: reading or writing would not block, or there is an exceptional
+/// condition.
 pub type State = Mask;
 
 impl Mask {

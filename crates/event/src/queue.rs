@@ -12,8 +12,8 @@ use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 /// The event queue of one thread. The thread declares interest in descriptors and takes their events from the queue.
 ///
 /// Descriptors are plain numbers, as in the interface of the paper. Descriptors should be non-blocking, because an
-/// event is a hint. An event may be repeated or outdated, but is never lost. A queue stays on the thread that created
-/// it.
+/// event is a hint. An event may be repeated or outdated, but is never lost. A queue must stay on the thread that
+/// created it.
 #[derive(Debug)]
 pub struct EventQueue {
     mechanism: Mechanism,
@@ -48,9 +48,9 @@ impl EventQueue {
     /// event is queued. A change between accepting a connection and declaring interest in it therefore appears in the
     /// state, as an event, or in both. Declaring interest in a ready descriptor again queues an event.
     ///
-    /// A number that is not open is an error if the call enters the kernel: always with epoll or `want_state`. The
-    /// other backends check numbers that are higher than any before. For other closed numbers, io_uring reports the
-    /// failure as an event.
+    /// A descriptor number that is not open is an error if the call enters the kernel: always with epoll or
+    /// `want_state`. The other backends check only numbers that are higher than all earlier ones. For other closed
+    /// numbers, io_uring reports the failure as an event.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -87,7 +87,7 @@ impl EventQueue {
 
     /// Reports that `fd` was read until it would block or until a short read, and that it is not read again before its
     /// next event. The call is optional. On io_uring, the call saves a check at the next delivery. Other backends
-    /// ignore the call. If `fd` is read nevertheless, an outdated event may follow.
+    /// ignore the call. If `fd` is read after this call, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);
@@ -105,7 +105,8 @@ impl EventQueue {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Joins a group. The group's present and future process-wide interest applies to this queue, too.
+    /// Makes this queue a member of a group. The group's present and future process-wide interest applies to this
+    /// queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

@@ -1,5 +1,5 @@
 //! State of each descriptor, indexed by its number. Each registration increments the generation of its number. The
-//! generation tells events of a closed descriptor from those of a new one with the same number.
+//! generation distinguishes events of a closed descriptor from those of a new one with the same number.
 
 use std::os::fd::RawFd;
 

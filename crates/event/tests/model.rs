@@ -1,6 +1,6 @@
 //! Random sequences of declare, write, read, shutdown, close and reuse on socket pairs and TCP connections. A model
-//! predicts their events for every backend. No event is lost, reported twice in one call, or reported after a close.
-//! Only declared kinds that hold are reported.
+//! predicts the events of these sequences for every backend. No event may be lost, reported twice in one call, or
+//! reported after a close. Only declared kinds that hold may be reported.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -146,7 +146,7 @@ impl World {
         count
     }
 
-    /// Takes all events. Checks that each kind that must be reported and still holds was reported.
+    /// Takes all events from the queue. Checks that each kind that must be reported and still holds was reported.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {

@@ -1,6 +1,6 @@
 //! Experiments from published sources, as rows of a table. Each experiment has a plan that a user can read and change
-//! (`experiments/NAME.toml`), and a function that runs its trials, fits its curves and computes its checks. In
-//! comments, "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names the paper.
+//! (`experiments/NAME.toml`), and a function that runs its trials, makes its fits and computes its checks. In comments,
+//! "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names the paper.
 
 mod connections;
 mod event;
@@ -134,7 +134,8 @@ pub fn present(run: &mut Run) {
     }
 }
 
-/// Saves the run so far. A full disk is reported after the result was shown, when the whole run is written.
+/// Saves the run so far. If the disk is full, this is reported after the result was shown, when the whole run is
+/// written.
 fn save(run: &Run, dir: Option<&RunDir>) {
     dir.into_iter().for_each(|dir| drop(dir.save(run)));
 }
@@ -165,7 +166,7 @@ fn once(
     present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
-        // The measurements from before the failure are kept.
+        // Measurements made before the failure are kept.
         Err(error) if !lab.run.trials.is_empty() => {
             lab.note(format!("the experiment ended early: {error}"));
             lab.stop();

@@ -1,4 +1,5 @@
-//! Parameters of an experiment: the table `[lab]` of its plan. The code that reads a parameter gives its default.
+//! Parameters of an experiment: the table `[lab]` of its plan. The code that reads a parameter also defines its
+//! default.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Takes the parameters from a plan. With `quick`, `[lab.quick]` takes precedence. Afterwards, the plan contains
-    /// the values in use.
+    /// Takes the parameters from a plan. With `quick`, `[lab.quick]` takes precedence. After this call, the plan
+    /// contains the values in use.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {

@@ -31,7 +31,7 @@ fn worse(a: &Check, b: &Check) -> Check {
         Relation::AtMost => b.value > a.value,
         Relation::Equals => a.pass,
     };
-    // NaN fails a check, and compares as neither greater nor smaller.
+    // NaN fails a check, but is neither greater nor smaller than any number.
     if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
 }
 

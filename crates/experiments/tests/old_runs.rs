@@ -1,5 +1,5 @@
-//! Stored runs of experiments keep their tables and charts. The snapshots were compared with the reports of the
-//! versions that wrote the runs.
+//! Stored runs of experiments keep their tables and charts. The stored tables and charts were compared with the reports
+//! of the versions that wrote the runs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -27,8 +27,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) is_named: bool,
     /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
-    /// True if the server refused the same share of its answers under a light load as under a heavy one. A limit refuses
-    /// everything beyond it.
+    /// True if the server refused the same share of its answers under a light load as under a heavy one. A limit
+    /// refuses everything beyond it.
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
@@ -59,9 +59,9 @@ fn share_grows(trials: &[&Trial]) -> bool {
     trials.iter().any(|heavy| trials.iter().any(|light| exceeds(heavy, light)))
 }
 
-/// Returns true if the heaviest load was refused hardly a larger share than the lightest one, although a limit that passes
-/// as many good answers as under the lightest load would have refused far more. Half of the growth that this limit
-/// predicts separates the two.
+/// Returns true if the heaviest load was refused hardly a larger share than the lightest one, although a limit that
+/// passes as many good answers as under the lightest load would have refused far more. Half of the growth that this
+/// limit predicts separates the two.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));

@@ -1,4 +1,5 @@
-//! Errors that keep a run from starting or continuing. Each sentence says what was tried, what happened and what to do.
+//! Errors that prevent a run from starting or continuing. Each message says what was tried, what happened and what the
+//! user can do.
 
 /// Error of the conductor.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,7 @@ pub enum LabError {
         /// Problem and remedy.
         why: String,
     },
-    /// The server sent answers without requests during the load, so no figure is known.
+    /// The server sent answers without requests during the load, so its figures are not known.
     #[error("measuring {target} failed: {why}")]
     Unasked {
         /// The target.
@@ -48,10 +49,10 @@ pub enum LabError {
     CommandServer {
         /// The command, without secrets.
         command: String,
-        /// What happened, and the server's last output.
+        /// Events that led to the error, and the server's last output.
         why: String,
     },
-    /// An agent was killed before it was ready. The agent's task is not the cause.
+    /// An agent was killed before it was ready. The task of the agent is not the cause.
     #[error("the agent {name:?} ended before it was ready: {why}")]
     Killed {
         /// Name of the agent.
@@ -76,12 +77,12 @@ pub enum LabError {
     /// The hosts of a testbed could not be made.
     #[error(transparent)]
     Testbed(#[from] testbed::TestbedError),
-    /// No thing has the name that the user gave.
+    /// The user gave an unknown name.
     #[error("no {what} is called {name:?}{near}; `loadline list` shows all")]
     Name {
-        /// Kind of thing.
+        /// Kind of thing that the name should belong to.
         what: &'static str,
-        /// The name.
+        /// Name that the user gave.
         name: String,
         /// `; did you mean …?`, or empty.
         near: String,

@@ -1,4 +1,4 @@
-//! The conductor starts agents, leads them through the phases of a trial, searches for the capacity and uses levers.
+//! The conductor: starts agents, leads them through the phases of a trial, searches for the capacity and uses levers.
 //! Crate `judge` interprets the results, and crate `report` prints them.
 
 pub mod agents;

@@ -1,5 +1,5 @@
-//! Tests that `find` keeps its budget, in virtual time: servers of any speed that stall, on machines that start agents
-//! late.
+//! Tests that `find` keeps within its budget, in virtual time: servers of any speed that sometimes stall, and machines
+//! that start agents slowly.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -9,22 +9,22 @@ use run::{Intensity, LoadPlan, Plan, Run, Trial, TrialKind, Window};
 
 /// Number of random servers and budgets.
 const SERVERS: u64 = 200;
-/// Longest time by which a window is extended while a server answers nothing, seconds.
+/// Maximum time by which a window is extended while a server gives no answers, seconds.
 const MAX_STANDSTILL_S: f64 = 3.0;
 
-/// A server with one queue, on a machine whose agents and conductor are slow at random.
+/// A server with one queue, on a machine on which agents and conductor are randomly slow.
 struct Machine {
     run: Run,
     load: LoadPlan,
     clock: BudgetClock,
     now_s: f64,
     proof_s: f64,
-    /// Time of one request, seconds, and the highest rate.
+    /// Time per request in seconds, and the highest rate.
     response_s: f64,
     highest_rate: f64,
-    /// Share of the trials that a stall delays.
+    /// Share of the trials in which the server stalls.
     stalls: f64,
-    /// Mean time to start agents, and to judge a trial, seconds.
+    /// Mean time for starting agents, and for judging a trial, seconds.
     start_s: f64,
     judge_s: f64,
     random: fastrand::Rng,
@@ -64,7 +64,7 @@ impl Machine {
         -(1.0 - self.random.f64()).ln() * mean
     }
 
-    /// Lets time pass under a load, as `find` conducts it, with the longest possible warm-up.
+    /// Lets the time of one load pass, as `find` conducts it, with the maximum warm-up.
     fn pass(&mut self, plan: &LoadPlan) -> Window {
         let around_s = self.exponential(self.start_s);
         let warmup_s = plan.least_warmup_s + self.random.f64() * (plan.warmup_s - plan.least_warmup_s).max(0.0);
@@ -80,7 +80,7 @@ impl Machine {
         window
     }
 
-    /// Judges and writes the run; more trials take longer.
+    /// Lets the time for judging and writing the run pass, which grows with the number of trials.
     fn judge(&mut self) {
         let took_s = (0.75 + 0.5 * self.random.f64()) * self.judge_s * self.run.trials.len() as f64;
         self.now_s += took_s;
@@ -120,7 +120,7 @@ impl Conductor for Machine {
         Ok(0.0)
     }
 
-    /// Conducts turns, slots, and slots with fewer CPUs, as an experiment would.
+    /// Lets the time of an experiment pass: loads in turns, slots, and slots with fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
         self.judge();
         let end_s = self.now_s + self.proof_s.min(self.left_s());
@@ -182,7 +182,7 @@ impl Conductor for Machine {
     }
 }
 
-/// With a budget of 30 s, `find` once took 35.9 s on a busy machine.
+/// With a budget of 30 s, an earlier version of `find` took 35.9 s on a busy machine.
 #[test]
 fn no_search_exceeds_its_budget_by_more_than_a_drain() {
     let (mut used, mut steps) = (0.0, 0);

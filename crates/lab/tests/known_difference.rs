@@ -1,8 +1,8 @@
-//! Tests of `compare` with two servers whose difference is known, in virtual time, beside programs that take the CPU in
-//! bursts. The windows, the two searches and the sentences come from the code for live servers.
+//! Tests of `compare` with two servers whose difference is known, in virtual time, while other programs use the CPU in
+//! bursts. The code for windows, searches and sentences is that for live servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference --
-//! --ignored --nocapture` makes hundreds, and prints the table of `docs/explanation/compare.md`.
+//! --ignored --nocapture` makes hundreds, and prints the table in `docs/explanation/compare.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -13,7 +13,7 @@ use testkit::{Drift, VirtualServer};
 
 /// Number of comparisons of each kind.
 const SEEDS: u64 = 12;
-/// Number of comparisons of each kind in the long table.
+/// Number of comparisons of each kind for the long table.
 const HUNDREDS: u64 = 200;
 /// Time of a comparison, seconds.
 const BUDGET_S: f64 = 60.0;
@@ -27,24 +27,25 @@ struct Machine {
     beside: Beside,
 }
 
-/// A machine without other guests, and one that other guests share, where CPU times of windows of 0.6 s scatter by 4 %.
+/// A machine without other guests, and a machine shared with other guests on which CPU times of windows of 0.6 s vary
+/// by 4 %.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
-/// Noise of the CPU time of a window: ticks and interrupts.
+/// Noise in the CPU time of a window, from clock ticks and interrupts.
 const CPU_NOISE: f64 = 0.005;
 
-/// Programs beside both servers.
+/// Programs that run beside both servers.
 #[derive(Clone, Copy, Debug)]
 enum Beside {
     Nothing,
-    /// Bursts of 0.1 to 10 s that take 5 to 80 % of the CPU, about a third of the time.
+    /// Bursts of 0.1 to 10 s that use 5 to 80 % of the CPU; they fill about a third of the time.
     Bursts,
-    /// A single burst of 1 to 10 s that takes half of the CPU, at some moment.
+    /// A single burst of 1 to 10 s that uses half of the CPU, at a random moment.
     Once,
 }
 
 impl Beside {
-    /// Returns the slices that the programs take from the server's CPU.
+    /// Returns the time slices that the programs take from the server's CPU.
     fn slices(self, seed: u64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0xbe51de);
         let mut between = |least: f64, most: f64| (least.ln() + random.f64() * (most / least).ln()).exp();
@@ -70,12 +71,12 @@ impl Beside {
     }
 }
 
-/// Numbers of comparisons by their result.
+/// Numbers of comparisons, by result.
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Comparisons with "slower" or "faster" for a deciding figure. The array counts those for the capacity and for CPU
-    /// time.
+    /// Comparisons that say "slower" or "faster" for a deciding figure. The array counts these results for the capacity
+    /// and for CPU time.
     worded: usize,
     capacity: usize,
     cpu: usize,
@@ -83,10 +84,10 @@ struct Results {
     passed: usize,
     regressed: usize,
     undecided: usize,
-    /// Comparisons with capacities of both servers.
+    /// Comparisons that found the capacities of both servers.
     searched: usize,
-    /// Sums of the times after which comparisons ended, seconds, and of the smallest changes that the comparisons could
-    /// have shown.
+    /// Sum of the times after which comparisons ended, seconds, and sum of the smallest changes that they would have
+    /// detected.
     ended_after_s: f64,
     smallest_change: f64,
 }
@@ -113,7 +114,7 @@ fn results(seeds: u64, machine: Machine, slower: f64) -> Results {
     })
 }
 
-/// Spreads seeds, because random numbers of neighbouring seeds are correlated.
+/// Returns seeds that are far apart, because random numbers of neighbouring seeds are correlated.
 fn spread(seed: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -123,7 +124,7 @@ fn compared(seed: u64, machine: Machine, slower: f64) -> (run::Comparison, f64) 
     (c, ended_after_s)
 }
 
-/// Compares in turns, or at once with a placement. Returns the number of pairs, too.
+/// Compares two servers in turns, or at the same time if a placement is given. Also returns the number of pairs.
 fn compared_with(
     seed: u64,
     machine: Machine,
@@ -156,7 +157,7 @@ fn compared_with(
     (c, taken.ended_after_s, taken.order.new_first.len())
 }
 
-/// Placement without processes. It fails after some moves.
+/// Placement that only records its calls and moves no processes. After some moves, it fails.
 struct Recorded {
     swaps: Vec<bool>,
     placed: bool,
@@ -179,7 +180,7 @@ impl Placement for Recorded {
     }
 }
 
-/// Two servers at once have about twice the windows of two servers in turns.
+/// If two servers run at the same time, there are about twice as many windows as in turns.
 #[test]
 fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     let machine = Machine { beside: Beside::Bursts, ..QUIET };
@@ -198,7 +199,7 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     assert_eq!(c.outcome, ComparisonOutcome::Regressed);
 }
 
-/// Of twelve quiet comparisons of equal servers, at most two say "slower" or "faster", and most pass.
+/// Of twelve comparisons of equal servers on a quiet machine, at most two say "slower" or "faster", and most pass.
 #[test]
 fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
     let equal = results(SEEDS, QUIET, 0.0);
@@ -217,7 +218,8 @@ fn programs_beside_equal_servers_make_no_difference_of_them() {
     }
 }
 
-/// On a shared machine, a minute decides a change of 5 % of the CPU time, and equal servers are not told apart.
+/// On a shared machine, one minute is enough to find a change of 5 % of the CPU time, and equal servers show no
+/// difference.
 #[test]
 fn five_percent_are_decided_on_a_shared_machine() {
     let (equal, slower) = (results(SEEDS, SHARED, 0.0), results(SEEDS, SHARED, 0.05));

@@ -1,4 +1,4 @@
-//! Tests of the capacity search in users against a closed queue with an exactly known capacity, in virtual time.
+//! Tests of the search for the capacity in users, with a closed queue of exactly known capacity, in virtual time.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -7,8 +7,8 @@ use run::{Intensity, Plan, ThinkTime};
 use testkit::VirtualServer;
 use testkit::queueing::users_tail;
 
-/// The server has a mean service time of 1 ms and a limit of 30 ms on the 99th percentile. Users think 400 ms on
-/// average.
+/// The server has a mean service time of 1 ms, and its 99th percentile may be at most 30 ms. Users have think times of
+/// 400 ms on average.
 const SERVICE_S: f64 = 0.001;
 const LIMIT_S: f64 = 0.03;
 const THINK_S: f64 = 0.4;
@@ -23,10 +23,10 @@ fn plan() -> Plan {
     plan
 }
 
-/// Number of runs in the long table.
+/// Number of runs for the long table.
 const HUNDRED: u64 = 100;
 
-/// Returns the largest number of users at which at most one in a hundred requests exceeds the limit.
+/// Returns the largest number of users for which at most one in a hundred requests exceeds the limit.
 fn exact() -> u32 {
     (1..5000).take_while(|users| users_tail(*users, THINK_S, SERVICE_S, LIMIT_S) <= 0.01).last().unwrap()
 }
@@ -45,12 +45,13 @@ fn users_who_think_are_counted_as_many_as_the_closed_queue_takes() {
     println!("exact {exact}, found {brackets:.3?}");
     let middles: Vec<f64> = brackets.iter().map(|(held, failed)| (held * failed).sqrt()).collect();
     let mean = middles.iter().sum::<f64>() / middles.len() as f64;
-    // The p99 of one second is noisy, so single brackets miss the capacity by some percent.
+    // The p99 of a window of one second is noisy, so that the range of a single search may miss the capacity by some
+    // percent.
     assert!((mean - 1.0).abs() < 0.08, "{mean} {middles:?}");
     assert!(middles.iter().all(|ratio| (ratio - 1.0).abs() < 0.25), "{middles:?}");
 }
 
-/// Returns the estimates of all windows with their intervals, as shares of the exact capacity.
+/// Returns the capacities estimated from all windows, with their intervals, as shares of the exact capacity.
 fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     let exact = f64::from(exact());
     let of = |seed| {
@@ -63,7 +64,7 @@ fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     (1..=seeds).map(of).collect()
 }
 
-/// Checks estimates against the closed queue, and prints the figures for the page about users.
+/// Checks these estimates against the closed queue, and prints the figures for the page about users.
 fn holds(seeds: u64, budget_s: f64) {
     let all = estimates(seeds, budget_s);
     let mean = |of: &dyn Fn(&[f64; 3]) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
@@ -72,7 +73,7 @@ fn holds(seeds: u64, budget_s: f64) {
     let half = mean(&|[_, low, high]| (high - low) / 2.0);
     println!("{budget_s} s, {seeds} runs: bias {bias:+.3}, half an interval {half:.3}, {held} hold the exact capacity");
     assert!(bias.abs() < 0.03, "{all:.3?}");
-    // With few runs, chance allows this many more misses: two standard deviations of a binomial count.
+    // With few runs, chance allows this much lower share: two standard deviations of a binomial count.
     let chance = if seeds < HUNDRED { 2.0 * (0.93 * 0.07 / seeds as f64).sqrt() } else { 0.0 };
     assert!(held as f64 / seeds as f64 >= 0.93 - chance, "{held} of {seeds}: {all:.3?}");
 }

@@ -1,5 +1,5 @@
-//! Ten minutes of load in virtual time, on a server that leaks memory per request and on one that does not. The leak
-//! is reported with its size per hour; the other server gets no warning.
+//! Ten minutes of load in virtual time, on a server that leaks memory with each request, and on a server without a
+//! leak. The run must report the leak with its growth per hour; the other server must get no warning.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -12,11 +12,11 @@ use testkit::VirtualServer;
 
 const LENGTH_S: f64 = 600.0;
 const RATE: f64 = 200.0;
-/// Memory of the server before the first request, bytes, and its fluctuation.
+/// Memory of the server before the first request, and its fluctuation, bytes.
 const AT_FIRST: f64 = 60e6;
 const UP_AND_DOWN: f64 = 3e6;
 
-/// Returns a load of ten minutes.
+/// Returns the trial of a load of ten minutes.
 fn soaked() -> Trial {
     let server = SimServer { service: Service::Exponential, service_ns: 2_000_000, workers: 1, ..SimServer::default() };
     let intensity = Intensity::Open { rate: RATE, arrival: Arrival::Poisson, max_connections: 100, pipeline: 1 };
@@ -30,7 +30,7 @@ fn protocol() -> run::Protocol {
     run::Protocol::Echo { message_bytes: 1 }
 }
 
-/// Returns the run of a server that leaks this many bytes per answered request.
+/// Returns the run of a server that leaks this many bytes with each answered request.
 fn kept(bytes_a_request: f64) -> Run {
     let mut trial = soaked();
     let (begin_s, mut random) = (trial.measured.window.begin_s, fastrand::Rng::with_seed(3));
@@ -57,7 +57,7 @@ fn a_server_that_leaks_a_little_per_request_is_named() {
     assert!((completed / (RATE * LENGTH_S) - 1.0).abs() < 0.05, "{completed} requests in ten minutes");
     let [drift] = &run.findings.drifts[..] else { unreachable!("{:#?}", run.findings.drifts) };
     assert!(drift.of == DriftMetric::Level && drift.sentence.contains("memory grew"), "{drift:?}");
-    // 250 B of each of 200 requests a second are 180 MB an hour.
+    // With 200 requests per second, 250 B each are 180 MB per hour.
     assert!((drift.per_s / (250.0 * RATE) - 1.0).abs() < 0.1, "{drift:?}");
     assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");
 }

@@ -1,7 +1,7 @@
-//! Drives one plan against an address and prints the result. The example exercises the generator alone.
+//! Drives one plan against an address and prints the result. The program tests the generator without a conductor.
 //!
-//! Usage: `drive ADDR SECONDS PLAN.toml`, or with the plan as inline TOML. The example times the phases as a conductor
-//! would.
+//! Usage: `drive ADDR SECONDS PLAN.toml`; the plan may also be given as inline TOML. The example starts each phase at
+//! the same time as a conductor would.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -35,7 +35,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
             }
             std::thread::sleep(length);
         }
-        // The channel stays open until the drain is over, because closing it stops the load.
+        // Closing the channel would stop the load, so the channel stays open until the drain is over.
         std::thread::sleep(MEASURE);
     };
     let conductor = std::thread::Builder::new()
@@ -51,7 +51,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     })
 }
 
-/// Builds one exchange for the null driver: the size of a request and an answer that the session accepts.
+/// Builds one exchange for the null driver: the size of a request, and an answer that the session accepts.
 pub(crate) fn exchange(plan: &LoadPlan, client: &dyn AnyClient) -> (usize, Vec<u8>) {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

@@ -1,12 +1,12 @@
-//! Response times by request class, exact to a bucket of a [`Hist`]. Recording touches few cache lines per request.
+//! Response times by request class, as exact as the buckets of a [`Hist`]. Recording a time uses few cache lines.
 //!
-//! At a hundred thousand requests per second, the counts of dozens of classes occupy a megabyte, while requests and
-//! answers fill the cache. Each time is therefore appended to a log, and the log is counted when it is full. The CPU
-//! then fetches many uncached counts in parallel rather than one after the other.
+//! At a hundred thousand requests per second, the counts of dozens of classes need a megabyte, but requests and answers
+//! already fill the cache. Each time is therefore added to a log, and all of its times are counted when the log is
+//! full. The CPU can then fetch many counts that are not cached in parallel.
 
 use run::Hist;
 
-/// Number of times in the log: large enough to overlap cache misses, and small enough to keep the counting short.
+/// Number of times in the log: large enough that cache misses overlap, and small enough that counting is short.
 const LOG_LEN: usize = 128;
 /// Buckets per power of two. The range below the first power of two has twice as many buckets.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
@@ -15,13 +15,13 @@ const OCTAVE_BITS: u32 = 10;
 const BUCKETS: usize = bucket(Hist::HIGHEST_NS) + 2;
 const OVERFLOW_BUCKET: usize = BUCKETS - 1;
 
-/// Returns the bucket in which a [`Hist`] of three digits counts a time.
+/// Returns the bucket in which a [`Hist`] with three digits counts a time.
 const fn bucket(ns: u64) -> usize {
     let shift = (u64::BITS - 1 - OCTAVE_BITS).saturating_sub((ns | 1).leading_zeros());
     ((shift as usize) << OCTAVE_BITS) + (ns >> shift) as usize
 }
 
-/// Returns a time that falls into a bucket, in nanoseconds.
+/// Returns a time that belongs to a bucket, nanoseconds.
 fn time_of(bucket: usize) -> u64 {
     match (bucket >> OCTAVE_BITS).saturating_sub(1) {
         _ if bucket == OVERFLOW_BUCKET => u64::MAX,
@@ -30,7 +30,7 @@ fn time_of(bucket: usize) -> u64 {
     }
 }
 
-/// Rounds a time down to a thousandth, so that times have a bounded number of values.
+/// Rounds a time down to a thousandth of it, so that the number of different values is limited.
 pub(crate) fn rounded(ns: u64) -> u64 {
     time_of(bucket(ns.clamp(1, Hist::HIGHEST_NS)))
 }
@@ -40,7 +40,7 @@ pub(crate) fn rounded(ns: u64) -> u64 {
 pub(crate) struct ClassTimes {
     /// Counts by class and bucket.
     counts: Box<[u32]>,
-    /// Index of a count that overflowed, once per overflow.
+    /// Indexes of counts that overflowed, one entry per overflow.
     full: Vec<u32>,
     /// Class and time of each request that is not counted yet.
     log: Box<[(u32, u64)]>,
@@ -85,7 +85,7 @@ impl ClassTimes {
             let at = class as usize * BUCKETS + bucket;
             let Some(count) = self.counts.get_mut(at) else { continue };
             if *count == u32::MAX {
-                // Happens once in four billion requests of one class and one bucket.
+                // This happens once in four billion requests of one class in one bucket.
                 self.full.push(at as u32);
                 *count = 0;
             }

@@ -1,11 +1,11 @@
-//! Per-class counts of a request mix. Empty for a plan with one class.
+//! Counts for each class of a mix of requests. The counts are empty if the plan has only one class.
 
 use proto::{Done, Outcome};
 use run::{ClassPart, ClassTally, UnansweredTimes};
 
 use crate::class_times::{ClassTimes, rounded};
 
-/// Records of all classes. The data that each request touches lies close together.
+/// Records of all classes. Data that is used for each request is stored close together.
 #[derive(Debug)]
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,
@@ -17,7 +17,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Creates records for `classes` classes. One class needs none.
+    /// Creates records for `classes` classes. A single class needs no records.
     pub(crate) fn new(classes: usize) -> Self {
         let classes = if classes > 1 { classes } else { 0 };
         let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();

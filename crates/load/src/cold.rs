@@ -1,9 +1,9 @@
-//! The load-adding client of source 2. The client opens connections at a given pace and holds them idle, or slowly
-//! sends single bytes of a request that never ends.
+//! The client of source 2 that adds idle connections. The client opens connections at a given pace and keeps them idle,
+//! or slowly sends single bytes of a request that never ends.
 //!
-//! The client watches every connection, and counts a connection that the server closes as lost. A connection counted as
-//! held was therefore open the whole time. The client uses one thread. The conductor spreads a load that exceeds the
-//! descriptors of one process over several.
+//! The client watches every connection, and counts a connection that the server closes as lost. If a connection counts
+//! as held, it was open during the whole time. The client uses one thread. If a load needs more descriptors than one
+//! process has, the conductor divides it among several processes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ use crate::{LoadError, share};
 const COMMAND_POLL_NS: u64 = 20_000_000;
 /// Timeout after which a connect counts as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
-/// Start of a request whose head never ends, sent byte by byte.
+/// Beginning of a request whose head never ends; it is sent byte by byte.
 const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
 
 struct ColdConnection {
@@ -41,8 +41,8 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections, and reports ready when each connection is established or has failed. Holds the connections
-/// until the conductor ends or sends a stop, and returns the counts.
+/// Opens the connections, and reports ready when each of them is established or has failed. Holds the connections until
+/// the conductor ends or sends a stop, then returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,
@@ -220,7 +220,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
 
-    /// Holds 50 connections while `server` has the accepted ones, and returns the counts.
+    /// Holds 50 connections; `server` gets them after they are accepted. Returns the counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

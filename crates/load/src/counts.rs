@@ -5,7 +5,7 @@ use run::{ErrorKind, STATUS_CLASSES, Tally};
 use crate::early_races::EarlyRaces;
 use crate::status_counts::StatusCounts;
 
-/// Counts of a shard. One copy grows; the measured window is the difference of two copies.
+/// Counts of a shard. One copy grows all the time; the measured window is the difference between two copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) attempted: u64,

@@ -1,15 +1,15 @@
-//! Driver interface: submit operations, then wait for completions until a deadline. The worker is generic over the
-//! driver, so no operation on a socket is a dynamic call.
+//! Interface of a driver: submit operations, then wait for completions until a deadline. The worker is compiled for
+//! each driver, so that operations on sockets are not called dynamically.
 //!
-//! A driver owns descriptors, buffers and generations. A driver knows nothing of requests, protocols or rates.
-//! Completions of a connection that was closed meanwhile never leave the driver.
+//! A driver owns descriptors, buffers and generation numbers. A driver knows nothing of requests, protocols or rates.
+//! If a connection was closed in the meantime, the driver reports no more of its completions.
 
 use sys::Errno;
 
 /// Due time and send time of a request, on the driver's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Due time. Without an arrival process the due time equals `sent_ns`.
+    /// Due time of the request. If there is no arrival process, the due time equals `sent_ns`.
     pub intended_ns: u64,
     /// Time at which the request was sent.
     pub sent_ns: u64,
@@ -37,7 +37,7 @@ pub enum Completion<'a> {
         /// Bytes that arrived.
         bytes: &'a [u8],
     },
-    /// After [`Sent::Pending`]: the kernel has taken all bytes, so the worker can send more.
+    /// Follows [`Sent::Pending`]: the kernel has taken all bytes, so that the worker can send more.
     Writable {
         /// Connection that accepts bytes again.
         conn: u32,
@@ -61,7 +61,7 @@ pub enum Completion<'a> {
 /// Kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Opening or connecting.
+    /// Opening a socket, or connecting it.
     Connect,
     /// Sending bytes on a connection.
     Send,
@@ -72,19 +72,19 @@ pub enum Op {
 /// Result of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The kernel took everything. More may be sent at once.
+    /// The kernel has taken all bytes. More may be sent at once.
     All,
-    /// A part waits in the driver. [`Completion::Writable`] follows when that part has left; until then nothing may be
-    /// sent.
+    /// Some bytes wait in the driver. [`Completion::Writable`] follows when these bytes were sent; nothing may be sent
+    /// before that.
     Pending,
 }
 
 /// Limits for collecting completions before they are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Number of completions that ends the wait.
+    /// Number of completions after which the wait ends.
     pub want: u32,
-    /// Delay in microseconds after which one completion suffices; 0 for no extra wait.
+    /// Time in microseconds after which a single completion ends the wait; 0 to wait no longer for more.
     pub within_us: u32,
 }
 
@@ -101,7 +101,7 @@ pub trait Ops {
     /// returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
-    /// Gives up an unfinished connect and starts a new one in its place.
+    /// Gives up an unfinished connect and starts another one in its place.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         self.close(conn);
         self.connect(conn)
@@ -110,29 +110,30 @@ pub trait Ops {
     /// Sends the bytes that `fill` writes. `fill` is called once with a buffer and returns the number of bytes used.
     fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno>;
 
-    /// Sends last bytes, after pending ones, before the connection is closed; bytes that do not leave at once are
-    /// dropped. Returns false without calling `fill` if nothing can leave, for example because pending bytes wait for
-    /// the peer.
+    /// Sends the last bytes of a connection, after those that wait, before it is closed. Bytes that cannot be sent at
+    /// once are dropped. Returns false without calling `fill` if nothing can be sent, for example because other bytes
+    /// wait for the peer.
     fn send_last(&mut self, _conn: u32, _fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         false
     }
 
-    /// Closes a connection. The closed connection causes no more completions.
+    /// Closes a connection. No more completions of this connection are reported.
     fn close(&mut self, conn: u32);
 
-    /// Closes the sending side of an established connection and keeps receiving. Returns false if the driver cannot.
+    /// Closes the sending side of an established connection and keeps receiving. Returns false if the driver does not
+    /// support this.
     fn half_close(&mut self, _conn: u32) -> bool {
         false
     }
 
-    /// Passes an established connection with a sent request to the handling process and closes it here. If the handover
-    /// fails, the connection stays as it was.
+    /// Passes an established connection whose request was sent to the handling process, and closes it in this process.
+    /// If this fails, the connection is unchanged.
     fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {
         Err(Errno::NOSYS)
     }
 
-    /// Tells the handling process that a phase starts at `at_ns`. The message keeps its order with the connections
-    /// passed before.
+    /// Tells the handling process that a phase starts at `at_ns`. The message stays in order with the connections that
+    /// were passed before.
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 
@@ -147,8 +148,8 @@ pub trait Driver {
     /// Returns the operations, for use between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
-    /// Waits for completions until `until_ns` and passes each one to `f`. `batch` permits an extra wait to collect more
-    /// completions. A driver that cannot wait for more returns at the first completion.
+    /// Waits for completions until `until_ns` and passes each one to `f`. `batch` allows it to wait longer to collect
+    /// more completions. A driver that cannot do this returns at the first completion.
     fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
     -> Result<(), Errno>;
 }

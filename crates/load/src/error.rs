@@ -8,10 +8,10 @@ pub enum LoadError {
     /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] run::PlanError),
-    /// The protocol part cannot be prepared.
+    /// The protocol's part of the plan cannot be prepared.
     #[error(transparent)]
     Protocol(#[from] proto::ProtoError),
-    /// The requested driver is unavailable.
+    /// The requested driver cannot be used on this host.
     #[error("{system} was asked for (--io {name}) but the kernel or the container refuses it ({errno}); use --io auto")]
     Unusable {
         /// Kernel facility that the driver needs.
@@ -21,13 +21,13 @@ pub enum LoadError {
         /// Error of the kernel.
         errno: Errno,
     },
-    /// The driver does not support connections per thread.
+    /// The driver supports only whole plans, not shares of threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
     /// A system call that the generator needs failed.
     #[error("{what} failed: {errno}; {advice}")]
     System {
-        /// Action that failed.
+        /// Action that the system call was needed for.
         what: &'static str,
         /// Error of the kernel.
         errno: Errno,
@@ -37,9 +37,9 @@ pub enum LoadError {
     /// A thread or process could not be started.
     #[error("{what} failed: {why}")]
     NoThread {
-        /// Action that needed it.
+        /// Action for which it was needed.
         what: &'static str,
-        /// Reason; for a limit, with its number and the command that raises it.
+        /// Reason; if a limit was reached, with its value and the command that raises it.
         why: String,
     },
     /// The plan cannot run from the given local addresses.

@@ -1,5 +1,5 @@
-//! First failure of each kind in a shard, with its reason. Only the first failure of a kind needs a reason, so later
-//! failures cost nothing more.
+//! First failure of each kind in a shard, with its reason. Only the first failure of each kind needs a reason, so that
+//! later failures cost nothing.
 
 use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 
@@ -18,48 +18,48 @@ fn bounded(reason: String) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct FirstFailures {
     kept: Vec<FirstFailure>,
-    /// Status of the last refusal, if its reason is not known yet.
+    /// Status of the last refusal, if its reason was not stored yet.
     new_status: Option<u16>,
     /// Kind of the last request that the server ended without an answer.
     ended: Option<ErrorKind>,
-    /// Statuses in `kept`.
+    /// Statuses of the failures in `kept`.
     statuses: Vec<u16>,
 }
 
 impl FirstFailures {
-    /// Notes an answer with an unexpected status.
+    /// Records an answer with an unexpected status.
     #[inline]
     pub(crate) fn refused(&mut self, status: u16) {
-        // The words that the session knows are those of its last refusal.
+        // The words that the session has are those of its last refusal.
         let is_new = !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES;
         self.new_status = is_new.then_some(status);
     }
 
-    /// Notes a request that the server ended without an answer (HTTP/2).
+    /// Records a request that the server ended without an answer (HTTP/2).
     pub(crate) fn ended_by_server(&mut self, kind: ErrorKind) {
         self.ended = Some(kind);
     }
 
-    /// Returns the kind of the request that the server ended last, once.
+    /// Returns the kind of the last request that the server ended; a second call returns nothing.
     #[inline]
     pub(crate) fn take_ended(&mut self) -> Option<ErrorKind> {
         self.ended.take()
     }
 
-    /// Returns the status whose reason is to be kept next.
+    /// Returns the status for which a reason must be stored next.
     #[inline]
     pub(crate) fn take_new_status(&mut self) -> Option<u16> {
         self.new_status.take()
     }
 
-    /// Keeps the first refusal with this status.
+    /// Stores the first refusal with this status.
     pub(crate) fn keep_status(&mut self, at_s: f64, status: u16, reason: String) {
         self.statuses.push(status);
         let name = if status == 0 { String::new() } else { run::status_name(status).into_owned() };
         self.kept.push(FirstFailure { kind: FailureKind::Status(name), at_s, reason: bounded(reason) });
     }
 
-    /// Keeps the first failure of a kind, if a reason is known. Calls `reason` only for a new kind.
+    /// Stores the first failure of a kind, if a reason is known. `reason` is called only for a new kind.
     pub(crate) fn keep(&mut self, at_s: f64, kind: ErrorKind, reason: impl FnOnce() -> Option<String>) {
         let kind = FailureKind::Error(kind);
         let is_new = !self.kept.iter().any(|kept| kept.kind == kind);
@@ -68,7 +68,7 @@ impl FirstFailures {
         }
     }
 
-    /// Returns all kept failures.
+    /// Returns all failures that were stored.
     pub(crate) fn into_vec(self) -> Vec<FirstFailure> {
         self.kept
     }
@@ -87,7 +87,7 @@ mod tests {
                 first.keep_status(i as f64, status, format!("\"reason {i}\""));
             }
         }
-        // An answer with a known status follows in the same piece: the words are its own.
+        // An answer with a known status follows in the same piece, so that the words are those of that answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

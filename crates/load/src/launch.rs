@@ -1,4 +1,5 @@
-//! Runs a plan: prepares it, starts the shards, forwards phases, reports progress, merges the results.
+//! Runs a plan: prepares it, starts the shards (one per thread), forwards phases, reports progress, and merges the
+//! results.
 
 mod conduct;
 mod context;
@@ -47,8 +48,8 @@ pub fn run(
     make(plan, &addr.into(), start, control, report)
 }
 
-/// Does the work of [`run`] without a type parameter, so that all loops are compiled once in this crate and not in each
-/// caller's crate.
+/// Does the work of [`run`] without a type parameter, so that all loops are compiled once in this crate and not again
+/// in each calling crate.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -113,7 +114,7 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A second process gets its task when it is created, so the start time must be known before.
+    // A second process gets its task when it is created, so that the start time must be known before.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -139,8 +140,8 @@ fn with_client(
     Ok(part)
 }
 
-/// Starts all threads. Each thread allocates its memory and waits for the start. The results arrive when the threads
-/// end.
+/// Starts all threads of a load. Each thread allocates its memory and waits for the start. The results arrive when the
+/// threads end.
 fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, LoadError> {
     let mut partners = partners(common, client)?.into_iter();
     let (done, parts) = channel();
@@ -155,7 +156,7 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
             .map_err(|e| LoadError::no_thread("starting a generator thread", &e))?;
     }
     drop(warm);
-    // `recv` returns when each thread is ready or has failed; the thread's result reports a failure.
+    // `recv` returns when each thread is ready or has failed; a failure is reported in the thread's result.
     let _ = all_warm.recv();
     Ok(parts)
 }
@@ -188,7 +189,7 @@ fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandl
     started.map(Some).map_err(|e| LoadError::no_thread("starting the thread that watches slots", &e))
 }
 
-/// Raises the descriptor limit and returns it with notes on its effect on the plan.
+/// Raises the descriptor limit; returns it, with notes on what it means for the plan.
 fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     let (soft, hard) = limits::descriptors();
     let limit = limits::raise_descriptors().unwrap_or(soft);
@@ -212,7 +213,7 @@ fn shard_thread(
     if task.capacity() == 0 {
         return Ok(LoadPart::default());
     }
-    // Timers that fire 50 µs late would show as start errors.
+    // If timers fired 50 µs late, this would look like errors of the start times.
     let _ = limits::exact_timers();
     let theirs = &common.shows[plan.threads.max(1) as usize + i as usize];
     let shard = Shard {
@@ -229,7 +230,8 @@ fn shard_thread(
     drivers::run(common.driver, shard)
 }
 
-/// Starts the handling processes of two-process S-Clients, one per thread. Other plans have none.
+/// Starts the handling processes of two-process S-Clients, one per thread. Plans of any other kind have no such
+/// processes.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {
@@ -243,7 +245,7 @@ fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>
     Ok(partners)
 }
 
-/// Builds the driver's parameters. A session writes one request of each class to measure its size.
+/// Builds the driver's parameters. To find its size, a session writes one request of each class.
 fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
     let written = written(client);
     let single = written.is_some();
@@ -255,14 +257,14 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
         target: common.addr.clone(),
         sources: common.plan.sources.clone(),
         burst: written.map(|bytes| (depth, depth * bytes.max(1))),
-        // A single small write on a fresh connection leaves at once, with or without Nagle's algorithm.
+        // A single small write on a new connection is sent at once, with or without Nagle's algorithm.
         nodelay: !(single && one_request || common.addr.is_unix()),
         quick_ack: common.plan.quick_ack,
         receive_buffer: common.plan.receive_buffer,
     }
 }
 
-/// Returns the size of the longest request if each leaves in one write and nothing else is sent.
+/// Returns the size of the longest request, if each request is sent in one write and nothing else is sent.
 fn written(client: &dyn AnyClient) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

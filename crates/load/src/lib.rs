@@ -1,7 +1,7 @@
-//! Load generators: when requests start ([`arrivals`]), how bytes move ([`drivers`]), and the results.
+//! Generators of load: when requests start ([`arrivals`]), how bytes are moved ([`drivers`]), and the results.
 //!
-//! [`run`] carries out a [`run::LoadPlan`] with one shard per thread. Shards share nothing under load, and their
-//! results are merged at the end. This crate does not decide how much load is right or how to read the result.
+//! [`run`] carries out a [`run::LoadPlan`] with one shard per thread. During a load, shards share nothing; at the end,
+//! their results are merged. Other crates decide how much load is right and what the result means.
 
 pub mod arrivals;
 mod ceiling;

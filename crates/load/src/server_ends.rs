@@ -1,9 +1,9 @@
-//! Ends of connections by the server, and the moment with most of them.
+//! Connections that the server ended, and the moment when it ended most.
 
 use run::EndsTogether;
 
-/// Time within which ends count as simultaneous, nanoseconds. A server that exits ends its connections within
-/// milliseconds; its workers may follow each other within some tens of milliseconds.
+/// Maximum time between the ends of connections that count as simultaneous, nanoseconds. When a server exits, its
+/// connections end within milliseconds; its workers may exit some tens of milliseconds apart.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// Ends of connections by the server.
@@ -14,19 +14,20 @@ pub(crate) struct ServerEnds {
     largest: Moment,
 }
 
-/// Ends within [`TOGETHER_NS`].
+/// Connections that ended within [`TOGETHER_NS`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     begin_ns: u64,
     connections: u64,
-    /// Open connections at the first end.
+    /// Number of open connections when the first one ended.
     open: u64,
-    /// Shortest and longest idle time of these connections, nanoseconds.
+    /// Shortest and longest idle time of the connections that ended, nanoseconds.
     idle_ns: (u64, u64),
 }
 
 impl ServerEnds {
-    /// Adds an end of one of `open` connections at `at_ns` since the load began, after the idle time `idle_ns`.
+    /// Adds one of `open` connections, which ended at `at_ns` since the start of the load, after the idle time
+    /// `idle_ns`.
     pub(crate) fn add(&mut self, at_ns: u64, idle_ns: u64, open: u64) {
         self.all += 1;
         let current = &mut self.current;
@@ -40,7 +41,7 @@ impl ServerEnds {
         }
     }
 
-    /// Returns the moment with most ends.
+    /// Returns the moment when most connections ended.
     pub(crate) fn most(&self) -> Option<EndsTogether> {
         let Moment { begin_ns, connections, open, idle_ns } = self.largest;
         let seconds = |ns: u64| ns as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! One generator thread: a driver, a connection engine, and the loop between them.
+//! One generator thread: a driver, a connection engine, and the loop that connects them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,36 +10,36 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
-/// Maximum wait of the loop, and so the maximum delay before it sees a new phase. Only an idle generator waits for this
-/// full time.
+/// Maximum time for which the loop waits, and thus the maximum delay before it notices a new phase. Only an idle
+/// generator waits for the whole time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard publishes its counts.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard publishes details for the live view and recomputes its batches.
+/// Interval at which a shard publishes details for the live view, and computes again how many answers it collects.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
-/// Interval at which a shard publishes its counts if slots of an experiment are read from them.
+/// Interval at which a shard publishes its counts if an experiment reads them for its slots.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// Command to a shard. Shards read the command in every pass, and the conductor writes it a few times in a run.
+/// Command to a shard. Shards read it in every pass; the conductor changes it a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
     /// Start of the current or next phase.
     pub(crate) at_ns: u64,
     pub(crate) stop: bool,
-    /// Time at which the next order takes effect, as far as known.
+    /// Time at which the next command takes effect, if known.
     pub(crate) next_ns: u64,
-    /// Factor on the plan's rate after manual changes.
+    /// Factor by which the user changed the plan's rate.
     pub(crate) factor: f64,
 }
 
-/// Command to all shards, in its own cache line. The first word packs the phase, the stop flag and the effective time.
-/// The second holds the rate factor as the bits of a float minus those of 1.
+/// Command to all shards, in a cache line of its own. The first word contains the phase, the stop flag and the time
+/// when they apply. The second word contains the rate factor: the bits of a float minus the bits of 1.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);
 
-/// Valid factors of the rate.
+/// Valid factors by which the planned rate may be changed during a load.
 const RATE_FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 const STOP_BIT: u64 = 4;
@@ -48,7 +48,7 @@ const PHASE_BITS: u32 = 3;
 
 impl Orders {
     /// Commands every shard to enter `phase` at `at_ns`, so that all shards measure the same window. If `at_ns` is more
-    /// than [`MAX_WAIT_NS`] ahead, no shard reads the command late.
+    /// than [`MAX_WAIT_NS`] in the future, no shard reads the command too late.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << PHASE_BITS | phase as u64, Ordering::Release);
     }
@@ -71,7 +71,7 @@ impl Orders {
         self.0.fetch_or(STOP_BIT, Ordering::Release);
     }
 
-    /// Returns the command in effect at `now` for a shard in phase `current`.
+    /// Returns the command that applies at `now`, for a shard in phase `current`.
     #[inline]
     pub(crate) fn read(&self, now: u64, current: Phase) -> Order {
         let raw = self.0.load(Ordering::Acquire);
@@ -87,10 +87,10 @@ impl Orders {
     }
 }
 
-/// Number of bytes of the counts that another process publishes: six counts of eight bytes.
+/// Size of the counts that another process publishes, bytes: six counts of eight bytes.
 pub(crate) const LIVE_BYTES: usize = 48;
 
-/// Published counts of one shard, in cache lines that only this shard writes.
+/// Counts that one shard publishes, in cache lines to which only this shard writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct LiveCounts {
@@ -103,7 +103,7 @@ pub(crate) struct LiveCounts {
     detail: Detail,
 }
 
-/// Published failures by kind and response times by bucket.
+/// Failures by kind, and response times by bucket, as published.
 #[derive(Debug)]
 struct Detail {
     errors: [AtomicU64; ErrorKind::ALL.len()],
@@ -173,7 +173,7 @@ impl LiveCounts {
         }
     }
 
-    /// Adds the counts to a tick.
+    /// Adds these counts to a tick.
     pub(crate) fn add_to(&self, tick: &mut Tick) {
         tick.sent += self.sent.load(Ordering::Relaxed);
         tick.completed += self.completed.load(Ordering::Relaxed);
@@ -184,7 +184,7 @@ impl LiveCounts {
     }
 }
 
-/// Runs one shard that starts now to its end.
+/// Runs one shard that starts now, until its end.
 pub(crate) fn run<D: Driver>(
     driver: &mut D,
     client: &dyn AnyClient,
@@ -196,9 +196,9 @@ pub(crate) fn run<D: Driver>(
     run_with(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard to its end. With `slots`, the shard publishes counts more often. `order` is called in every pass with
-/// the driver's time and the current phase. `order` is a trait object, because a type parameter would compile the loop
-/// once per caller.
+/// Runs one shard until its end. With `slots`, counts are published more often. `order` is called in every pass, with
+/// the driver's time and the current phase. The parameter is a trait object, because with a type parameter the loop
+/// would be compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,
@@ -209,7 +209,7 @@ pub(crate) fn run_with<D: Driver>(
     let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver's clock reading is outdated, because the driver was created a while ago.
+    // The driver was created some time ago, so that its time is outdated.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {
@@ -240,14 +240,15 @@ pub(crate) fn run_with<D: Driver>(
             break;
         }
         let early = if D::WAKES_LATE { core.early_ns() } else { 0 };
-        // Shortly before a due time the loop polls without sleeping.
+        // Shortly before a due time, the loop polls instead of sleeping.
         let until =
             core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + MAX_WAIT_NS).min(current.next_ns);
         core.sleeps(until);
         let mut edge_ns = current.next_ns;
         driver.wait(until, core.batch(), |ops, completion| {
             if ops.now() >= edge_ns {
-                // The thread had no CPU until after the edge, so later events belong to the new phase.
+                // The thread had no CPU until after the start of the phase, so that later events belong to the new
+                // phase.
                 edge_ns = u64::MAX;
                 let current = order(ops.now(), phase);
                 core.edge(current.phase, current.at_ns, ops.now());

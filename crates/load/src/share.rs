@@ -1,4 +1,4 @@
-//! Shares of a plan for each thread, within the limits of the system.
+//! Division of a plan among threads, within the limits of the system.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -83,7 +83,7 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
     }
 }
 
-/// Returns this shard's requests in recorded order. Empty for a plan without recorded requests.
+/// Returns this shard's requests as indexes, in recorded order. The list is empty for a plan without recorded requests.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
     let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);
@@ -97,8 +97,8 @@ pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: 
     Task { intensity: Shape::Handling { connections, paced }, spares: 0, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// Completes the plan: simple clients and S-Clients ask the server to close the connection if the protocol can. Rejects
-/// invalid plans.
+/// Completes the plan: simple clients and S-Clients ask the server to close each connection, if the protocol supports
+/// this. Rejects invalid plans.
 pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     plan.check()?;
     let arrival = match &plan.intensity {
@@ -115,7 +115,7 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     Ok(plan)
 }
 
-/// Adapts the plan for a driver that answers itself: one request with a known answer.
+/// Adapts the plan for a driver that creates answers itself: a single request with a known answer.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
     let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
     LoadPlan { protocol, requests: None, ..plan }
@@ -126,7 +126,7 @@ pub(crate) fn two_process(plan: &LoadPlan) -> bool {
     plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
-/// Describes the effect of the descriptor limit on a plan.
+/// Describes what the descriptor limit means for a plan.
 pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     let wanted = u64::from(match &plan.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -143,7 +143,7 @@ pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     )]
 }
 
-/// Converts the server's address for the system.
+/// Converts the server's address to the form that system calls need.
 pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     match addr {
         Address::Inet(addr) => Ok(Peer::Inet(*addr)),
@@ -155,8 +155,8 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     }
 }
 
-/// Checks the source addresses by binding each once. The addresses must belong to this host and to the server's address
-/// family. Without this check, a wrong address would look like a lack of ports.
+/// Checks the source addresses by binding each once. The addresses must belong to this host, and to the same address
+/// family as the server. If such addresses were not refused, a wrong address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";
@@ -176,7 +176,8 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
     Ok(())
 }
 
-/// Compares the connect times of S-Clients with T (source 1: T must exceed the longest round trip).
+/// Returns a note if T is too short for the connect times of S-Clients (source 1: T must exceed the longest round
+/// trip).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

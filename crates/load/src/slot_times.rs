@@ -1,5 +1,5 @@
-//! Response times of an open loop by the slot in which each request was due. A request that is due while a lever is on
-//! is affected by the lever, whenever its answer comes. All memory is allocated before the load begins.
+//! Response times of an open loop by the slot in which each request was due. If a request is due while a lever is on,
+//! the lever affects it, whenever its answer arrives. All memory is allocated before the load begins.
 
 use run::{SlotHist, SlotPlan};
 
@@ -7,12 +7,12 @@ use run::{SlotHist, SlotPlan};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotTimes {
     plan: SlotPlan,
-    /// Bucket counts, slot after slot.
+    /// Counts by bucket, one slot after the other.
     counts: Box<[u32]>,
 }
 
 impl SlotTimes {
-    /// Creates the counters. Without a slot plan, nothing is counted.
+    /// Creates the counters. Without slots in the plan, nothing is counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);
         Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }
@@ -29,8 +29,8 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
-    /// Counts a request due `due_ns` after the load's start that failed. The request goes into the last bucket, which
-    /// has no upper end.
+    /// Counts a request that was due `due_ns` after the start of the load and failed. The failed request is counted in
+    /// the last bucket, which has no upper end.
     pub(crate) fn count_unanswered(&mut self, due_ns: u64) {
         self.count(due_ns, u64::MAX);
     }

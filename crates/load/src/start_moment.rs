@@ -1,21 +1,21 @@
-//! Synchronised start of a load. All threads allocate their memory before they report ready, and the start time is
-//! announced after that. If a thousand agents allocated memory at the start, they would start seconds apart.
+//! The common start of a load's threads. All threads allocate their memory before they report ready; only then is the
+//! start time set. If a thousand agents allocated their memory at the start, they would start seconds apart.
 
 use std::sync::OnceLock;
 
 use sys::clock;
 
-/// Start time of all shards, on the monotonic clock in nanoseconds. The start time is set once.
+/// Start time of all shards, on the monotonic clock in nanoseconds. The start time is set only once.
 #[derive(Debug, Default)]
 pub(crate) struct StartMoment(OnceLock<Option<u64>>);
 
 impl StartMoment {
-    /// Announces the start time.
+    /// Sets the start time.
     pub(crate) fn set(&self, origin_ns: u64) {
         let _ = self.0.set(Some(origin_ns));
     }
 
-    /// Cancels the start: all waiting threads return.
+    /// Cancels the start, so that all waiting threads return.
     pub(crate) fn never(&self) {
         let _ = self.0.set(None);
     }

@@ -1,4 +1,4 @@
-//! Counts of responses with an unexpected status, by status. Servers use few statuses, so a short list suffices.
+//! Counts of responses with an unexpected status, by status. Servers use few statuses, so that a short list is enough.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 /// Maximum number of statuses with a count of their own.
 const MAX_STATUSES: usize = 16;
 
-/// Counts by status in the order of their first response. An unused entry has the status 0.
+/// Counts by status, in the order in which the statuses first occurred. Unused entries have the status 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatusCounts([(u16, u64); MAX_STATUSES]);
 
 impl StatusCounts {
-    /// Counts a response. A protocol without statuses has 0.
+    /// Counts a response. In a protocol without statuses, the status is 0.
     pub(crate) fn count(&mut self, status: u16) {
         if status > 0
             && let Some(entry) = self.0.iter_mut().find(|entry| entry.0 == status || entry.0 == 0)

@@ -1,22 +1,22 @@
-//! Number of requests that ended in each tenth of a second of the measured window, and how many were late. All memory
-//! is allocated before the load begins.
+//! Number of requests that ended in each tenth of a second of the measured window, and how many of them were late. All
+//! memory is allocated before the load begins.
 
 use run::{LateCounts, TENTH_S, Tenths};
 
-/// Maximum counted window, in tenths of a second: one hour.
+/// Maximum length of the counted window, in tenths of a second: one hour.
 const MAX_TENTHS: usize = 36_000;
-/// Extra length counted beyond the planned window, in seconds, because the actual length may differ.
+/// Time after the planned end of the window that is also counted, seconds, because the actual length may differ.
 const SLACK_S: f64 = 5.0;
 
-/// Number of counters per tenth in addition to those of the limits.
+/// Number of counters for each tenth of a second, besides those for the limits.
 const FIXED_COUNTERS: usize = 3;
 
 /// Counters of one shard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
-    /// Counters, tenth after tenth: answered requests, their total time in nanoseconds, failed requests, and the
-    /// answers beyond each limit.
+    /// Counters of each tenth of a second: answered requests, the sum of their times in nanoseconds, failed requests,
+    /// and the answers beyond each limit.
     counts: Box<[u64]>,
     last: usize,
 }

@@ -1,23 +1,25 @@
-//! Stalls of a generator thread: it woke up late, or a pass took far longer than its work. A meter that only sleeps
-//! notices when a whole host stands still. This meter also notices when a single thread gets no CPU.
+//! Stalls of a generator thread: it woke up late, or one pass took far longer than its work should. A meter that only
+//! sleeps notices when the whole host stops. A thread's own meter also notices when a single thread gets no CPU.
 
 use run::Window;
 
 use crate::counts::Counts;
 
-/// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of this length.
+/// Minimum length of a stall that is recorded, nanoseconds. Even without a stall, waking and scheduling a thread takes
+/// a part of this time.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of recorded stalls, allocated before the load begins. When there are more, the minimum length of a
-/// stall doubles and shorter ones are dropped, so that a run of hours keeps its long stalls until its end.
+/// Maximum number of stalls that are recorded; their memory is allocated before the load begins. If more stalls are
+/// recorded, the minimum length of a stall is doubled and shorter ones are dropped. Even a run of hours thus keeps its
+/// long stalls.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one shard.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStalls {
     times: Vec<(u64, u64)>,
-    /// Maximum time that the work of all passes so far may take, nanoseconds.
+    /// Maximum time that the work of all passes so far should take, nanoseconds.
     work_ns: u64,
-    /// Start of the last pass, and the planned end of its sleep.
+    /// Start of the last pass, and planned end of its sleep.
     began_ns: u64,
     until_ns: u64,
     /// Minimum length of a recorded stall, nanoseconds.
@@ -30,7 +32,7 @@ impl ThreadStalls {
         Self { times, began_ns: u64::MAX, min_ns: MIN_STALL_NS, ..Self::default() }
     }
 
-    /// Starts a pass at `now_ns`. `counts` are the counts at the end of the previous pass.
+    /// Starts a pass at `now_ns`. `counts` are those at the end of the pass before.
     #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64, counts: &Counts) {
         let (due, work_ns) = (self.began_ns.max(self.until_ns), max_work_ns(counts));
@@ -40,7 +42,7 @@ impl ThreadStalls {
         (self.work_ns, self.began_ns) = (work_ns, now_ns);
     }
 
-    /// Records that the pass sleeps until `until_ns` or the next event.
+    /// Records that the loop sleeps until `until_ns` or the next event.
     #[inline]
     pub(crate) fn sleeps(&mut self, until_ns: u64) {
         self.until_ns = until_ns;
@@ -62,8 +64,8 @@ impl ThreadStalls {
     }
 }
 
-/// Returns the maximum time that the counted work may take: several times the usual time, so that a slow machine does
-/// not count as stalled.
+/// Returns the maximum time that the counted work should take: several times the usual time, so that a slow machine
+/// does not count as stalled.
 fn max_work_ns(counts: &Counts) -> u64 {
     let (requests, bytes) = (counts.completed + counts.due, counts.bytes_received + counts.bytes_sent);
     50_000 * requests + 1_000_000 * counts.attempted + bytes
@@ -83,12 +85,12 @@ mod tests {
             held.sleeps(until_us * 1000);
         };
         pass(100, 1000, 0);
-        // The thread is woken by an answer, then on time, and then a little late.
+        // The thread wakes up because of an answer, then on time, and then a little late.
         pass(500, 600, 1);
         pass(600, 2600, 0);
         pass(3000, 3000, 1);
-        // The thread wakes 30 ms late. A pass of 8 ms for ten answers is a stall; a pass of 8 ms for four hundred
-        // answers is work.
+        // The thread wakes up 30 ms late. A pass of 8 ms is a stall if it handled ten answers, but not if it handled
+        // four hundred.
         pass(33_000, 33_000, 0);
         pass(41_000, 41_000, 10);
         pass(49_000, 49_000, 400);
@@ -97,7 +99,7 @@ mod tests {
         assert_eq!(ms, [(2.0, 32.0), (32.0, 40.0)]);
     }
 
-    /// A thread that stalls for 3 ms at each of 20,000 passes, and for 50 ms at every hundredth.
+    /// The thread stalls for 3 ms in each of 20,000 passes, and for 50 ms in every hundredth.
     #[test]
     fn a_run_of_hours_keeps_its_long_stalls_until_its_end() {
         let mut held = ThreadStalls::new();

@@ -1,4 +1,4 @@
-//! Exhausted descriptors and local ports: failures are counted by kind, reported with the remedy, and everything else
+//! If descriptors or local ports run out, failures are counted by kind and reported with advice, and everything else
 //! continues. Each limit is set in its own process, because it cannot be undone.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
@@ -11,7 +11,7 @@ use common::{Behaviour, Server, closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, LoadPlan};
 
-/// Runs one ignored test of this binary in a child process, optionally inside a fresh network namespace.
+/// Runs one ignored test of this program in a child process; on request, within a new network namespace.
 fn child(test: &str, prepare: Option<&str>) {
     let me = std::env::current_exe().unwrap();
     let me = format!("'{}' --ignored --exact {test} --nocapture", me.display());
@@ -56,7 +56,7 @@ fn ports_run_out() {
 fn descriptors_run_out_child() {
     sys::limits::lower_descriptors(150).unwrap();
     for io in drivers() {
-        // Nobody accepts, so the server takes no descriptors of this process.
+        // No connection is accepted, so that the server needs no descriptors of this process.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut plan = plan(io, closed(300, 1));
         plan.drain_s = 0.1;

@@ -1,4 +1,5 @@
-//! The measured loop allocates nothing. A counting allocator checks this for both drivers and all intensities.
+//! Tests that the loop of a load allocates no memory while it measures. An allocator that counts its calls checks this
+//! for both drivers and all kinds of load.
 
 mod common;
 
@@ -12,8 +13,8 @@ static COUNTING: alloc::CountingAllocator = alloc::CountingAllocator;
 
 #[test]
 fn the_measured_loop_takes_no_memory() {
-    // Checks that the allocator counts allocations, and only those of the measured part. All checks are in a single
-    // test, because the allocation count covers the whole process.
+    // First, the test checks that the allocator counts allocations, and only those in the measured part. All checks are
+    // in a single test, because the allocator counts for the whole process.
     let body = || (0..10).map(|i| vec![i; 100]).map(|v| std::hint::black_box(v).len()).sum::<usize>();
     alloc::arm();
     let name = |name: &str| std::thread::Builder::new().name(name.into()).spawn(body).unwrap().join().unwrap();

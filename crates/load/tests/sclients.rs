@@ -1,4 +1,5 @@
-//! Live S-Clients: the offered rate against a listener that accepts no connection, and two processes compared with one.
+//! S-Clients on this machine: the offered rate with a listener that accepts no connection, and a comparison of two
+//! processes with one.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -17,7 +18,7 @@ fn sclients(descriptors: u32, timeout_ms: f64, mean_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace: None }
 }
 
-/// Opens a listener whose accept queue holds one connection, and fills the queue.
+/// Opens a listener whose accept queue holds one connection, and fills this queue.
 fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::TcpStream) {
     let any = "127.0.0.1:0".parse().unwrap();
     let fd = sys::socket::tcp(any).unwrap();
@@ -29,7 +30,7 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
 }
 
 /// Runs `what` and returns its result. Also returns the seconds for which the load's threads waited for a CPU or the
-/// machine stood still.
+/// machine was stopped.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());
     std::thread::scope(|scope| {
@@ -48,7 +49,7 @@ fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     })
 }
 
-/// Returns the time that each thread of the load has waited for a CPU so far, in nanoseconds.
+/// Returns the time for which each thread of the load has waited for a CPU so far, nanoseconds.
 fn waits() -> Vec<(std::path::PathBuf, u64)> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path());
     let is_load =
@@ -70,10 +71,10 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         plan.drain_s = 0.05;
         let (part, kept_s) = kept_from_its_processor(|| drive(&plan, addr, 400));
         let (m, expected) = (&part.measured, 100.0 / 0.05 * part.measured_s);
-        // A generator that got no CPU is late, and never makes up for the lost time with a burst.
+        // A generator that got no CPU is late, and never sends a burst to make up for the lost time.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
-        // Requests that should have left before the window, but left inside it, count in the window.
+        // Requests that should have been sent before the window but were sent within it are counted.
         assert!(m.attempted as f64 <= 1.02 * expected + 1.0 + 100.0 / 0.05 * kept_s, "{io:?}, {kept_s} s: {m:?}");
         assert_eq!(part.total.connected, 0, "{io:?}");
         assert!(part.total.errors.0.keys().all(|&k| k == ErrorKind::ConnectTimeout), "{io:?} {:?}", part.total);

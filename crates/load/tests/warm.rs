@@ -1,4 +1,4 @@
-//! A load that reports ready has its threads and drivers with all their memory, and has sent nothing.
+//! When a load reports ready, its threads and drivers have all their memory, and nothing was sent.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -10,12 +10,12 @@ use common::{Behaviour, Server, closed, plan};
 use loadline_load as load;
 use run::{AgentCommand, AgentReport, Io, LoadPlan, Phase};
 
-/// Applies `read` to each entry of a folder of /proc.
+/// Calls `read` with each entry of a folder in /proc.
 fn all(dir: &str, read: impl Fn(std::path::PathBuf) -> Option<String>) -> Vec<String> {
     std::fs::read_dir(dir).unwrap().flatten().filter_map(|entry| read(entry.path())).collect()
 }
 
-/// Counts the threads of the load and their epoll instances in this process, which has no other test.
+/// Counts the load's threads and their epoll instances in this process, which runs no other test.
 fn threads_and_drivers() -> (usize, usize) {
     let names = all("/proc/self/task", |path| std::fs::read_to_string(path.join("comm")).ok());
     let files = all("/proc/self/fd", |path| Some(std::fs::read_link(path).ok()?.display().to_string()));
@@ -29,7 +29,7 @@ fn a_ready_load_is_warm_and_waits_for_the_start() {
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;
 
-    // A load that is stopped before its start has sent nothing, and no thread keeps waiting.
+    // If a load is stopped before its start, it must have sent nothing, and no thread may go on waiting.
     let (control, commands) = channel();
     let mut seen = None;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| {
@@ -41,7 +41,7 @@ fn a_ready_load_is_warm_and_waits_for_the_start() {
     assert_eq!(seen, Some((3, before + 3)));
     assert_eq!(part.unwrap().total.sent, 0);
 
-    // After the start command, the load starts.
+    // After the command to start, the load starts.
     let (control, commands) = channel();
     let mut told_ns = 0;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| match report {

@@ -1,4 +1,4 @@
-//! Conversion of a plan into client sessions: the part common to all protocols.
+//! Conversion of a plan into client sessions: the part that all protocols share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use run::Protocol;
 use crate::row::{Flag, FlagValue};
 use crate::{Mix, Requester, received_files};
 
-/// Creates the sessions of one protocol. Cloning a client is cheap, so every thread has its own.
+/// Factory of client sessions for one protocol. Cloning a client is cheap, so that every thread has its own clone.
 pub trait Client: Clone + Send + 'static {
     /// Client side of one connection.
     type Session: Requester + 'static;
 
-    /// Creates a session for one connection; reuse it with [`Requester::reset`].
+    /// Creates a session for one connection; [`Requester::reset`] prepares it for another one.
     fn session(&self) -> Self::Session;
 
     /// Returns the client for use within TLS.
@@ -27,30 +27,30 @@ pub trait Client: Clone + Send + 'static {
         Mix::ONE
     }
 
-    /// Returns true if each request always has the same bytes.
+    /// Returns true if all requests have the same bytes.
     fn fixed(&self) -> bool {
         true
     }
 
-    /// Returns true if a request may be sent again although the server may have processed it.
+    /// Returns true if a request may be sent again even if the server may have processed it.
     fn is_idempotent(&self, _item: u16) -> bool {
         false
     }
 }
 
-/// A [`Client`] of the plan's protocol, called dynamically, so that the load code is compiled once for all protocols. A
-/// dynamic call costs a nanosecond or two, and a request takes thousands.
+/// A [`Client`] for the protocol of a plan. The client is called dynamically, so that the load code is compiled only
+/// once for all protocols. A dynamic call takes one or two nanoseconds, and a request takes thousands.
 pub trait AnyClient: Send {
     /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
 
-    /// Returns the mix of requests, as [`Client::mix`] does.
+    /// Returns the set of requests, like [`Client::mix`].
     fn mix(&self) -> &Mix;
 
-    /// Returns true if requests never change, as [`Client::fixed`] does.
+    /// Returns true if all requests have the same bytes, like [`Client::fixed`].
     fn fixed(&self) -> bool;
 
-    /// Returns true if a request may be repeated, as [`Client::is_idempotent`] does.
+    /// Returns true if a request may be sent again, like [`Client::is_idempotent`].
     fn is_idempotent(&self, item: u16) -> bool;
 
     /// Clones the client for another thread.
@@ -79,7 +79,7 @@ impl<C: Client> AnyClient for C {
     }
 }
 
-/// Sessions of one protocol, side by side in memory.
+/// Sessions of one protocol, stored next to each other in memory.
 pub trait Sessions {
     /// Returns the session of a connection.
     fn session(&mut self, connection: usize) -> &mut dyn Requester;
@@ -91,7 +91,7 @@ impl<S: Requester> Sessions for Vec<S> {
     }
 }
 
-/// Error in the protocol part of a plan.
+/// Error in the part of a plan that describes the protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum ProtoError {
     /// A file could not be read.
@@ -99,7 +99,7 @@ pub enum ProtoError {
     Unreadable {
         /// Purpose of the file.
         what: &'static str,
-        /// Path as given.
+        /// Path of the file, as the user gave it.
         path: String,
         /// Error of the system.
         error: std::io::Error,
@@ -124,7 +124,7 @@ pub enum ProtoError {
         /// Reason and advice.
         advice: String,
     },
-    /// The protocol has no sets of requests.
+    /// The protocol does not support sets of requests.
     #[error("{0} has no sets of requests; they are for http:// and https:// targets")]
     NoSet(&'static str),
     /// One request of a set cannot be sent.
@@ -137,10 +137,10 @@ pub enum ProtoError {
         /// Error in this request.
         error: Box<ProtoError>,
     },
-    /// The protocol cannot be used within TLS.
+    /// The protocol cannot be used over TLS.
     #[error("{0} is not supported over TLS; https:// is")]
     NoTls(&'static str),
-    /// The protocol has no client in this build.
+    /// The build contains no client for the protocol.
     #[error("no client speaks {0}; `loadline list protocols` names those that exist")]
     Unknown(&'static str),
 }
@@ -154,18 +154,18 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-/// Returns the flag that sets the message size, for protocols whose messages have one.
+/// Returns the flag that sets the size of messages, for protocols whose messages have a size.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     let help = "echo, discard, source, ws: bytes per message";
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Creates a canned response of `bytes` bytes, limited to the size that measuring the generator's ceiling needs.
+/// Creates a prepared response of `bytes` bytes, but no longer than measuring the generator's maximum rate needs.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }
 
-/// Checks the size of a message.
+/// Checks that the size of a message is positive.
 pub(crate) fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
     match message_bytes {
         1..=1_099_511_627_776 => Ok(message_bytes),

@@ -1,22 +1,22 @@
-//! Commands of text protocols (memcached, Redis): read from a plan, sent in turn, and split into lines.
+//! Commands of text protocols (memcached, Redis): read from a plan, sent one after another, and split into lines.
 
 use std::sync::Arc;
 
 use crate::ProtoError;
 use crate::client::read;
 
-/// Encoded commands. The longest command is first, because drivers take the send size of a connection from its first
-/// request.
+/// Encoded commands of a plan. The longest command comes first, because drivers derive the send size of a connection
+/// from its first request.
 #[derive(Clone)]
 pub(crate) struct Commands {
     encoded: Arc<[Box<[u8]>]>,
-    /// True if all commands only read.
+    /// True if no command changes data.
     pub(crate) only_read: bool,
 }
 
 impl Commands {
-    /// Encodes the lines of `file`, or of `command` without a file. Empty lines and comments (`#`) are skipped. `reads`
-    /// are the names of commands that only read.
+    /// Encodes the lines of `file`; without a file, encodes `command`. Empty lines and comments (`#`) are skipped.
+    /// `reads` are the names of commands that do not change data.
     pub(crate) fn read<B: Into<Box<[u8]>>>(
         command: &str,
         file: Option<&str>,
@@ -45,11 +45,11 @@ impl Commands {
     }
 }
 
-/// Number of commands that a connection still has to send, and the progress of the current one.
+/// Number of commands that a connection still has to send, and how much of the current one was sent.
 #[derive(Default)]
 pub(crate) struct CommandQueue {
     to_send: u32,
-    /// Index of the current command, and its sent bytes.
+    /// Index of the current command, and number of its bytes that were sent.
     current: usize,
     sent: usize,
 }
@@ -60,7 +60,7 @@ impl CommandQueue {
         self.to_send += 1;
     }
 
-    /// Returns true if no command is left.
+    /// Returns true if no command is left to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.to_send == 0
     }
@@ -81,8 +81,8 @@ impl CommandQueue {
     }
 }
 
-/// Copies the bytes of `from` after the first `sent` to `out`. Adds the number of copied bytes to `sent`, and returns
-/// this number.
+/// Copies the bytes of `from` to `out`, without the first `sent` ones. Increases `sent` by the number of copied bytes,
+/// and returns that number.
 #[inline]
 pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize {
     let rest = &from[*sent..];
@@ -92,7 +92,8 @@ pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize 
     n
 }
 
-/// Takes bytes up to and including the next line feed from `rest`, or all bytes. Returns true if the line is complete.
+/// Takes all bytes of `rest` up to its first line feed, which is included; without a line feed, takes all bytes.
+/// Returns true if the line was complete.
 #[inline]
 pub(crate) fn take_line<'a>(rest: &mut &'a [u8]) -> (&'a [u8], bool) {
     let end = memchr::memchr(b'\n', rest).map(|at| at + 1);

@@ -1,10 +1,10 @@
-//! Cookies of one connection. Source: RFC 6265, sections 5.1 to 5.4.
+//! Storage of the cookies of one connection. Source: RFC 6265, sections 5.1 to 5.4.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::calendar::days_since_epoch;
 
-/// Maximum number of cookies of a connection, and maximum bytes of each.
+/// Maximum number of cookies per connection, and maximum size of each in bytes.
 const MAX_COOKIES: usize = 50;
 const MAX_COOKIE: usize = 4096;
 
@@ -23,11 +23,11 @@ struct Cookie {
 pub(crate) struct CookieJar {
     /// Host of the server, in lower case and without a port.
     host: String,
-    /// True within TLS.
+    /// True if the connection uses TLS.
     is_secure: bool,
-    /// True if cookies are stored.
+    /// True if this jar stores cookies.
     is_open: bool,
-    /// Path of the request under way.
+    /// Path of the current request.
     path: Vec<u8>,
     all: Vec<Cookie>,
 }
@@ -48,7 +48,7 @@ impl CookieJar {
         self.all.clear();
     }
 
-    /// Begins a request for this target: a path with its query.
+    /// Begins a request to this target: a path with its query.
     pub(crate) fn begin(&mut self, target: &[u8]) {
         self.path.clear();
         self.path.extend_from_slice(target.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default());
@@ -89,7 +89,8 @@ impl CookieJar {
                 cookie.ends_s = ends_s;
             }
             None if !is_over && self.all.len() < MAX_COOKIES && name.len() + value.len() + path.len() <= MAX_COOKIE => {
-                // Cookies with longer paths come first; of equally long paths, the older cookie (section 5.4).
+                // Cookies with longer paths come first; if paths are equally long, the older cookie comes first
+                // (section 5.4).
                 let at = self.all.iter().position(|cookie| cookie.path.len() < path.len()).unwrap_or(self.all.len());
                 self.all.insert(at, Cookie { name: name.into(), value: value.into(), path, ends_s });
             }
@@ -97,8 +98,8 @@ impl CookieJar {
         }
     }
 
-    /// Appends the value of the `Cookie` header for the current request: its own cookies, and all other cookies of the
-    /// jar. Returns false, and appends nothing, if there are none.
+    /// Appends the value of the `Cookie` header for the current request: the request's own cookies, and all matching
+    /// cookies of the jar. Without cookies, returns false and appends nothing.
     pub(crate) fn write(&self, own: &[u8], to: &mut Vec<u8>) -> bool {
         let begin = to.len();
         to.extend_from_slice(own);
@@ -116,7 +117,7 @@ impl CookieJar {
         to.len() > begin
     }
 
-    /// Returns true if the server's host lies in a domain (section 5.1.3).
+    /// Returns true if the server's host belongs to a domain (section 5.1.3).
     fn is_own_domain(&self, domain: &[u8]) -> bool {
         let domain = String::from_utf8_lossy(domain).trim_start_matches('.').to_ascii_lowercase();
         let is_address = self.host.starts_with('[') || self.host.parse::<std::net::IpAddr>().is_ok();
@@ -148,7 +149,7 @@ fn default_path(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns true if a cookie's path covers a request's path (section 5.1.4).
+/// Returns true if a cookie's path includes a request's path (section 5.1.4).
 fn path_matches(cookie: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(cookie).is_some_and(|rest| rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }
@@ -161,8 +162,8 @@ fn seconds(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(bound))
 }
 
-/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any positions. Each part is
-/// tried as a time, as a day, as a month and as a year. Returns seconds since the epoch.
+/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Each part is tried as
+/// a time, a day, a month and a year, in turn. Returns seconds since the epoch.
 fn date(text: &[u8]) -> Option<i64> {
     const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();

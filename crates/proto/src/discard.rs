@@ -1,5 +1,5 @@
-//! Discard (RFC 863): the client sends, and the server reads and drops the bytes. The protocol measures only this
-//! direction.
+//! Discard (RFC 863): the client sends bytes, and the server reads and drops them. The protocol is used to measure only
+//! this direction.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;
@@ -30,7 +30,7 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message: Pattern,
@@ -51,7 +51,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. A message is complete when the kernel has taken all of it: see
+/// Client side of one connection. A message is complete when the kernel has accepted all of its bytes: see
 /// [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,
@@ -94,7 +94,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server side of one connection. Every piece that arrives counts as one exchange.
+/// Server side of one connection. Every piece of data that arrives counts as one exchange.
 #[derive(Default)]
 pub struct ServerSession;
 

@@ -1,4 +1,4 @@
-//! Echo: the server sends back what it receives, and the client checks every byte.
+//! Echo: the server sends back all bytes that it receives, and the client checks each of them.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;
@@ -29,7 +29,7 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message: Pattern,
@@ -55,7 +55,7 @@ pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,
     outstanding: u32,
-    /// Bytes of the current message that came back.
+    /// Number of bytes of the current message that came back.
     received: u64,
 }
 
@@ -110,7 +110,8 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server side: stores bytes that could not be sent back from the receive buffer.
+/// Server side of one connection. The session stores bytes that could not be sent back directly from the receive
+/// buffer.
 #[derive(Default)]
 pub struct ServerSession {
     pending: Vec<u8>,
@@ -123,7 +124,7 @@ impl Session for ServerSession {
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
         self.at += n;
         if self.at == self.pending.len() {
-            // The memory is freed, because most connections of a large server are idle.
+            // An empty buffer is freed, because most connections of a large server are idle.
             self.reset();
         }
         n

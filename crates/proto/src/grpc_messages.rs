@@ -1,20 +1,20 @@
-//! Parts of gRPC inside an HTTP/2 response: length-prefixed messages, and the text of a status. Source: "gRPC over
+//! Parts of a gRPC response over HTTP/2: messages with their lengths, and the text of a status. Source: "gRPC over
 //! HTTP2".
 
-/// Length-prefixed messages in a body, read in pieces of any size: a byte for the compression, four for the length, and
-/// the message.
+/// Messages in a body that arrives in pieces of any size. Before each message, there is one byte for its compression
+/// and four bytes for its length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
-    /// Number of prefix bytes so far, and the length that they contain.
+    /// Number of bytes before the message that have arrived, and the length that they contain.
     prefix: u8,
     length: u32,
-    /// Missing bytes of the message.
+    /// Number of bytes that are missing from the message.
     left: u32,
     is_wrong: bool,
 }
 
 impl Messages {
-    /// No message has begun.
+    /// State before the first message.
     pub(crate) const NONE: Self = Self { prefix: 0, length: 0, left: 0, is_wrong: false };
 
     /// Reads a piece of the body.
@@ -38,13 +38,13 @@ impl Messages {
         }
     }
 
-    /// Returns true if the body ended with the end of a message.
+    /// Returns true if the last message of the body was complete.
     pub(crate) const fn are_whole(self) -> bool {
         self.prefix == 0 && self.left == 0 && !self.is_wrong
     }
 }
 
-/// Undoes the encoding of `grpc-message`: `%HH` for bytes beyond printable ASCII.
+/// Decodes `grpc-message`, in which bytes outside of printable ASCII are written as `%HH`.
 pub(crate) fn percent_decoded(message: &[u8]) -> Vec<u8> {
     let (mut out, mut rest) = (Vec::with_capacity(message.len()), message);
     while let Some((&byte, after)) = rest.split_first() {

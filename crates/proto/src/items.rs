@@ -1,4 +1,4 @@
-//! A set of requests prepared for HTTP clients. Each request gets the headers common to all.
+//! A set of requests, prepared for HTTP clients. Headers that all requests share are added to each of them.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use run::{HttpPlan, Protocol, RequestPlan, RequestSet};
 use crate::ProtoError;
 use crate::client::read;
 
-/// One request with everything to send.
+/// One request, with everything that is sent.
 pub(crate) struct Item {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) host: String,
     pub(crate) headers: Vec<(String, String)>,
-    /// The `User-Agent` that is sent unless a header gives one; `None` to send none.
+    /// The `User-Agent` that is sent unless a header gives one; `None` to send no `User-Agent`.
     pub(crate) user_agent: Option<&'static str>,
-    /// The body; absent if none is sent.
+    /// The body; absent if the request has none.
     pub(crate) body: Option<Arc<[u8]>>,
     pub(crate) expect_status: Option<u16>,
     pub(crate) expect_text: String,
-    /// Names of captures, and the sources of their values in the response.
+    /// Names of the captured values, and where they are in the response.
     pub(crate) capture: Vec<(String, String)>,
 }
 
-/// Name and version as the `User-Agent`.
+/// Name and version of loadline, which are sent as the `User-Agent`.
 pub(crate) const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
 impl Item {
@@ -33,8 +33,8 @@ impl Item {
     }
 }
 
-/// Assembles every request of a plan with `build`: the requests of the set, or without a set the single request of the
-/// protocol's settings.
+/// Builds every request of a plan with `build`: the requests of the set, or the single request of the protocol's
+/// settings if there is no set.
 pub(crate) fn prepare<T>(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -58,7 +58,7 @@ pub(crate) fn prepare<T>(
     set.requests.iter().enumerate().map(each).collect()
 }
 
-/// Builds a request of a set and adds the common headers that it lacks.
+/// Builds a request of a set, and adds common headers that it does not have.
 fn item(
     request: &RequestPlan,
     host: &str,

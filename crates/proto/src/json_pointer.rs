@@ -1,4 +1,4 @@
-//! JSON pointers (RFC 6901) into text. The value is found in the text itself, without building a tree.
+//! Lookup of JSON pointers (RFC 6901) in a text. The value is found directly in the text, without building a tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 pub(crate) struct JsonPointer(Vec<String>);
 
 impl JsonPointer {
-    /// Reads a pointer: empty for the whole text, otherwise tokens that each begin with a slash.
+    /// Parses a pointer: an empty text for the whole document, otherwise tokens that each begin with a slash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let tokens = match text {
             "" => Vec::new(),
@@ -21,8 +21,8 @@ impl JsonPointer {
         Some(Self(tokens))
     }
 
-    /// Returns the text of the value that the pointer refers to, if `json` is valid JSON and has it. Of several members
-    /// with one name, the last counts.
+    /// Returns the text of the value at the pointer, if `json` is valid JSON and contains that value. If several
+    /// members have the same name, the last one counts.
     pub(crate) fn find<'a>(&self, json: &'a [u8]) -> Option<&'a str> {
         let mut reader = serde_json::Deserializer::from_slice(json);
         let found = Steps(&self.0).deserialize(&mut reader).ok()?;
@@ -31,7 +31,7 @@ impl JsonPointer {
     }
 }
 
-/// Replaces `~1` by `/` and `~0` by `~`; no other `~` is allowed.
+/// Replaces `~1` by `/` and `~0` by `~`; any other `~` is invalid.
 fn unescape(token: &str) -> Option<String> {
     let mut parts = token.split('~');
     let mut text = parts.next()?.to_owned();
@@ -46,7 +46,7 @@ fn unescape(token: &str) -> Option<String> {
     Some(text)
 }
 
-/// The remaining tokens on the path to the value.
+/// The tokens that remain on the way to the value.
 struct Steps<'p>(&'p [String]);
 
 #[derive(Deserialize)]
@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for Steps<'_> {
     }
 }
 
-/// Reads the index of an array element: digits without leading zeros.
+/// Parses the index of an array element: digits without leading zeros.
 fn index(token: &str) -> Option<usize> {
     let is_canonical = token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     token.parse().ok().filter(|_| is_canonical)
@@ -113,7 +113,7 @@ mod tests {
         JsonPointer::parse(pointer)?.find(json.as_bytes())
     }
 
-    /// The examples of RFC 6901, section 5.
+    /// These are the examples in RFC 6901, section 5.
     #[test]
     fn the_examples_of_the_standard_hold() {
         let json = r#"{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}"#;

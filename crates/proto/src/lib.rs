@@ -1,7 +1,7 @@
 //! Protocol sessions without I/O: each file holds both sides of one protocol.
 //!
-//! [`PROTOCOLS`] has a row for each. A client side comes from [`client()`], once per plan. The services of the serve
-//! crate create server sides.
+//! [`PROTOCOLS`] has a row for each protocol. The function [`client()`] makes the client side, once per plan. The
+//! services in the serve crate make the server sides.
 
 mod calendar;
 mod client;

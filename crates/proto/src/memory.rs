@@ -1,14 +1,14 @@
-//! Values that a connection stores from answers: captures and cookies, for HTTP/1.1 and HTTP/2 alike. Only one request
-//! is under way at a time, because the next request uses what its response captures.
+//! Values that a connection stores from answers: captured values and cookies, for HTTP/1.1 and HTTP/2. Only one request
+//! is in flight at a time, because the next request uses values from its response.
 
 use crate::ProtoError;
 use crate::cookies::CookieJar;
 use crate::template::Source;
 
-/// Maximum bytes of a body searched for a value.
+/// Maximum number of bytes of a body that are searched for a value.
 const MAX_BODY: usize = 1 << 20;
 
-/// A value to capture: the index of its name, and its source in the response.
+/// A value to capture: the index of its name, and where it is in the response.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     at: usize,
@@ -17,12 +17,12 @@ pub(crate) struct Capture {
 
 #[derive(Clone, Debug)]
 enum CaptureSource {
-    /// A JSON pointer (RFC 6901) into the body.
+    /// A JSON pointer (RFC 6901) to a value in the body.
     Json(String),
     Header(String),
 }
 
-/// Builds the captures of a request.
+/// Prepares the captures of a request.
 pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
     let one = |(name, from): &(String, String)| {
         let wrong = |advice| ProtoError::Invalid { what: "capture", value: format!("{name} = {from}"), advice };
@@ -40,39 +40,39 @@ pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<
     all.iter().map(one).collect()
 }
 
-/// Values stored for one connection.
+/// Values that are stored for one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) captured: Vec<Vec<u8>>,
     pub(crate) cookies: CookieJar,
-    /// Body of the response under way, if a value is captured from it.
+    /// Body of the current response, if a value is captured from it.
     body: Vec<u8>,
-    /// Number of captures found in the response's head.
+    /// Number of captures that were found in the response's head.
     found: usize,
 }
 
 impl Memory {
-    /// Creates a value slot for each capture name. With `cookies`, cookies of responses are stored. `is_secure` is true
-    /// within TLS.
+    /// Makes a place for each name that is captured. With `cookies`, cookies in responses are stored. `is_secure` is
+    /// true if the connection uses TLS.
     pub(crate) fn new(source: &Source, cookies: bool, is_secure: bool) -> Self {
         let cookies = if cookies { CookieJar::new(&source.host, is_secure) } else { CookieJar::closed() };
         Self { captured: vec![Vec::new(); source.captured.len()], cookies, ..Self::default() }
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Forgets all values and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.captured.iter_mut().for_each(Vec::clear);
         self.cookies.clear();
         self.next();
     }
 
-    /// Starts another response.
+    /// Prepares for the next response.
     pub(crate) fn next(&mut self) {
         self.body.clear();
         self.found = 0;
     }
 
-    /// Reads the head of a response of HTTP/1.1.
+    /// Reads the head of an HTTP/1.1 response.
     pub(crate) fn head(&mut self, head: &[u8], captures: &[Capture]) {
         for line in head.split(|byte| *byte == b'\n').skip(1) {
             if let Some(colon) = line.iter().position(|byte| *byte == b':') {
@@ -81,7 +81,7 @@ impl Memory {
         }
     }
 
-    /// Reads a header of a response: a cookie to store, or a value to capture.
+    /// Reads a header of a response: it may be a cookie to store or a value to capture.
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8], captures: &[Capture]) {
         if name.eq_ignore_ascii_case(b"set-cookie") {
             self.cookies.store(value);
@@ -97,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Reads a piece of the body.
+    /// Reads a piece of a response's body.
     pub(crate) fn body(&mut self, piece: &[u8], captures: &[Capture]) {
         let wanted = captures.iter().any(|capture| matches!(capture.from, CaptureSource::Json(_)));
         if wanted && self.body.len() + piece.len() <= MAX_BODY {
@@ -105,7 +105,7 @@ impl Memory {
         }
     }
 
-    /// Completes the response and returns true if all its captures were found.
+    /// Ends the response; returns true if all its captures were found.
     pub(crate) fn complete(&mut self, captures: &[Capture]) -> bool {
         let headers = captures.iter().filter(|capture| matches!(capture.from, CaptureSource::Header(_))).count();
         let mut all = self.found >= headers;
@@ -125,7 +125,7 @@ impl Memory {
     }
 }
 
-/// Replaces a value. Line ends are removed, so that a server cannot inject a header into later requests.
+/// Replaces a stored value. Line ends are removed, so that a server cannot add headers to later requests.
 fn keep(slot: &mut Vec<u8>, value: &[u8]) {
     slot.clear();
     slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));

@@ -1,27 +1,27 @@
-//! Selection order and weights of a set of requests.
+//! Order and weights with which the requests of a set are selected.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use run::{RequestOrder, RequestSet};
 
-/// Selection order and weights of a set of requests.
+/// Order and weights with which the requests of a set are selected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
     /// Weight of each request of the set.
     pub weights: Cow<'static, [f64]>,
-    /// Class of each request of the set; empty if each request is its own class.
+    /// Class of each request of the set; empty if each request is a class of its own.
     pub classes: Cow<'static, [u16]>,
     /// Order in which requests are selected.
     pub order: RequestOrder,
 }
 
 impl Mix {
-    /// One repeated request.
+    /// Mix with a single request, which is repeated.
     pub const ONE: &'static Self =
         &Self { weights: Cow::Borrowed(&[1.0]), classes: Cow::Borrowed(&[]), order: RequestOrder::Weighted };
 
-    /// Builds the mix of a set; without a set there is one request.
+    /// Returns the mix for a set; without a set, the mix has one request.
     pub(crate) fn for_set(set: Option<&RequestSet>) -> Arc<Self> {
         let mix = |set: &RequestSet| {
             let weights = set.requests.iter().map(|request| request.weight).collect();

@@ -1,6 +1,7 @@
-//! Pending output: repetitions of one message, or bytes in a buffer.
+//! Data to be sent: repetitions of one message, or bytes in a buffer.
 
-/// Bytes waiting to be sent, and the number already handed out. New bytes are appended.
+/// Bytes that wait to be sent, and the number of bytes that were already returned for sending. New bytes are added at
+/// the end.
 #[derive(Default)]
 pub(crate) struct SendBuffer {
     bytes: Vec<u8>,
@@ -8,13 +9,13 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Returns the number of bytes not handed out yet.
+    /// Returns the number of bytes that still have to be returned for sending.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.bytes.len() - self.given
     }
 
-    /// Copies waiting bytes and returns their number.
+    /// Copies waiting bytes, and returns their number.
     #[inline]
     pub(crate) fn copy(&mut self, out: &mut [u8]) -> usize {
         let rest = &self.bytes[self.given..];
@@ -24,8 +25,8 @@ impl SendBuffer {
         n
     }
 
-    /// Copies waiting bytes to `out`. Clears the buffer once all bytes were copied. Keeps at most `kept` bytes of
-    /// memory.
+    /// Copies waiting bytes to `out`. When all bytes were copied, the buffer is cleared. At most `kept` bytes of memory
+    /// are kept.
     #[inline]
     pub(crate) fn take_into(&mut self, kept: usize, out: &mut [u8]) -> usize {
         let n = self.copy(out);
@@ -48,7 +49,7 @@ impl SendBuffer {
         self.given = 0;
     }
 
-    /// Returns the buffer for appending; its content must not be removed.
+    /// Returns the buffer so that bytes can be added; its content must not be removed.
     #[inline]
     pub(crate) fn end(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -61,7 +62,7 @@ impl SendBuffer {
     }
 }
 
-/// Number of messages that a client side still has to send, and the progress of the current one.
+/// Number of messages that a client still has to send, and how much of the current one was sent.
 #[derive(Default)]
 pub(crate) struct Outbox {
     to_send: u32,
@@ -74,13 +75,14 @@ impl Outbox {
         self.to_send += 1;
     }
 
-    /// Returns true if no message is left.
+    /// Returns true if no message is left to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.to_send == 0
     }
 
-    /// Fills `out` with messages of `len` bytes, which must not be 0. `copy` writes from an offset of the message and
-    /// returns the number of bytes. Returns the bytes written and the number of finished messages.
+    /// Fills `out` with messages of `len` bytes; `len` must not be 0. `copy` writes bytes from an offset of the
+    /// message, and returns their number. Returns the number of bytes written, and the number of messages that were
+    /// completed.
     #[inline]
     pub(crate) fn fill(
         &mut self,
@@ -102,7 +104,7 @@ impl Outbox {
         (done, finished)
     }
 
-    /// Fills `out` from a message in memory and returns the bytes written.
+    /// Fills `out` from a message in memory, and returns the number of bytes written.
     #[inline]
     pub(crate) fn fill_from(&mut self, out: &mut [u8], message: &[u8]) -> usize {
         let copy = |from: u64, out: &mut [u8]| {

@@ -1,12 +1,12 @@
-//! Message bytes that reveal lost, swapped or shifted data. The bytes have no short period, and are equal in every
-//! process.
+//! Bytes for messages, which make lost, swapped or shifted data visible. The bytes do not repeat soon, and are the same
+//! in every process.
 
 use std::sync::Arc;
 
-/// Maximum stored block; longer messages repeat it.
+/// Maximum size of the stored block; a longer message repeats it.
 const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
-/// The bytes of one message.
+/// Content of one message.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     block: Arc<[u8]>,
@@ -16,7 +16,7 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// Creates a message of this many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        // xorshift64 (Marsaglia 2003): any fixed seed gives bytes without a short period.
+        // This is xorshift64 (Marsaglia 2003); any fixed seed gives bytes that do not repeat soon.
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {
             x ^= x << 13;
@@ -33,14 +33,15 @@ impl Pattern {
         self.bytes
     }
 
-    /// Returns the contiguous bytes from `at` on; empty only at the end of the message.
+    /// Returns the bytes from `at` on that lie next to each other in memory; the result is empty only at the end of the
+    /// message.
     pub(crate) fn from(&self, at: u64) -> &[u8] {
         let start = (at % self.block.len() as u64) as usize;
         let left = self.bytes.saturating_sub(at).min((self.block.len() - start) as u64) as usize;
         &self.block[start..start + left]
     }
 
-    /// Copies bytes from `at` on, up to the end of the message or of `out`.
+    /// Copies bytes from `at` on, until the message or `out` ends.
     pub(crate) fn copy(&self, at: u64, out: &mut [u8]) -> usize {
         let mut done = 0;
         while done < out.len() {
@@ -55,7 +56,8 @@ impl Pattern {
         done
     }
 
-    /// Returns true if `input` equals the bytes at `at`. `input` must not extend beyond the end of the message.
+    /// Returns true if `input` has the same bytes as the message at `at`. `input` must not extend beyond the end of the
+    /// message.
     pub(crate) fn matches(&self, at: u64, input: &[u8]) -> bool {
         let mut done = 0;
         while done < input.len() {

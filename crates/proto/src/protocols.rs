@@ -1,4 +1,4 @@
-//! The table of protocols: one row holds everything that the rest of the program needs about a protocol.
+//! The table of protocols: each row has everything that the rest of the program needs to know about a protocol.
 
 use run::{Protocol, RequestSet, TlsPlan};
 
@@ -7,14 +7,15 @@ use crate::{
     AnyClient, ProtoError, discard, echo, grpc, http1, http2, memcached, raw, record, redis, source, tls, websocket,
 };
 
-/// Builds the table and maps each protocol's name to its type.
+/// Builds the table, and maps the name of each protocol to its type.
 macro_rules! protocols {
     ($($module:ident $(within $tls:ident)? $(takes $sets:ident)?),+ $(,)?) => {
-        /// All protocols of the generator.
+        /// All protocols that the generator supports.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client side of a plan's protocol. Reads files once, and reports errors in files or settings
-        /// before any load. With `tls`, the protocol runs within TLS; with `requests`, the client sends these requests.
+        /// Prepares the client side for the protocol of a plan. Files are read only once, and errors in files or
+        /// settings are reported before any load. With `tls`, the protocol is used over TLS; with `requests`, the
+        /// client sends these requests.
         pub fn client(
             plan: &Protocol,
             requests: Option<&RequestSet>,
@@ -55,18 +56,18 @@ protocols! {
     websocket within tls,
 }
 
-/// Returns the row of a plan's protocol.
+/// Returns the row for the protocol of a plan.
 pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }
 
-/// Returns the row and scheme for a target's scheme, ignoring case.
+/// Returns the row and the scheme with this name, ignoring case.
 pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     let all = PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
     all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the row and scheme of a target's URL. A URL without a scheme is HTTP.
+/// Returns the row and the scheme for a target's URL. If a URL has no scheme, the protocol is HTTP.
 pub fn by_url(url: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     by_scheme(run::UrlParts::parse(url).transport().0)
 }
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
     use crate::{Done, Outcome, Request};
 
-    /// Builds a request and returns true if the row's canned response completes it.
+    /// Builds a request; returns true if the prepared response of the row completes it.
     fn answered(plan: &Protocol) -> Result<bool, ProtoError> {
         let mut sessions = client(plan, None, None)?.sessions(1);
         let (session, mut request, mut piece) = (sessions.session(0), Vec::new(), [0; 512]);
@@ -102,7 +103,8 @@ mod tests {
             let plan = (row.defaults)();
             assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
             assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
-            // A response that only the close delimits has no last byte, so its plan expects a fixed length.
+            // If a response ends only when the connection is closed, it has no last byte, so that the plan expects a
+            // fixed length instead.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3) },
                 plan => plan,

@@ -1,6 +1,7 @@
-//! Raw bytes: the client sends a file's content and expects a number of bytes, or everything until the close.
+//! Raw bytes: the client sends the content of a file, and expects a number of bytes, or all bytes until the connection
+//! is closed.
 //!
-//! There is no server side, since any TCP server can be loaded.
+//! The protocol has no server side, because any TCP server can be the target.
 
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     Ok(ClientPlan::new(bytes, *expect_bytes))
 }
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     request: Arc<[u8]>,
@@ -65,7 +66,8 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan that sends `request`. A response is complete after `expect` bytes or, if absent, at the close.
+    /// Creates a plan that sends `request`. A response is complete after `expect` bytes; if this is absent, when the
+    /// connection is closed.
     pub fn new(request: Arc<[u8]>, expect: Option<u64>) -> Self {
         Self { request, expect }
     }
@@ -123,7 +125,8 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    /// Completes the response that the close delimits. Later requests on the connection count as cut short.
+    /// Completes a response that ends when the connection is closed. All later requests on the connection count as
+    /// interrupted.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
             (_, 0) => Ok(Progress::CLOSE),
@@ -136,7 +139,7 @@ impl Requester for ClientSession {
         }
     }
 
-    /// Completes an empty request that expects no bytes.
+    /// Completes a request without bytes that expects no bytes.
     fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
         if self.plan.expect != Some(0) || !self.outbox.is_empty() {
             return Progress::default();

@@ -1,16 +1,17 @@
-//! Files that came with a plan from another host. On this host, the paths of these files may name other files or none.
+//! Files that were sent by another host, together with a plan. On this host, there may be no files or other files at
+//! their paths.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 static RECEIVED: RwLock<BTreeMap<String, Arc<[u8]>>> = RwLock::new(BTreeMap::new());
 
-/// Makes these bytes the content of `path` for plans in this process.
+/// Stores these bytes as the content of `path`, for plans in this process.
 pub fn add_received_file(path: String, bytes: Vec<u8>) {
     RECEIVED.write().unwrap_or_else(PoisonError::into_inner).insert(path, bytes.into());
 }
 
-/// Returns the received content for this path.
+/// Returns the content that was received for this path.
 pub(crate) fn received_file(path: &str) -> Option<Arc<[u8]>> {
     RECEIVED.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
 }

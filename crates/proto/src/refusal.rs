@@ -1,18 +1,18 @@
-//! Keeps the server's words in an answer with an unexpected status: the beginning of its body.
+//! Stores the server's words in an answer with an unexpected status: the beginning of its body.
 
-/// Maximum number of kept bytes of a body.
+/// Maximum number of bytes of a body that are stored.
 const MAX_WORDS: usize = 200;
 
 /// Beginning of the body of the last answer with an unexpected status.
 #[derive(Debug, Default)]
 pub(crate) struct Refusal {
-    /// True while the answer under way has an unexpected status.
+    /// True if the current answer has an unexpected status.
     collects: bool,
     body: Vec<u8>,
 }
 
 impl Refusal {
-    /// Begins an answer. The words of an earlier refusal stay until another refusal begins.
+    /// Begins an answer. The words of an earlier refusal are kept until another refusal begins.
     pub(crate) fn begin(&mut self, is_refusal: bool) {
         self.collects = is_refusal;
         if is_refusal {
@@ -20,7 +20,7 @@ impl Refusal {
         }
     }
 
-    /// Returns true if the body of the answer under way is wanted.
+    /// Returns true if the body of the current answer is needed.
     pub(crate) fn collects(&self) -> bool {
         self.collects && self.body.len() < MAX_WORDS
     }
@@ -32,11 +32,11 @@ impl Refusal {
         }
     }
 
-    /// Returns the words in quotation marks. Bodies that are not text have none.
+    /// Returns the words in quotation marks. If the body is not text, there are no words.
     pub(crate) fn words(&self) -> Option<String> {
         let text = match std::str::from_utf8(&self.body) {
             Ok(text) => text,
-            // The limit of kept bytes may have split the last character.
+            // The maximum size may have cut the last character in two.
             Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.body[..error.valid_up_to()]).ok()?,
             Err(_) => return None,
         };

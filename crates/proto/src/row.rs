@@ -2,44 +2,45 @@
 
 use run::Protocol;
 
-/// A row of [`PROTOCOLS`](crate::PROTOCOLS). The functions of a row receive plans of their own protocol and leave
-/// others unchanged.
+/// A row of [`PROTOCOLS`](crate::PROTOCOLS). The functions of a row get plans of their own protocol; they leave other
+/// plans unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolSpec {
-    /// Name in plans and tables.
+    /// Name of the protocol in plans and tables.
     pub name: &'static str,
-    /// One-line description of the bytes on the wire.
+    /// Description of the bytes on the network, in one line.
     pub help: &'static str,
     /// URL schemes; the first is the usual one.
     pub schemes: &'static [Scheme],
     /// Returns the default settings.
     pub defaults: fn() -> Protocol,
-    /// Command-line flags that change the settings, in the order in which they take effect.
+    /// Command-line flags that change the settings, in the order in which they are applied.
     pub flags: &'static [Flag],
-    /// Completes the settings once all flags have taken effect.
+    /// Completes the settings after all flags were applied.
     pub complete: fn(&mut Protocol),
-    /// Returns true if a target of this protocol may use these settings of another protocol that a flag selected.
+    /// Returns true if a target of this protocol may use these settings of another protocol, which a flag selected.
     pub takes: fn(&Protocol) -> bool,
-    /// Makes each request this many bytes longer, including the header line. Returns false if that is impossible.
+    /// Makes each request longer by this many bytes, including the header line. Returns false if this is impossible.
     pub pad: fn(&mut Protocol, usize) -> bool,
-    /// Puts the path of a URL into the settings, for schemes without a path; an error refuses the URL.
+    /// Puts the path of a URL into the settings, for schemes that have no path; an error refuses the URL.
     pub set_path: fn(&mut Protocol, &str) -> Result<(), String>,
     /// Puts the authority and the path of a URL into the settings.
     pub set_target: fn(&mut Protocol, &str, &str),
-    /// Changes the settings for connections with one request: the server is asked to close, so that it keeps TIME_WAIT.
+    /// Changes the settings for connections with a single request: the server is asked to close the connection, so that
+    /// TIME_WAIT is on its side.
     pub one_request: fn(&mut Protocol),
     /// True if the protocol has responses.
     pub answers: bool,
-    /// Name in TLS's negotiation of the inner protocol (ALPN); empty for none.
+    /// Name of the protocol in the negotiation of TLS (ALPN); empty for none.
     pub alpn: &'static str,
     /// Converts the settings to equivalent work without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
-    /// Returns a response to one request of these bytes, for drivers without a server.
+    /// Returns a response to one request with these bytes, for drivers that have no server.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
 
 impl ProtocolSpec {
-    /// Defaults for most rows.
+    /// Values that most rows have.
     pub(crate) const DEFAULT: Self = Self {
         name: "",
         help: "",
@@ -64,42 +65,42 @@ impl ProtocolSpec {
 pub struct Scheme {
     /// Name before `://`.
     pub name: &'static str,
-    /// Default port; if absent, a target must name one.
+    /// Default port; if absent, a target must have a port.
     pub port: Option<u16>,
-    /// True if a target has a path.
+    /// True if a target may have a path.
     pub path: bool,
-    /// True if the scheme runs within TLS.
+    /// True if the scheme uses TLS.
     pub tls: bool,
 }
 
 /// A command-line flag.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// Name after the two dashes.
+    /// Name of the flag, after the two dashes.
     pub name: &'static str,
-    /// Letter after one dash.
+    /// Letter of the flag, after one dash.
     pub short: Option<char>,
     /// Placeholder of the flag's value in the help.
     pub value: &'static str,
     /// Description of the flag for help texts, in one line.
     pub help: &'static str,
-    /// Another flag that this flag requires.
+    /// Another flag that is needed together with this flag.
     pub requires: Option<&'static str>,
     /// Effect of the flag on a plan.
     pub set: FlagValue,
 }
 
-/// Value type of a flag, and its effect on a plan.
+/// Type of a flag's value, and effect of the flag on a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum FlagValue {
-    /// Accepts any text.
+    /// Any text is allowed.
     Text(fn(&mut Protocol, &str)),
-    /// A number of bytes.
+    /// The value is a number of bytes.
     Bytes(fn(&mut Protocol, u64)),
-    /// A number up to 65535, such as a status.
+    /// The value is a number up to 65535, such as a status.
     Number(fn(&mut Protocol, u16)),
-    /// A name and a value; may be repeated.
+    /// The value has a name and a value; the flag may be repeated.
     Pair(fn(&mut Protocol, &str, &str)),
-    /// No value: switches the settings to another protocol.
+    /// The flag has no value, and selects another protocol.
     Switch(fn(&mut Protocol)),
 }

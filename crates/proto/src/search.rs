@@ -1,23 +1,23 @@
-//! Search for a text in a body that arrives in pieces, for HTTP/1.1 and HTTP/2 alike.
+//! Search for a text in a body that arrives in pieces, for HTTP/1.1 and HTTP/2.
 
 use memchr::memmem::Finder;
 
 /// State of the search in one body.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// The end of earlier pieces, one byte shorter than the text.
+    /// The end of the pieces so far, one byte shorter than the text that is searched.
     tail: Vec<u8>,
     found: bool,
 }
 
 impl Search {
-    /// Searches the next piece.
+    /// Searches the next piece of the body.
     pub(crate) fn look(&mut self, text: &Finder<'_>, piece: &[u8]) {
         if self.found {
             return;
         }
         let keep = text.needle().len().saturating_sub(1);
-        // Searches across the border to the previous piece, then the piece itself.
+        // First the border between the last piece and this one is searched, then the piece itself.
         let across = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(keep)]);
         self.found = text.find(&self.tail).is_some() || text.find(piece).is_some();
@@ -35,7 +35,7 @@ impl Search {
         self.found
     }
 
-    /// Starts another body and keeps the memory.
+    /// Prepares for another body and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.tail.clear();
         self.found = false;

@@ -1,55 +1,56 @@
-//! The server end of a protocol without any I/O: given bytes, it returns bytes to send and completed exchanges. The
+//! The server end of a protocol, without I/O: it takes bytes, and returns bytes to send and completed exchanges. The
 //! client end is [`Requester`](crate::Requester).
 
-/// The server end of a protocol on one connection. A session owns no socket, no clock and no thread, so one session
-/// type runs under every server model.
+/// The server end of a protocol on one connection. A session owns no socket, clock or thread, so that the same session
+/// works with every server model.
 ///
-/// The caller calls [`receive`](Session::receive) for every piece of bytes that arrives, then
-/// [`transmit`](Session::transmit) until it returns 0. The bytes of one call of `transmit` are one write; a session
-/// that wants two writes returns two pieces. When all these bytes have been handed to the system, the caller calls
-/// [`flushed`](Session::flushed). After [`Progress::close`] the caller sends the remaining bytes of `transmit` and
-/// closes. After a [`Fault`] the caller closes at once.
+/// For every piece of data that arrives, the caller calls [`receive`](Session::receive), and then
+/// [`transmit`](Session::transmit) until it returns 0. The bytes of each call of `transmit` are sent by one write; a
+/// session that wants two writes returns two pieces. When all these bytes were handed to the system, the caller calls
+/// [`flushed`](Session::flushed). After [`Progress::close`], the caller sends the remaining bytes of `transmit` and
+/// closes the connection. After a [`Fault`], the caller closes the connection at once.
 ///
-/// Sessions are reused: [`reset`](Session::reset) makes one ready for a new connection without allocating.
+/// Sessions are used again: [`reset`](Session::reset) prepares a session for a new connection without allocating
+/// memory.
 pub trait Session {
-    /// Copies the next bytes to send into `out` and returns their number, or 0 when there is nothing to send now.
+    /// Copies the next bytes to send into `out`, and returns their number; 0 if there is currently nothing to send.
     fn transmit(&mut self, out: &mut [u8]) -> usize;
 
-    /// Returns true if [`transmit`](Session::transmit) would give bytes.
+    /// Returns true if [`transmit`](Session::transmit) would return bytes.
     fn wants_transmit(&self) -> bool;
 
-    /// Takes all bytes that arrived, in pieces of any size.
+    /// Takes all bytes that have arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault>;
 
-    /// Handles the end of the peer's data.
+    /// Handles the end of the data that the peer sends.
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
-    /// Called when everything that [`transmit`](Session::transmit) gave is handed to the system and it has nothing more
-    /// to give. Only a protocol in which sending alone ends an exchange (source) returns progress.
+    /// Called when all bytes of [`transmit`](Session::transmit) were handed to the system and it has nothing more to
+    /// send. Only the protocol source returns progress here, because sending alone completes its exchanges.
     fn flushed(&mut self) -> Progress {
         Progress::default()
     }
 
-    /// Returns true if the reply to the next input bytes is a copy of them, so that the caller may send them from the
-    /// receive buffer. The caller reports the number of bytes sent to [`mirrored`](Session::mirrored), and gives the
-    /// rest to `receive`.
+    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may then send them from
+    /// the receive buffer. The caller passes the number of bytes sent to [`mirrored`](Session::mirrored), and the
+    /// remaining bytes to `receive`.
     fn mirrors(&self) -> bool {
         false
     }
 
-    /// Counts input bytes that were sent back in place, without `receive` and `transmit`.
+    /// Counts input bytes that were sent back directly, without `receive` and `transmit`.
     fn mirrored(&mut self, _bytes: usize) {}
 
-    /// Returns true if a request has begun whose head is incomplete, so that it cannot be handled yet.
+    /// Returns true if a request has begun but its head is incomplete, so that it cannot be handled yet.
     fn awaits_head(&self) -> bool {
         false
     }
 
-    /// The caller reports that the rest of a head did not come in time. The session then produces the error response,
-    /// and the caller closes.
+    /// Called when the rest of a head did not arrive in time. The session then prepares the error response, and the
+    /// caller closes the connection.
     fn head_is_late(&mut self) {}
 
-    /// Forgets the connection and keeps the memory.
+    /// Prepares for a new connection and keeps the memory.
     fn reset(&mut self);
 }
 
@@ -95,25 +96,26 @@ impl<S: Session + ?Sized> Session for Box<S> {
     }
 }
 
-/// Result of a piece of input.
+/// What happened while a piece of input was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Exchanges that ended: requests at a server, and responses at a client, each reported as a [`Done`](crate::Done).
+    /// Number of exchanges that ended: requests at a server, or responses at a client, each of which is reported as a
+    /// [`Done`](crate::Done).
     pub completed: u32,
-    /// Number of unrequested messages of a server, which are not answers.
+    /// Number of messages that the server sent without a request; these are not answers.
     pub unasked: u32,
-    /// True if the connection must be closed once everything is transmitted.
+    /// True if the connection must be closed after everything was sent.
     pub close: bool,
-    /// With `close`: the peer may still be sending, so we end our side first and keep reading for a while. A plain
-    /// close would reset the connection and could destroy the last reply on its way.
+    /// Used with `close`: the peer may still be sending, so that we first end our side and keep reading for a while.
+    /// Closing at once would reset the connection, and could destroy the last reply before it arrives.
     pub linger: bool,
 }
 
 impl Progress {
-    /// Close once everything is transmitted.
+    /// The connection must be closed after everything was sent.
     pub const CLOSE: Self = Self { completed: 0, unasked: 0, close: true, linger: false };
 
-    /// Adds the progress of a further piece.
+    /// Adds what happened in another piece.
     pub fn merge(&mut self, other: Self) {
         self.completed += other.completed;
         self.unasked += other.unasked;
@@ -122,20 +124,20 @@ impl Progress {
     }
 }
 
-/// Reason why a connection, or one of its requests, cannot continue.
+/// Reason why a connection, or one of its requests, cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The bytes violate the protocol.
     #[error("the bytes do not follow the protocol: {0}")]
     Malformed(&'static str),
-    /// The server sent an answer without a request. Which of the connection's answers belong to requests is unknown if
-    /// only their order tells.
+    /// The server sent an answer without a request. If only the order of answers tells to which request each of them
+    /// belongs, all answers of this connection are doubtful.
     #[error("the server sent {0}, so its answers cannot be matched with requests")]
     Unasked(&'static str),
     /// The response is complete, but its content or length is not the expected one.
     #[error("the body is not what was expected: {0}")]
     WrongBody(&'static str),
-    /// The peer closed in the middle of an exchange.
+    /// The peer closed the connection in the middle of an exchange.
     #[error("the peer closed before the exchange was complete")]
     Short,
     /// The server ended one request before its response was complete.
@@ -144,18 +146,19 @@ pub enum Fault {
     /// The server refused one request without processing it.
     #[error("the server refused the stream of a request")]
     StreamRefused,
-    /// The server ends the connection and has not processed this request, which can safely be retried on another
+    /// The server ends the connection without having processed this request, which can safely be sent again on another
     /// connection.
     #[error("the server left before it looked at the request")]
     Unprocessed,
-    /// An earlier answer announced the close, so the server does not process this request. The request can safely be
-    /// retried on another connection.
+    /// An earlier answer announced the end of the connection, so that the server does not process this request. The
+    /// request can safely be sent again on another connection.
     #[error("the server closed the connection after an earlier request")]
     BehindClose,
-    /// The server ended the connection before it processed any request. The server may refuse the retry as well.
+    /// The server ended the connection before it processed any request. The server may refuse another connection as
+    /// well.
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
-    /// Input exceeded a limit of loadline (header size, body size).
+    /// The input exceeded a limit of loadline (size of a header or a body).
     #[error("a limit was exceeded: {0}")]
     Limit(&'static str),
 }

@@ -1,7 +1,8 @@
-//! Source: the server sends as fast as the client reads, and the client counts the bytes. Measures only the direction
-//! to the client.
+//! Source: the server sends as fast as the client reads, and the client counts the bytes. The protocol is used to
+//! measure only the direction to the client.
 //!
-//! Like chargen (RFC 864) without its lines. A source may be finite, so that a test can count bytes exactly.
+//! The protocol is like chargen (RFC 864), but without lines. A source may have an end, so that a test can count its
+//! bytes exactly.
 
 use crate::pattern::Pattern;
 use run::Protocol;
@@ -34,7 +35,7 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// A plan of the client's side, checked and ready for use.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message_bytes: u64,
@@ -55,8 +56,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. The server sends without requests, so bytes that arrive before a message is started
-/// count for later messages.
+/// Client side of one connection. The server sends without requests, so that bytes which arrive before a message is
+/// requested count for later messages.
 pub struct ClientSession {
     message_bytes: u64,
     outstanding: u32,
@@ -98,12 +99,12 @@ impl Requester for ClientSession {
 #[derive(Clone)]
 pub struct ServerPlan {
     pattern: Pattern,
-    /// Bytes per connection; absent for no end.
+    /// Number of bytes per connection; absent for an endless source.
     limit: Option<u64>,
 }
 
 impl ServerPlan {
-    /// Creates a plan that ends each connection after `limit` bytes, or never if absent.
+    /// Creates a plan that ends each connection after `limit` bytes; if this is absent, connections do not end.
     pub fn new(limit: Option<u64>) -> Self {
         Self { pattern: Pattern::new(u64::MAX), limit }
     }
@@ -114,7 +115,7 @@ impl ServerPlan {
     }
 }
 
-/// Server side: always has more to send, until its limit.
+/// Server side of one connection: there is always more to send, until the limit.
 pub struct ServerSession {
     plan: ServerPlan,
     sent: u64,
@@ -138,12 +139,12 @@ impl Session for ServerSession {
         self.left() > 0
     }
 
-    /// Reads and drops all data of the peer.
+    /// Reads and drops all data from the peer.
     fn receive(&mut self, _input: &[u8]) -> Result<Progress, Fault> {
         Ok(Progress::default())
     }
 
-    /// Continues sending after the end of the peer's data.
+    /// Goes on sending after the end of the peer's data.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         Ok(Progress::default())
     }

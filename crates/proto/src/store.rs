@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Maximum bytes of keys and values together.
 const MAX_STORE_BYTES: usize = 64 << 20;
-/// Number of bytes that each entry counts in addition to its key and value.
+/// Number of bytes that each entry counts as, in addition to its key and value.
 const ENTRY_OVERHEAD: usize = 100;
 /// Number of shards, so that threads seldom contend.
 const SHARD_COUNT: usize = 16;
@@ -38,7 +38,7 @@ impl Store {
         self.0[hash % SHARD_COUNT].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `see` with a value.
+    /// Calls `see` with the value of a key.
     pub fn with<T>(&self, key: &[u8], see: impl FnOnce(Option<&[u8]>) -> T) -> T {
         see(self.shard(key).entries.get(key).map(Vec::as_slice))
     }

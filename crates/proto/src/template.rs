@@ -1,8 +1,8 @@
 //! Requests with placeholders that are filled in for every send: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1
 //! 100}}`, `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
 //!
-//! A request is cut into pieces once. Filling it in copies the pieces into a reused buffer of the connection, without
-//! allocation or locks. The connections share only one counter.
+//! A request is cut into pieces once. Filling in a request copies the pieces into a reused buffer of the connection,
+//! without allocation or locks. The connections share only one counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,15 +17,15 @@ use crate::{Mix, ProtoError};
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),
-    /// A column of the data, in the row of this request; percent-encoded in a path.
+    /// A column of the data, from the row of this request; percent-encoded in a path.
     Column {
         at: usize,
         in_path: bool,
     },
-    /// 1, 2, 3, …
+    /// The number of the request: 1, 2, 3, …
     Seq,
     Uuid,
-    /// Uniform from the first to the last.
+    /// A uniform random number from the first to the last.
     Random(u64, u64),
     Zipf(Zipf),
     /// The value captured under this name.
@@ -35,7 +35,7 @@ pub(crate) enum Piece {
 /// Values for the placeholders of all requests.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Values by column and row: plain, and percent-encoded for a path.
+    /// Values by column and row, each as plain text and percent-encoded for a path.
     plain: Vec<Vec<Box<[u8]>>>,
     in_path: Vec<Vec<Box<[u8]>>>,
     rows: u64,

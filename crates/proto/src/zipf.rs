@@ -11,7 +11,7 @@ pub(crate) struct Zipf {
     low: u64,
     n: f64,
     s: f64,
-    /// H at 1.5 minus 1, and at n + 0.5.
+    /// Values of the integral H that the paper uses: H(1.5) - 1, and H(n + 0.5).
     begin: f64,
     end: f64,
     /// Maximum distance from a whole number at which a draw is accepted without a further check.
@@ -36,7 +36,7 @@ impl Zipf {
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let exponent = (1.0 - self.s) * log;
-        // (exp(e) - 1) / (1 - s), which is log(x) if s is 1.
+        // This expression is (exp(e) - 1) / (1 - s), which is log(x) if s is 1.
         if exponent.abs() < 1e-8 { log } else { exponent.exp_m1() / (1.0 - self.s) }
     }
 

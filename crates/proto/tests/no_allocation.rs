@@ -1,6 +1,6 @@
 //! A request in steady state allocates nothing at the client and, except for stored data, at our servers. A counting
-//! allocator counts the allocations. Within TLS the library allocates twice per record, to seal and to open it; nothing
-//! else does.
+//! allocator counts the allocations. Within TLS the library allocates memory twice per record, to seal and to open the
+//! record; nothing else allocates memory.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -62,9 +62,9 @@ impl Session for FixedAnswer {
 struct ExchangeResult {
     /// Requests that were answered correctly.
     right: u32,
-    /// Calls of the allocator during the later half of these requests.
+    /// Calls of the allocator during the second half of these requests.
     calls: u64,
-    /// Pieces of at most one record that either side sent meanwhile.
+    /// Number of pieces, of at most one record each, that either side sent meanwhile.
     pieces: u64,
 }
 
@@ -103,7 +103,7 @@ fn site(page: Arc<Page>) -> Arc<OnePage> {
     Arc::new(OnePage(page))
 }
 
-/// One test, since the allocator counts for the whole program.
+/// All cases are in one test, since the allocator counts for the whole program.
 #[test]
 fn a_request_in_steady_state_takes_no_memory() {
     let page = || site(Page::new(200, "text/plain", "", vec![b'p'; 1294]));

@@ -1,8 +1,8 @@
-//! The answer of a run in a few lines, and the warnings beside it.
+//! The answer of a run in a few lines, and the warnings shown with it.
 
 use crate::tone::Tone;
 
-/// Line of the answer.
+/// One line of the answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnswerLine {
     /// Name in one or two words.
@@ -11,9 +11,9 @@ pub struct AnswerLine {
     pub value: String,
     /// Explanation, which continues the value as one sentence.
     pub detail: String,
-    /// Tone in which the value is shown.
+    /// Tone of the value, such as good or bad, which decides its colour.
     pub tone: Tone,
-    /// ID of the section with more details, for forms with links; empty for none.
+    /// ID of the section with more details, for forms that have links; empty for none.
     pub to: &'static str,
     /// True if a short form may leave the line out.
     pub optional: bool,
@@ -28,7 +28,7 @@ pub struct Warnings {
     pub shown: Vec<String>,
     /// Number of further warnings.
     pub more: usize,
-    /// ID of the section with the further warnings.
+    /// ID of the section with the other warnings.
     pub to: &'static str,
     /// Maximum number of lines of each warning in a terminal; `None` for no limit.
     pub max_lines: Option<usize>,
@@ -57,8 +57,8 @@ impl AnswerLine {
 }
 
 impl Warnings {
-    /// Hides the last shown warning and counts it among the others, unless only one is shown. Returns true if anything
-    /// changed.
+    /// Hides the last warning that is shown and counts it with the hidden ones, unless it is the only one. Returns true
+    /// if a warning was hidden.
     pub fn fold_one(&mut self) -> bool {
         let folds = self.shown.len() > 1;
         if folds {
@@ -68,7 +68,7 @@ impl Warnings {
         folds
     }
 
-    /// Returns the line about the warnings that are not shown; `None` if all are.
+    /// Returns the line about the warnings that are not shown; `None` if all of them are.
     pub fn rest(&self) -> Option<String> {
         let plural = if self.more == 1 { "" } else { "s" };
         let place = if self.to.is_empty() { " with -v" } else { ": see Trust in the report" };

@@ -134,8 +134,8 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Names the servers of the same group that nevertheless differ from this server. Omits servers of earlier rows,
-/// because the notes of those rows name the pair.
+/// Names the servers of the same group that differ from this server all the same. Servers of earlier rows are left out,
+/// because those rows already name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();
@@ -173,7 +173,7 @@ fn value(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {
     Cell { sort: Some(value), hint, ..Cell::new(quantity(value, unit)) }
 }
 
-/// Returns a figure with its interval.
+/// Returns a figure together with its interval.
 fn between(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {
     let Some(Estimate { value, low, high }) = figure else { return absent(cell) };
     let text = format!("{} ({} to {})", quantity(value, unit), quantity(low, unit), quantity(high, unit));

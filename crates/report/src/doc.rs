@@ -16,7 +16,7 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
-    /// True if the answer contains the title's figures, so that a short form needs no title.
+    /// True if the answer contains the figures of the title, so that a short form needs no title.
     pub title_in_answer: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Section {
     pub id: String,
     /// Heading; empty for the verdict, which needs none.
     pub title: String,
-    /// Readers who need the section.
+    /// Which readers need the section.
     pub weight: Weight,
     /// Contents of the section.
     pub blocks: Vec<Block>,
@@ -36,23 +36,24 @@ pub struct Section {
 /// Readers who need a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// All readers, before everything else. If a document has such a section, the brief form shows nothing else.
+    /// All readers, before everything else. If a document has such a section, the brief form shows only this section.
     Answer,
-    /// All readers, after the answer. Also shown in the brief form of a document without an answer.
+    /// All readers, after the answer. If a document has no answer, the brief form shows these sections, too.
     First,
     /// All readers. Shown in every complete form.
     #[default]
     Main,
     /// Readers of the full report. Not shown in the terminal.
     Full,
-    /// Readers who check details. The HTML page folds this part, and the terminal does not show this part.
+    /// Readers who check details. The HTML page hides this part until the reader opens it, and the terminal does not
+    /// show it.
     Detail,
 }
 
 /// A block of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// Sentences.
+    /// A paragraph of sentences.
     Paragraph(String),
     /// A sentence that readers should notice.
     Note(Note),
@@ -74,7 +75,7 @@ pub enum Block {
     Bars(Bars),
     /// A chart of estimates with intervals and a reference value. A table has the estimates, too.
     Intervals(Intervals),
-    /// Boxes joined by arrows, which show the server and its upstreams.
+    /// Boxes joined by arrows, which show the server and its upstream services.
     Chain(Chain),
     /// Functions by their share of CPU time or of waiting, with their callers.
     Flame(Flame),
@@ -87,20 +88,20 @@ pub enum Block {
 pub struct Note {
     /// Tone in which the sentence is shown.
     pub tone: Tone,
-    /// Sentence.
+    /// Text: a sentence.
     pub text: String,
     /// ID of the section with more details, for forms with links; empty for none.
     pub to: &'static str,
 }
 
-/// Main figure.
+/// A main figure of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyFigure {
     /// Name in one word.
     pub name: String,
     /// Figure with its unit.
     pub value: String,
-    /// Explanation.
+    /// Explanation of the figure.
     pub detail: String,
     /// Tone in which the figure is shown.
     pub tone: Tone,
@@ -128,7 +129,7 @@ pub struct EvidenceLine {
 pub struct List {
     /// Title of the list.
     pub title: String,
-    /// Entries.
+    /// Entries of the list.
     pub items: Vec<Item>,
     /// Number of entries in a short form, which only counts the other entries.
     pub brief: usize,
@@ -139,7 +140,7 @@ pub struct List {
 pub struct Item {
     /// Term in front of the entry; may be empty.
     pub term: String,
-    /// Sentence.
+    /// Text of the entry: a sentence.
     pub text: String,
     /// Tone in which the entry is shown.
     pub tone: Tone,
@@ -150,14 +151,14 @@ pub struct Item {
 pub struct Table {
     /// Caption; may be empty.
     pub caption: String,
-    /// Columns.
+    /// Columns of the table.
     pub columns: Vec<Col>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as reasons of absent values.
     pub notes: Vec<String>,
-    /// Number of rows in the terminal, which only counts the other rows. 0 hides the table in the terminal, and `None`
-    /// shows all rows.
+    /// Number of rows shown in a terminal, which only counts the other rows. 0 hides the table in the terminal, and
+    /// `None` shows all rows.
     pub brief: Option<usize>,
     /// True if a reader can sort the table by each column, in forms that can do so.
     pub sortable: bool,
@@ -170,15 +171,15 @@ pub struct Col {
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. Rank 0 is always shown. If there is not enough room, the highest ranks are dropped first.
-    /// The terminal shows no rank above 4.
+    /// Rank of the column. Rank 0 is always shown. If there is not enough space, columns with the highest ranks are
+    /// left out first. The terminal shows no rank above 4.
     pub rank: u8,
 }
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Contents.
+    /// Contents of the cell.
     pub text: String,
     /// Tone in which the cell is shown.
     pub tone: Tone,

@@ -7,7 +7,7 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, quantity, significant};
 
-/// Renders a ladder of resources: `text`, `markdown`, `html` or `json`.
+/// Renders the results for several amounts of resources: `text`, `markdown`, `html` or `json`.
 pub fn render_size(form: &str, result: &SizeResult, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, result, &document(result), style)
 }

@@ -1,6 +1,6 @@
 //! Tones of texts.
 
-/// Tone of a text.
+/// Tone of a text, such as good or bad, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Neutral.
@@ -10,7 +10,7 @@ pub enum Tone {
     Good,
     /// Needs attention.
     Warn,
-    /// Failed.
+    /// Bad: a limit or a check failed.
     Bad,
     /// Less important.
     Quiet,

@@ -107,7 +107,7 @@ fn resources(answer: &WhatIf) -> Table {
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-/// Returns a figure of a point of the curve, with the ends of its interval.
+/// Function that returns a figure of a point of the curve, with the ends of its interval.
 type Place = fn(&LoadPoint) -> [f64; 3];
 
 /// Returns one figure by number of users or arrival rate. Finite ends of the figure's interval are added.

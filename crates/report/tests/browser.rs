@@ -1,5 +1,5 @@
-//! The page in a real browser (headless Chromium). The page loads and has its charts. On a phone and on a desktop, the
-//! page is never wider than the window.
+//! The page in a real browser (headless Chromium). The page must load and have its charts. On a phone and on a desktop,
+//! it must never be wider than the window.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -50,7 +50,7 @@ fn no_page_is_wider_than_its_window() {
     }
 }
 
-/// The page allows only its own script, so an effect of the script shows that the browser accepted it.
+/// The page allows only its own script; if the script has an effect, the browser has accepted it.
 #[test]
 fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     if !testkit::has("values near the pointer", "chromium") {

@@ -1,4 +1,4 @@
-//! Judge decides everything once: every trial, rate and share that a page names is one of judge's decisions.
+//! Judge makes each decision once: every trial, rate and share that a page names must be one of judge's decisions.
 
 #![allow(clippy::unwrap_used)]
 
@@ -40,7 +40,7 @@ fn named(text: &str, trials: usize) -> Vec<usize> {
     (0..trials).filter(|i| text.contains(&format!("trial-{i}-of-it"))).collect()
 }
 
-/// Returns the figures before these words, as written: rates of requests, or shares.
+/// Returns the figures before these words, as they are written: rates of requests, or shares.
 fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "\"\\();:~".contains(c)).collect();
     let figure = |i: usize| {
@@ -54,7 +54,7 @@ fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     (0..words.len()).filter_map(figure).collect()
 }
 
-/// Returns such figures in all sentences of the findings.
+/// Returns the same kinds of figures from all sentences of the findings.
 fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
     fn strings(value: &serde_json::Value, all: &mut String) {
         match value {
@@ -88,7 +88,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
         found.trust.generator_ceiling,
     ];
     let all = capacity.chain(evidence).chain(offered).chain(good).chain(more).flatten();
-    // A capacity with a wide interval has two digits.
+    // If its interval is wide, a capacity is written with two digits.
     let two_digits = |rate: f64| format!("{rate:.1e}").parse().unwrap_or(rate);
     let written = all.flat_map(|rate| {
         [rate, two_digits(rate)].map(|rate| format!("{}/s {}", number(rate), quantity(rate, Unit::PerSecond)))

@@ -40,7 +40,7 @@ fn the_terminal_shows_the_answer_in_its_first_fifteen_lines() {
     insta::assert_snapshot!("find.txt", text);
 }
 
-/// The brief text is the answer, and the full text repeats none of its sentences.
+/// The brief text must be the answer, and the full text must repeat none of its sentences.
 #[test]
 fn the_brief_text_is_the_answer_in_at_most_twelve_lines() {
     let run = common::find();
@@ -70,7 +70,7 @@ fn the_brief_text_of_a_load_has_percentiles_first_and_a_histogram() {
     insta::assert_snapshot!("load.brief.txt", text);
 }
 
-/// Repeats of a load have no answer of their own, but a table.
+/// A load with repeats has no answer of its own, only a table.
 #[test]
 fn the_brief_text_of_many_loads_fits_a_screen() {
     let mut run = common::load();
@@ -158,8 +158,8 @@ fn requests_without_answers_have_no_time() {
     }
 }
 
-/// The cause of an aborted run is its title in every form with a title, even after successful trials. The words of the
-/// cause are hostile.
+/// The cause of an aborted run must be its title in every form that has titles, even after successful trials. In this
+/// test, the text of the cause is hostile.
 #[test]
 fn the_death_of_a_server_is_the_title_of_every_form() {
     let mut run = common::find();
@@ -172,7 +172,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
-    // Only the title may state the cause. The text must not say "Interrupted", because no user interrupted the run.
+    // Only the title may name the cause. The text must not say "Interrupted", because no user interrupted the run.
     let told_once = |text: &str| text.matches("killed by SIGKILL").count() == 1;
     assert!(text.starts_with(plain) && text.contains("Ended early") && !text.contains("Interrupted"), "{text}");
     let screen = brief(&run, &wide, 42);
@@ -295,7 +295,7 @@ fn the_page_loads_no_other_file() {
     assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
 }
 
-/// A link to a part of the page has a target, and each part has a link.
+/// Each part of the page must have a target for links, and a link to itself.
 #[test]
 fn each_section_can_be_linked_to() {
     let html = made("html", &common::find());
@@ -306,7 +306,7 @@ fn each_section_can_be_linked_to() {
     }
 }
 
-/// The browser runs the one script whose digest the page contains, and no other.
+/// The browser must run the script whose digest is in the page, and no other script.
 #[test]
 fn the_page_allows_exactly_its_own_script() {
     let html = made("html", &common::awkward());
@@ -318,12 +318,12 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // Stored runs keep the reasons for absent figures beside the samples. The counters of this run have no samples.
+    // Stored runs have the reasons for absent figures next to the samples. The counters of this run have no samples.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     sides.for_each(|side| side.counters.retain(|_, reading| reading.value().is_some()));
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // A reader of a run computes again the values that are not stored.
+    // The values that are not stored are computed again when a run is read.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }

@@ -16,8 +16,8 @@ const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 /// An error: its line and column, from 1, if known, and its message.
 type PlacedError = (Option<(usize, usize)>, String);
 
-/// Reads the times of a file, which may be in any order. The earliest is the start. With `column`, the file is CSV and
-/// its first line names the columns.
+/// Reads the times of a file, which may be in any order. The earliest time is the start of the load. With `column`, the
+/// file is CSV and its first line names the columns.
 pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<RecordedTimes, ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";

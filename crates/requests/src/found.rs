@@ -1,4 +1,4 @@
-//! Result of reading a file of requests.
+//! Data types for the result of reading a file of requests.
 
 use std::collections::BTreeMap;
 

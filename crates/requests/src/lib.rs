@@ -61,8 +61,8 @@ pub fn read_text(
     }
 }
 
-/// Returns the message about a text in no supported format. If the text is of a known other kind, the message names
-/// this kind.
+/// Returns the message about a text in no supported format. If the text has another known format, the message names
+/// this format.
 fn other_form(text: &str) -> String {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let begins = |words: &[&str]| words.iter().any(|word| first.starts_with(word));

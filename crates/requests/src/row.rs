@@ -1,4 +1,4 @@
-//! Row of the table of formats.
+//! One row of the table of formats.
 
 use crate::error::ReadError;
 use crate::found::{Imported, Source};

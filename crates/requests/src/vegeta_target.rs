@@ -1,6 +1,7 @@
 //! Recognition of a line of vegeta's JSON format, for the format itself and for logs in JSON.
 
-/// Returns true if a line is a vegeta target, possibly an invalid one. A line of a JSON log has other keys, too.
+/// Returns true if a line is a vegeta target, possibly an invalid one. A line of a JSON log also has keys that a target
+/// does not have.
 pub(crate) fn is_target(line: &str) -> bool {
     let keys = ["method", "url", "header", "body"];
     let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line);

@@ -15,7 +15,7 @@ pub(crate) trait Figures: Serialize {
     /// The container with `None` for each `null`.
     type Read: for<'de> Deserialize<'de>;
 
-    /// Converts a read value; `null` becomes not-a-number.
+    /// Converts a value that was read; `null` becomes not-a-number.
     fn of(read: Self::Read) -> Self;
 }
 
@@ -74,7 +74,7 @@ mod tests {
         run
     }
 
-    /// Collects the paths at which a schema promises a number that is never `null`.
+    /// Collects the paths of numbers that are never `null` according to a schema.
     fn promised<'a>(spec: &'a Value, at: &str, found: &mut Vec<String>) {
         if spec.get("type") == Some(&"number".into()) {
             found.push(at.into());
@@ -87,7 +87,7 @@ mod tests {
         inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
     }
 
-    /// A plan is checked before a run, so it holds numbers only. A measured figure may be undefined.
+    /// A plan is checked before a run, so all its numbers are defined. A measured figure may be undefined.
     #[test]
     fn every_measured_figure_may_be_null() {
         let (mut run, plan) = (crate::schema(), schemars::schema_for!(crate::Plan).to_value());
@@ -105,7 +105,7 @@ mod tests {
     fn a_run_with_undefined_figures_fits_the_schema() {
         let schema = jsonschema::validator_for(&crate::schema()).unwrap();
         assert!(schema.is_valid(&serde_json::to_value(undefined()).unwrap()));
-        // `null` stays forbidden where it is never written.
+        // The schema still forbids `null` in fields that never hold it.
         assert!(!schema.is_valid(&serde_json::json!({ "format": null })));
     }
 

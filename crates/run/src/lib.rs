@@ -1,8 +1,8 @@
 //! The data types of loadline, without behaviour: the plan ([`Plan`]), the measurements ([`Trial`], [`Recording`]), the
 //! conclusions ([`Findings`]), and the directory that stores them ([`RunDir`]).
 //!
-//! Everything after a [`Run`] is a pure function of it, so newer code can judge and render an old run. Other programs
-//! depend on the shape of `run.json`: `loadline schema` prints it, [`FORMAT`] is its version.
+//! Everything computed after a [`Run`] is a pure function of that run, so newer code can judge and render an old run.
+//! Other programs depend on the shape of `run.json`: `loadline schema` prints it, [`FORMAT`] is its version.
 
 mod arena;
 mod bounded;

@@ -1,11 +1,12 @@
-//! Sampled threads of a run: one trial tells most about waiting, and one about running code.
+//! Choice of the trial whose sampled threads tell the most: one trial for waiting, and one for running code.
 
 use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose samples tell most about what requests wait for: many rounds, and many requests in
-    /// flight, so that some wait inside. Each doubling of either number tells about as much. For example, a pool of 5
-    /// had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in flight.
+    /// Returns the trial whose samples tell the most about what requests wait for: it has many rounds, and many
+    /// requests in flight. Twice the rounds count as much as twice the requests in flight. For example, a pool of 5
+    /// connections had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in
+    /// flight.
     pub fn sampled_trial(&self) -> Option<usize> {
         let requests = |trial: &Trial| {
             let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);

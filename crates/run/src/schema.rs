@@ -1,7 +1,7 @@
 //! JSON schema of `run.json`. Tests generate the schema from the types, so the program does not need schema code. `make
 //! docs` writes the file, and a test checks that the file is current.
 
-/// The schema as printed.
+/// The text of the schema.
 pub const SCHEMA: &str = include_str!("run.schema.json");
 
 /// Returns the JSON schema of `run.json`.

@@ -1,5 +1,5 @@
-//! Numbers of `run.json` in their shortest form: whole numbers without `.0`, and derived figures without digits beyond
-//! the precision of any measurement.
+//! Numbers of `run.json` in their shortest form: whole numbers without `.0`, derived figures without meaningless
+//! digits.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{Cost, FigureUnit, Reading};
 
-/// A number that is written as an integer if it is one.
+/// A number that is written as an integer if it is a whole number.
 pub(crate) struct Short(pub(crate) f64);
 
 impl Serialize for Short {
@@ -31,12 +31,12 @@ pub(crate) fn list<S: Serializer>(values: &[f64], s: S) -> Result<S::Ok, S::Erro
     s.collect_seq(values.iter().map(|value| Short(*value)))
 }
 
-/// Writes a list of numbers, some of them missing.
+/// Writes a list of numbers, some of which are missing.
 pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S::Ok, S::Error> {
     s.collect_seq(values.iter().map(|value| value.map(Short)))
 }
 
-/// Writes the derived figures that have a value, by name. The recording has the reasons for missing figures.
+/// Writes the derived figures that have a value, by name. The reasons for missing figures are stored in the recording.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
     s.collect_map(all.iter().filter_map(|(name, reading)| Some((name, derived(reading)?))))
 }
@@ -52,16 +52,16 @@ pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result
     s.collect_map(all.iter().filter_map(|(name, cost)| Some((name, written(cost)?))))
 }
 
-/// Returns a derived figure with six digits, since newer code computes the exact figure again from the samples.
+/// Returns a derived figure rounded to six digits; newer code computes the exact figure again from the samples.
 fn derived(reading: &Reading) -> Option<Short> {
     reading.value().map(|value| Short(six_digits(value)))
 }
 
-/// Rounds to six significant digits, but keeps all digits of whole numbers: counts are exact.
+/// Rounds to six significant digits, but keeps whole numbers unchanged, because counts are exact.
 fn six_digits(value: f64) -> f64 {
     match value.fract() == 0.0 || value.abs() >= 1e6 {
         true => value.round(),
-        // Formats and parses, because dividing by powers of ten adds rounding errors.
+        // The number is formatted and parsed, because dividing by powers of ten adds rounding errors.
         false => format!("{value:.5e}").parse().unwrap_or(value),
     }
 }

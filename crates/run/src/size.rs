@@ -10,7 +10,7 @@ pub const SIZE_FORMAT: &str = "loadline-size/1";
 /// Maximum number of settings.
 pub const MAX_SIZE_STEPS: usize = 64;
 
-/// Resources of a server. Absent resources are not limited.
+/// Resources of a server. Absent fields mean no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeSetting {
@@ -29,7 +29,7 @@ pub struct SizeSetting {
 }
 
 impl SizeSetting {
-    /// Returns the CPUs that the setting pays for; absent if it limits none.
+    /// Returns the CPUs that the setting pays for; absent if the setting has no CPU limit.
     pub fn paid_cpus(&self) -> Option<f64> {
         let cpus = self.cpus.map(f64::from);
         match (self.quota, cpus) {
@@ -43,22 +43,22 @@ impl SizeSetting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeStep {
-    /// Resources.
+    /// Resources of the server.
     pub setting: SizeSetting,
     /// Capacity; absent if no rate held the objective.
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
-    /// Capacity that `what-if` predicts from the run of the first setting; absent for that setting, and if the run does
-    /// not show it.
+    /// Capacity that `what-if` predicts from the run of the first setting; absent for the first setting, and if that
+    /// run allows no prediction.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// CPUs that the server used near the capacity.
     pub cpus_used: Option<f64>,
-    /// CPUs that the setting costs: its quota or CPUs, otherwise the CPUs that the server used.
+    /// CPUs that the setting costs: its quota or its CPUs; without a limit, the CPUs that the server used.
     pub cost_cpus: Option<f64>,
-    /// Share of the quota's periods in which it ran out near the capacity.
+    /// Share of quota periods, near the capacity, in which the quota ran out.
     pub throttled_periods: Option<f64>,
     /// Time for which threads were throttled near the capacity, seconds per second.
     pub throttled_time: Option<f64>,
@@ -66,24 +66,24 @@ pub struct SizeStep {
     pub rss_bytes: Option<f64>,
     /// Bottleneck at the capacity, one id of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Limit besides the server, which makes the capacity a lower bound, or the reason why there is no capacity.
+    /// Limit outside the server that makes the capacity a lower bound, or the reason why there is no capacity.
     pub limited: Option<String>,
-    /// Expectations of the user.
+    /// Expectations of the user and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectationResult>,
     /// True if a rate held the objective, and all expectations are met.
     pub meets: bool,
-    /// Folder of the run, relative to that of the result; absent if the server did not start.
+    /// Folder of the run, relative to the folder of the result; absent if the server did not start.
     pub run: Option<String>,
 }
 
-/// What decides which setting is cheapest.
+/// Rule that decides which setting is cheapest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizeGoal {
-    /// The fewest CPUs: the user expects a capacity.
+    /// The setting with the fewest CPUs; used if the user expects a capacity.
     Cpus,
-    /// The fewest CPUs per request.
+    /// The setting with the fewest CPUs per request.
     #[default]
     CpusPerRequest,
 }
@@ -105,7 +105,7 @@ pub struct PodAmounts {
 pub struct PodResources {
     /// Reserved amounts.
     pub requests: PodAmounts,
-    /// Limits.
+    /// Maximum amounts.
     pub limits: PodAmounts,
 }
 
@@ -129,8 +129,8 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law over the capacities, by multiples of the smallest setting; absent with fewer than four
-    /// settings, or if more than one resource differs.
+    /// Universal Scalability Law fitted to the capacities, over multiples of the smallest setting. Absent with fewer
+    /// than four settings, or if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,
@@ -138,6 +138,6 @@ pub struct SizeResult {
     pub goal: SizeGoal,
     /// `resources:` of a container with the cheapest setting.
     pub resources: Option<PodResources>,
-    /// Sentences about what weakens the result.
+    /// Weaknesses of the result, in sentences.
     pub notes: Vec<String>,
 }

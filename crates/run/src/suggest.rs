@@ -10,7 +10,7 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     (distance <= 1 + wrong.len() / 3 || contained).then_some(best)
 }
 
-/// Returns the Levenshtein distance, with swapped neighbours as one edit.
+/// Returns the Levenshtein distance; swapping two neighbours counts as one edit.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
@@ -34,7 +34,7 @@ pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{}", add_suggestion(error.message()))
 }
 
-/// Adds the closest valid name to serde's message about a wrong key or name. Puts other messages on one line.
+/// Adds the closest valid name to serde's message about a wrong key or name. Other messages are only put on one line.
 pub fn add_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {

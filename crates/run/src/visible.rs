@@ -1,4 +1,4 @@
-//! Makes untrusted names of servers, processes and files safe to show. Only [`visible`] does this.
+//! Makes untrusted names of servers, processes and files safe to show. Only the function [`visible`] does this.
 
 use std::borrow::Cow;
 

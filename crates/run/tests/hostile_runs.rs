@@ -35,7 +35,7 @@ fn seed() -> String {
     serde_json::to_string(&run).unwrap_or_default()
 }
 
-/// xorshift64*, so that every test run uses the same texts.
+/// The generator is xorshift64*, so that every test run uses the same texts.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -55,7 +55,7 @@ fn mutated_runs_load_or_are_refused() {
                 0 => bytes[at] = (next(&mut state) % 256) as u8,
                 1 => drop(bytes.splice(at..at, WORDS[next(&mut state) % WORDS.len()].bytes())),
                 _ => {
-                    // Replaces a number by another word. The text stays valid JSON, but the type is wrong.
+                    // Replaces a number by a word. The text stays valid JSON, but the value has the wrong type.
                     let digits = bytes[at..].iter().position(u8::is_ascii_digit).map_or(at, |d| at + d);
                     if digits < bytes.len() {
                         bytes.splice(digits..=digits, WORDS[next(&mut state) % WORDS.len()].bytes());

@@ -1,5 +1,5 @@
-//! Unchanged runs in the format `loadline-run/1` as version 0.1.0 wrote them. These runs must load, match the schema,
-//! and keep every name and value when they are saved again.
+//! Stored runs in the format `loadline-run/1`, exactly as version 0.1.0 wrote them. These runs must load, match the
+//! schema, and keep every name and value when they are saved again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,8 @@ const FIXTURES: [&str; 7] = [
     "io-models.json",
     "open-loop-repeats.json",
     "users.json",
-    // Later runs of version 0.1.0, shortened: experiments whose trials have typed fields for settings and measurements.
+    // The last runs of version 0.1.0, shortened: experiments whose trials have typed fields for settings and
+    // measurements.
     "adding-clients.json",
     "event-api.json",
     "overload.json",
@@ -31,7 +32,7 @@ fn stored(name: &str) -> Value {
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(fields), Some(Value::Object(now))) => {
-            // A new file has all recordings in one place.
+            // A new file stores the recordings of all sides in one place.
             let fields = fields.iter().filter(|(name, _)| *name != "recording");
             fields.for_each(|(name, value)| lost(value, now.get(name), &format!("{at}.{name}"), found));
         }
@@ -52,7 +53,8 @@ fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
-/// Compares two histograms. A new file keeps only two digits of a histogram if only its summary is used.
+/// Returns true if two histograms are equal. If only the summary of a histogram is used, a new file keeps only two
+/// digits of it.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));
@@ -60,7 +62,7 @@ fn is_equal(old: &str, new: &str, path: &str) -> bool {
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
-/// Returns true for a figure without a value. A new file states the reason only beside the samples.
+/// Returns true for a figure without a value. A new file states the reason only with the samples.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
 }
@@ -79,7 +81,7 @@ fn recordings(run: &Run) -> Vec<(String, &Recording)> {
     rest.chain(trials).map(|(at, side)| (at + "/recording", &side.recording)).collect()
 }
 
-/// Returns a recording with its columns in the order of a new file: by counter.
+/// Returns a recording with its columns sorted by counter, as in a new file.
 fn sorted(recording: &Recording) -> Recording {
     let mut recording = recording.clone();
     recording.columns.sort_by(|a, b| a.counter.cmp(&b.counter));

@@ -1,7 +1,8 @@
-//! Reference servers. Every I/O model serves every service, with every strategy that the model supports.
+//! Reference servers. Every I/O model can serve every service, with each strategy that the model supports.
 //!
-//! Comments call this paper "the Windows study": A. Jones, A. Deshpande, *Windows Sockets 2.0: Write Scalable Winsock
-//! Apps Using Completion Ports* (2000). The paper describes the servers that most models here reproduce on Linux.
+//! Comments call one paper "the Windows study": A. Jones, A. Deshpande, *Windows Sockets 2.0: Write Scalable Winsock
+//! Apps Using Completion Ports* (2000). The study describes the servers that most models in this crate reproduce on
+//! Linux.
 //!
 //! [`start`] runs a server from a plan. These tables list all variants: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
 //! [`BEHAVIOURS`], [`OPTIONS`].

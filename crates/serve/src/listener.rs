@@ -1,4 +1,4 @@
-//! Listening sockets and accepting connections.
+//! Listening sockets, and accepting of connections.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,16 +14,16 @@ use crate::options::Options;
 use crate::server::Control;
 use crate::stats::Cell;
 
-/// Time between two attempts to bind a port in use. All attempts together take 2 s, in which the kernel frees the ring
-/// of a killed io_uring server.
+/// Time between two attempts to bind a port that is in use. All attempts together take 2 s, in which the kernel frees
+/// the ring of a killed io_uring server.
 const RETRY: Duration = Duration::from_millis(5);
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake-up, so that open connections get their turn.
+/// Maximum number of connections accepted per wake-up, so that open connections also get their turn.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
-/// Pause in accepting connections after descriptors or memory ran out.
+/// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
-/// Schedule of a timer that accepts connections in batches, independent of readiness.
+/// A timer that accepts connections in groups, whether or not the socket is ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) every_ns: u64,
@@ -40,8 +40,8 @@ impl Pace {
 /// Opens listening sockets for `shards` threads: one socket for all threads, or with `own` one per thread
 /// (SO_REUSEPORT).
 ///
-/// Waits for a port that another server is about to free, and adds a note about the wait. Accepted connections inherit
-/// TCP_NODELAY from the listening socket, unless `nagle` is set.
+/// If another server still uses the port, waits until it is free, and adds a note about the wait. Accepted connections
+/// inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -65,7 +65,7 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens a socket and retries for a while if the address is in use. The error is a sentence.
+/// Opens a socket; if the address is in use, tries again for some time. The error is a sentence.
 fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,
@@ -73,7 +73,7 @@ fn open_patiently(
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // The limit counts attempts, not time, because a machine that stood still made no attempts.
+    // The limit counts attempts, not time, because a machine that is stopped makes no attempts.
     let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();
@@ -97,7 +97,8 @@ fn open_patiently(
     }
 }
 
-/// Sets the congestion control of option `congestion` on the listening sockets. Connections accepted later inherit it.
+/// Sets the congestion control from the option `congestion` on the listening sockets. Connections accepted later
+/// inherit it.
 pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
     let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
     let wants = "one of net.ipv4.tcp_allowed_congestion_control";
@@ -119,11 +120,11 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
     Ok(fd)
 }
 
-/// Accepts connections for one thread. Pauses when resources run out, and follows a timer if one is set.
+/// Accepts connections for one thread. Accepting pauses when resources run out, and follows a timer if there is one.
 pub(crate) struct Acceptor {
     fd: Arc<OwnedFd>,
     pace: Option<Pace>,
-    /// Time of the next batch, or end of a pause.
+    /// Time when a group of connections is accepted next, or when a pause ends.
     due_ns: u64,
     paused: bool,
 }
@@ -133,7 +134,7 @@ pub(crate) enum Accepted {
     One(OwnedFd),
     /// No connection is waiting.
     None,
-    /// No descriptor or memory is left: ignore readiness until [`Acceptor::due_ns`].
+    /// No descriptor or memory is left; readiness must be ignored until [`Acceptor::due_ns`].
     Pause,
 }
 
@@ -151,19 +152,19 @@ impl Acceptor {
         self.pace.is_none() && !self.paused
     }
 
-    /// Returns the time of the next batch or of the end of a pause.
+    /// Returns the time when a group of connections is accepted next, or when a pause ends.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         (!self.on_readiness()).then_some(self.due_ns)
     }
 
-    /// Returns the maximum number of connections to accept now.
+    /// Returns the maximum number of connections to accept at this moment.
     pub(crate) fn allowance(&mut self, now_ns: u64) -> u32 {
         self.paused = false;
         let Some(pace) = self.pace else { return MAX_ACCEPTS_PER_WAKE };
         if now_ns < self.due_ns {
             return 0;
         }
-        // Missed batches are not compensated.
+        // Times that were missed are not made up for.
         self.due_ns = (self.due_ns + pace.every_ns).max(now_ns + pace.every_ns / 2);
         pace.batch
     }
@@ -177,7 +178,7 @@ impl Acceptor {
                 self.pause(now_ns);
                 Accepted::Pause
             }
-            // Any other error concerns one connection that has already ended (accept(2)).
+            // Any other error is about one connection that has already ended (accept(2)).
             Err(_) => Accepted::None,
         }
     }
@@ -187,7 +188,7 @@ impl Acceptor {
         self.due_ns = self.due_ns.max(now_ns + PAUSE_NS);
     }
 
-    /// Loop of a thread that only accepts connections. Ends when the server stops and signals `waker`.
+    /// Runs a thread that only accepts connections. The thread ends when the server stops and signals `waker`.
     pub(crate) fn run(
         mut self,
         control: &Control,
@@ -257,7 +258,7 @@ mod tests {
         assert!(!acceptor.on_readiness());
         assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
         assert_eq!(acceptor.allowance(1049), 0);
-        // A late wake-up moves the timer. Missed batches are not compensated.
+        // A late wake-up moves the timer. Times that were missed are not made up for.
         assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
         assert_eq!(acceptor.allowance(2000), 0);
     }

@@ -1,4 +1,4 @@
-//! Named options of a server, in one table. A wrong name or value is refused with the valid ones.
+//! Named options of a server, in one table. If a name or a value is wrong, the error lists the valid ones.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -115,7 +115,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 pub struct Options<'a>(&'a BTreeMap<String, String>);
 
 impl<'a> Options<'a> {
-    /// Checks that every name exists. A name with a dot belongs to a service and is not checked.
+    /// Checks that every name exists. A name with a dot belongs to a service and is not checked here.
     pub fn new(map: &'a BTreeMap<String, String>) -> Result<Self, ServeError> {
         for name in map.keys() {
             if !name.contains('.') && !OPTIONS.iter().any(|o| o.name == name) {

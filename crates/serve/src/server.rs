@@ -14,7 +14,7 @@ use crate::stats::{Cell, Stats};
 use crate::strategies::LimitHit;
 use crate::{ServeError, Service};
 
-/// Maximum number of closed peers whose addresses are kept.
+/// Maximum number of addresses of closed peers that are stored.
 const MAX_NAMED_PEERS: usize = 16;
 /// Stack size of a serving thread in bytes. The stack is small because buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;
@@ -45,19 +45,20 @@ pub(crate) struct Control {
     max_threads: Option<u64>,
 }
 
-/// Locks a mutex, even after another thread panicked. The values behind these locks are valid at any moment.
+/// Locks a mutex, even if another thread panicked while it held the lock. The values behind these locks are valid at
+/// every moment.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
-    /// Wraps the running threads of a model or of a standalone service.
+    /// Returns the server for the running threads of a model or of a standalone service.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
         let notes = std::mem::take(&mut *lock(&control.notes));
         Self { local_addr, model, control, notes, service: None }
     }
 
-    /// Adds the service's own counters to the server's.
+    /// Adds the service's own counters to those of the server.
     pub(crate) fn add_counts_of(&mut self, service: Arc<dyn Service>) {
         self.service = Some(service);
     }
@@ -72,7 +73,7 @@ impl Server {
         self.local_addr
     }
 
-    /// Returns the I/O model in use. If the model is not the requested one, [`Server::notes`] gives the reason.
+    /// Returns the I/O model in use. If it is not the requested model, [`Server::notes`] has the reason.
     pub fn model(&self) -> &'static str {
         self.model
     }
@@ -134,7 +135,7 @@ impl Control {
     }
 
     fn join(&self) {
-        // A thread may start others until it ends, so the list is emptied repeatedly.
+        // Threads may start other threads until they end, so that the list is emptied repeatedly.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
@@ -165,7 +166,7 @@ impl Control {
         cell
     }
 
-    /// Creates an eventfd that is signalled when the server stops. Other holders may signal the eventfd, too.
+    /// Creates an eventfd that is signalled when the server stops. The eventfd may be signalled for other reasons, too.
     pub(crate) fn waker(&self) -> Result<Arc<Waker>, ServeError> {
         let waker = Arc::new(Waker::new().map_err(|e| ServeError::os("make an eventfd", e))?);
         lock(&self.wakers).push(waker.clone());
@@ -175,7 +176,7 @@ impl Control {
         Ok(waker)
     }
 
-    /// Starts a serving thread. An error of `run` is kept for [`Server::failures`].
+    /// Starts a serving thread. If `run` returns an error, it is stored for [`Server::failures`].
     pub(crate) fn spawn(
         self: &Arc<Self>,
         name: &str,
@@ -186,7 +187,7 @@ impl Control {
         Ok(())
     }
 
-    /// Starts a thread as [`Control::spawn`] does, but leaves joining it to the caller.
+    /// Starts a thread like [`Control::spawn`]; the caller must join it.
     pub(crate) fn spawn_detached(
         self: &Arc<Self>,
         name: &str,
@@ -196,7 +197,7 @@ impl Control {
             return Err(ServeError::Thread { why: "option max_threads allows no more".into() });
         }
         let control = self.clone();
-        // The thread is counted before it runs, so that every reader of the counts sees it.
+        // The thread is counted before it runs, so that all readers of the counts see it.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {
@@ -223,7 +224,7 @@ impl Control {
         lock(&self.notes).push(text);
     }
 
-    /// Records the address of a peer that was closed because of a limit. The close becomes a reset, unless the peer
+    /// Records the address of a peer that was closed because of a limit. The connection will be reset, unless the peer
     /// still gets an error response.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
         let addr = fd.and_then(|fd| socket::peer_addr(fd).ok());
@@ -234,7 +235,7 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Without the reset, output that the peer never read would stay in the kernel until a timeout.
+            // Without the reset, output that the peer did not read would stay in the kernel until a timeout.
             let _ = socket::set_reset_on_close(fd);
         }
     }

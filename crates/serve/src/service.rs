@@ -1,18 +1,18 @@
-//! Services, which create the server side of each connection.
+//! Services: each creates the server side of connections.
 
 use crate::Stats;
 use crate::connection::BoxedSession;
 
-/// Creates the server side of each connection. All threads share the service.
+/// Creates the server side of each connection. All threads share it.
 pub trait Service: Send + Sync {
     /// Creates a session for one connection. Models use the session for another connection after
     /// [`proto::Session::reset`].
     fn session(&self) -> BoxedSession;
 
-    /// Sets the service's clock, in seconds since the epoch. Every thread calls this at every wake-up.
+    /// Sets the service's clock, in seconds since the epoch. Every serving thread calls this whenever it wakes up.
     fn tick(&self, _now_s: u64) {}
 
-    /// Returns the reply with which a busy server refuses a peer; empty for none.
+    /// Returns the reply with which a busy server refuses a connection; empty for none.
     fn busy_reply(&self) -> &[u8] {
         b""
     }
@@ -20,7 +20,7 @@ pub trait Service: Send + Sync {
     /// Adds the service's own counters to those of the server.
     fn add_to(&self, _stats: &mut Stats) {}
 
-    /// Returns true if Nagle's algorithm may delay small writes (off by default).
+    /// Returns true if Nagle's algorithm may delay small writes; usually it may not.
     fn nagle(&self) -> bool {
         false
     }

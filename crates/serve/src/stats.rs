@@ -1,22 +1,22 @@
-//! Counters of a server. Each thread writes counters in its own cache lines, and readers add them up.
+//! Counters of a server. Each thread writes its counters in cache lines of its own, and readers add them up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counts of a server since its start. Levels, such as open connections, are current values.
+/// Counts of a server since its start. For levels, such as open connections, these are current values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Serving threads now.
     pub threads: u64,
     /// Maximum number of threads at once.
     pub threads_peak: u64,
-    /// Connections taken off the accept queue.
+    /// Number of connections taken from the accept queue.
     pub accepted: u64,
     /// Connections open now.
     pub connections: u64,
-    /// Maximum number of connections open at once, as the sum of each thread's own maximum.
+    /// Maximum number of connections open at the same time: the sum of the maxima of all threads.
     pub connections_peak: u64,
     /// Bytes read from sockets.
     pub bytes_in: u64,
@@ -39,11 +39,11 @@ pub struct Stats {
     /// Connections closed because the head of a request took too long.
     #[serde(default)]
     pub closed_slow: u64,
-    /// Timed calls of the event API that returned events (proxy with `timed`).
+    /// Measured calls of the event API that returned events (proxy with `timed`).
     pub calls: u64,
-    /// Events that the timed calls returned.
+    /// Events that the measured calls returned.
     pub call_events: u64,
-    /// Median time in nanoseconds of a thread's last 128 timed calls, summed over threads.
+    /// Median duration of a thread's last 128 measured calls, summed over all threads, nanoseconds.
     pub call_median_ns: u64,
     /// Records read from the page cache (record).
     pub cache_hits: u64,
@@ -53,7 +53,7 @@ pub struct Stats {
     pub large_reads: u64,
     /// Reads above 4096 bytes that got no buffer (record).
     pub large_refused: u64,
-    /// Addresses of the last peers that a limit closed, with the reason.
+    /// Addresses of the last peers that were closed because of a limit, with the reason.
     pub closed_peers: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Cell {
     pub(crate) call_median_ns: Counter,
 }
 
-/// Counter with one writer: a plain load and store, without a locked instruction.
+/// Counter with a single writer: it is loaded and stored without a locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

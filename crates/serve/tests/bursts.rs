@@ -1,4 +1,5 @@
-//! A burst of more connections than one wake-up accepts, while the kernel cannot queue a signal for each.
+//! A burst of more connections than are accepted in one wake-up, while the kernel cannot queue a signal for each of
+//! them.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -12,7 +13,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // From this line on, no signal can be queued. The kernel reports each change by SIGIO, which makes the server check
+    // After this line, no signal can be queued. The kernel reports each change by SIGIO, which makes the server check
     // all sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();

@@ -1,5 +1,5 @@
-//! The server ends connections one after another. The end of one connection must not affect the next one, which gets
-//! its index.
+//! The server ends connections one after another. The end of a connection must not affect the next one, which gets the
+//! same index.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use run::ServePlan;
 use serve::MODELS;
 
-/// Number of connections that the server ends. After each end, another connection makes a request at once.
+/// Number of connections that the server ends. After each of them, another connection makes a request at once.
 const ROUNDS: u32 = 400;
 
 /// Returns the HTTP/2 preface and a GOAWAY frame, which ends the connection.
@@ -36,7 +36,7 @@ fn the_end_of_a_connection_does_not_affect_the_next() {
             last.write_all(&leaves).unwrap();
             last.read_exact(&mut [0; 20]).unwrap();
             drop(last);
-            // The next client gets the settings and an answer to its ping, so the server has not closed its connection.
+            // The next client gets settings and an answer to its ping, which shows that its connection was not closed.
             let mut next = connect();
             next.write_all(&leaves[..33]).unwrap();
             next.write_all(&[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();

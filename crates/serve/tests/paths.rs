@@ -1,5 +1,5 @@
-//! Path traversal: no file outside the served directory is sent, neither by HTTP/1.1 with any I/O model, nor by HTTP/2,
-//! nor through the proxy.
+//! No file outside of the served directory may be sent (path traversal): by HTTP/1.1 with any I/O model, by HTTP/2, or
+//! through the proxy.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
@@ -16,9 +16,9 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Request targets. Each target has escaped the served directory in some well-known server.
+/// Targets of requests that try to leave the directory. In some well-known server, each of them once succeeded.
 const TRICKS: &[&str] = &[
-    // Dots, plain and percent-encoded.
+    // Targets with dots, as they are and percent-encoded.
     "/../secret",
     "/../../secret",
     "/../../../../../../../../../../etc/passwd",
@@ -40,7 +40,7 @@ const TRICKS: &[&str] = &[
     "/sub/..%2f..%2fsecret",
     "/sub%2f..%2f..%2fsecret",
     "/%2e%2e/%2e%2e/secret",
-    // Encoded twice, or in violation of RFC 3986.
+    // Targets that are encoded twice, or violate RFC 3986.
     "/%252e%252e/secret",
     "/%252e%252e%252fsecret",
     "/..%252fsecret",
@@ -49,7 +49,7 @@ const TRICKS: &[&str] = &[
     "/%%32%65%%32%65/secret",
     "/%2/../secret",
     "/%zz/../secret",
-    // Overlong and invalid UTF-8, and characters that look like dots and slashes.
+    // UTF-8 that is too long or invalid, and characters that look like dots and slashes.
     "/%c0%ae%c0%ae/secret",
     "/%c0%ae%c0%ae%c0%afsecret",
     "/..%c0%afsecret",
@@ -71,7 +71,7 @@ const TRICKS: &[&str] = &[
     "/..%20/secret",
     "/..%09/secret",
     "/..%0d%0a/secret",
-    // NUL, which ends a name in C.
+    // A NUL byte, which ends a file name in C.
     "/../secret%00.html",
     "/index.html%00/../../secret",
     "/%00/../secret",
@@ -93,13 +93,13 @@ const TRICKS: &[&str] = &[
     "../secret",
     "%2e%2e/secret",
     "*",
-    // Queries and fragments around the dots.
+    // Targets with the dots in a query or a fragment.
     "/?/../secret",
     "/..?/secret",
     "/../secret?x",
     "/%3f/../secret",
     "/%23/../secret",
-    // Links that lead outside the directory, and names that are no regular files.
+    // Links that lead out of the directory, and names that are no regular files.
     "/link",
     "/absolute-link",
     "/out/secret",
@@ -122,7 +122,7 @@ const TRICKS: &[&str] = &[
 const SERVED: &[&str] =
     &["/", "/index.html", "/%69ndex.html", "/sub/file", "/sub//file", "/inner", "/a;b", "/sub/file?../.."];
 
-/// Creates a directory `root` with files and with links that lead outside, and secret files beside it.
+/// Creates a directory `root` with files and with links that lead out of it, and secret files next to it.
 fn directory() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let (outer, root) = (dir.path(), dir.path().join("root"));
@@ -147,7 +147,7 @@ fn directory() -> tempfile::TempDir {
         (Path::new("/dev/zero"), "zeros"),
     ];
     links.iter().for_each(|(to, name)| symlink(to, root.join(name)).unwrap());
-    // The pipe has no writer, so opening it for reading would block forever.
+    // Nothing writes to the pipe, so that opening it for reading would block forever.
     assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
     dir
 }

@@ -1,5 +1,5 @@
 //! A server can be started again at once on the same port. The kernel frees the ring of an io_uring server a moment
-//! after its thread has ended. Until the ring is freed, it keeps the listening socket open.
+//! after the server's thread has ended. Until then, the listening socket stays open.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -39,7 +39,7 @@ fn a_stopped_io_uring_server_frees_its_port() {
 }
 
 fn leaves_its_port(model: &str, threads: u32) {
-    // Only this test uses the address. On another one, a connection of another program could take the port.
+    // Only this test uses the address. With another address, a connection of another program could use the port.
     let [.., high, low] = std::process::id().to_be_bytes();
     let mut listen = format!("127.9.{high}.{low}:0");
     for round in 0..20 {

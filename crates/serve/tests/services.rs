@@ -52,8 +52,8 @@ fn the_page_has_the_requested_length() {
     assert_eq!(stats.bytes_out as usize, text.len());
 }
 
-/// Returns the time in which a server with 4 workers, which sleep for each request, answers 8 clients with 2 requests
-/// each.
+/// Returns how long a server with 4 workers, each of which sleeps for every request, takes to answer 8 clients with 2
+/// requests each.
 fn time_of_16_requests(sleep: Duration) -> Duration {
     let sleep_ms = sleep.as_millis().to_string();
     let server = serve::start(&plan("http", "auto", &[("workers", "4"), ("sleep_ms", &sleep_ms)])).unwrap();
@@ -89,7 +89,7 @@ fn connections_are_accepted_in_batches_on_the_timer() {
     for stream in &mut streams {
         assert!(get(stream, "/").starts_with("HTTP/1.1 200"));
     }
-    // The first batch may be accepted at once, and the fourth batch three ticks later.
+    // The first group of connections may be accepted at once, and the fourth one three ticks of the timer later.
     assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 

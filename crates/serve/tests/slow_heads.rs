@@ -58,7 +58,7 @@ fn trickle(to: SocketAddr, count: usize) -> Trickle {
     Trickle { stop, thread }
 }
 
-/// Makes one exchange of a well-behaved client. Returns an error if the client is not served.
+/// Makes one exchange, as an ordinary client would. Returns an error if the client is not served.
 fn exchange(to: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(Duration::from_secs(15)))?;
@@ -68,7 +68,7 @@ fn exchange(to: SocketAddr) -> std::io::Result<()> {
     if text.starts_with("HTTP/1.1 200 ") { Ok(()) } else { Err(std::io::Error::other(text)) }
 }
 
-/// Checks that a well-behaved client is served while `count` slow ones are counted and closed with status 408.
+/// Checks that an ordinary client is served while `count` slow ones are counted and closed with status 408.
 fn holds(server: &Server, count: usize, what: &str) {
     let to = server.local_addr();
     let trickle = trickle(to, count);

@@ -102,7 +102,7 @@ fn high_throughput_refuses_by_the_chosen_method() {
             while server.stats().connections == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // An early reset makes connect() itself fail with ECONNRESET, which is a refusal, too.
+            // If the reset comes early, connect() itself fails with ECONNRESET, which also counts as refused.
             let mut text = String::new();
             let outcome = TcpStream::connect(server.local_addr()).and_then(|mut second| {
                 second.set_read_timeout(Some(SOON))?;
@@ -203,7 +203,7 @@ fn limits_bound_the_outstanding_sends() {
         second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
-        // Both clients block the server until a limit closes them. After this limit, a third client is served.
+        // Both clients block the server until a limit closes them. After that, a third client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");
@@ -230,8 +230,8 @@ fn group_models_have_exactly_the_published_number_of_threads() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits for the numbers of connections and threads, because a connection is counted before its threads. A surplus
-/// thread would show a moment later.
+/// Waits for the numbers of connections and threads, because a connection is counted before its threads. If there were
+/// too many threads, this would be seen a moment later.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

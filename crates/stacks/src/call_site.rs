@@ -1,4 +1,5 @@
-//! Return addresses: code addresses that follow a call. A word of the stack that is no return address is no frame.
+//! Return addresses: code addresses that follow a call. A word on the stack is part of a frame only if it is a return
+//! address.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use crate::space::Space;
 /// Maximum number of addresses that are remembered.
 const MAX_KNOWN: usize = 1 << 16;
 
-/// Instruction before a return address.
+/// Kind of call instruction before a return address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Calls the function at this address.

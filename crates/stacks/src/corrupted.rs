@@ -1,4 +1,4 @@
-//! Tries files that were changed at random: nothing may panic or loop.
+//! Tests with randomly changed files: no file may cause a panic or an endless loop.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::frame::Frame;
 
-/// Maximum number of different stacks. Further ones are added up without their frames.
+/// Maximum number of different stacks. Stacks beyond this number are added up without their frames.
 const MAX_STACKS: usize = 1 << 16;
 
 /// Name of the root under which stacks beyond [`MAX_STACKS`] are counted.
@@ -44,7 +44,7 @@ impl StackCounts {
         self.add_folded(stack, weight);
     }
 
-    /// Adds `weight` for a stack that is already folded.
+    /// Adds `weight` for a stack that is already in folded form.
     pub fn add_folded(&mut self, stack: String, weight: f64) {
         let known = self.0.len() < MAX_STACKS || self.0.contains_key(&stack);
         *self.0.entry(if known { stack } else { OTHER.to_owned() }).or_default() += weight;

@@ -24,7 +24,8 @@ const MAX_TOTAL_RATE_HZ: u64 = 60;
 /// Time between two checks of the cost of open events, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 
-/// Maximum number of events, one per thread and CPU. Each event is an open descriptor, and takes about 10 µs to open.
+/// Maximum number of the kernel's sampling events; each thread has one event per CPU. Each event is an open descriptor,
+/// and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
 
 /// Maximum number of different stacks that are kept until the end.
@@ -43,7 +44,7 @@ pub struct CpuStacks {
     state: State,
     /// Threads with events, and their context switches at the time when the events were opened.
     open: Threads,
-    /// CPU time to open the events, nanoseconds.
+    /// CPU time that it took to open the events, nanoseconds.
     opened_in_ns: u64,
     /// CPU time between two samples of a thread, nanoseconds: while events stay open, and at present.
     usual_period_ns: u64,
@@ -54,7 +55,7 @@ pub struct CpuStacks {
     stacks: HashMap<(u32, Addresses), f64>,
     python: StackCounts,
     samples: u64,
-    /// Samples since the events were opened.
+    /// Samples taken since the events were opened.
     fresh: u64,
     lost: u64,
     /// Time for which events were open, nanoseconds, without the present time.
@@ -121,7 +122,7 @@ impl CpuStacks {
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of CPUs cost the sampled threads nothing.
+            // Events of CPUs, unlike events of threads, do not slow the sampled threads down.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,
@@ -137,7 +138,7 @@ impl CpuStacks {
         self.open_events(State::burst(now_ns))
     }
 
-    /// Opens the events of all threads, for a burst or without an end.
+    /// Opens the events of all threads, either for a burst or until they are closed.
     fn open_events(&mut self, state: State) -> State {
         let before = thread_cpu_ns();
         let most = MAX_EVENTS / self.sampler.cpus().max(1);
@@ -153,7 +154,7 @@ impl CpuStacks {
         state
     }
 
-    /// Closes the events, or keeps them open if they cost less than allowed.
+    /// Closes the events if they cost more than allowed; otherwise keeps them open.
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
@@ -162,7 +163,7 @@ impl CpuStacks {
         }
     }
 
-    /// Closes the events, and returns what they cost.
+    /// Closes the events and returns their costs.
     fn end(&mut self, now_ns: u64) -> Cost {
         let before = thread_cpu_ns();
         let open_ns = self.open_since_ns().map_or(0, |since_ns| now_ns.saturating_sub(since_ns));

@@ -12,7 +12,7 @@ use object::{LittleEndian, pod};
 /// Largest section that is read. The largest symbol table seen, Chromium's, has 60 MB.
 pub(crate) const MAX_SECTION_BYTES: u64 = 64 << 20;
 
-/// Maximum number of sections and of segments. Linkers write fewer than 100.
+/// Maximum number of sections and of segments. Linkers write fewer than 100 sections and segments.
 const MAX_HEADERS: u16 = 1024;
 
 type Data<'a> = &'a ReadCache<File>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// A frame of a stack. Names come from the program's own files and are already made printable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// Function whose code covers the address. `None` if no symbol does.
+    /// Function whose code covers the address. `None` if no symbol covers the address.
     pub function: Option<Arc<str>>,
     /// File name of the program or library.
     pub module: Arc<str>,

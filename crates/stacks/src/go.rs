@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::elf::{Elf, Section};
 use crate::names::{self, printable};
 
-/// Marks of the tables of Go 1.18 and of Go 1.20.
+/// First bytes of the tables of Go 1.18 and of Go 1.20.
 const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
 /// Offset of the field `text` in `runtime.moduledata`: one pointer, six slices, then findfunctab, minpc, maxpc.

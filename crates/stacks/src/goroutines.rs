@@ -1,8 +1,8 @@
 //! Goroutines of a Go program, read from the memory of its runtime while the program runs on.
 //!
-//! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer.
-//! Threads of a Go program show nothing about waiting goroutines. A read is not synchronised with the runtime, so a
-//! stack may be torn. In this case, unwinding ends early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
+//! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. The
+//! threads of a Go program do not show where goroutines wait. A read is not synchronised with the runtime, so a stack
+//! may be torn. A torn stack ends the unwinding early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
 
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
@@ -18,9 +18,9 @@ const SP: u64 = SCHED;
 const PC: u64 = SCHED + 8;
 /// Offsets at which versions of Go have the goroutine's status. The goroutine's number follows 8 bytes later.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
-/// Numbers of the first two goroutines of each program, main and a helper of the collector. These functions never
-/// return. Main is the first entry. The helper is one of the next, because a program with C code has entries for its
-/// threads in between.
+/// Numbers of the first two goroutines of each program, main and a helper of the collector. The functions of these two
+/// goroutines never return. Main is the first entry. The helper is one of the next entries, because a program with C
+/// code has entries for its threads in between.
 const MAIN_NUMBER: u64 = 1;
 const HELPER_NUMBER: u64 = 2;
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
@@ -75,14 +75,15 @@ pub(crate) struct GoRuntime {
 }
 
 impl GoRuntime {
-    /// Finds the runtime of a program whose symbol table names the list. Stripped programs have none.
+    /// Finds the runtime of a program whose symbol table names the list. Stripped programs have no such symbol.
     pub(crate) fn find(pid: u32, space: &mut Space) -> Option<Self> {
         let mut place = |name| space.find_go_global(name);
         let (length, list) = (place("runtime.allglen")?, place("runtime.allgptr")?);
         Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
     }
 
-    /// Returns the status and the address of at most `max` goroutines, and the number of listed entries per entry read.
+    /// Reads the status and the address of at most `max` goroutines. Also returns how many entries of the list each
+    /// read entry represents.
     pub(crate) fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);

@@ -6,7 +6,7 @@ const BLOCK_BYTES: u64 = 4096;
 /// Maximum number of blocks that [`Remote`] keeps before it drops all of them.
 const MAX_BLOCKS: usize = 64;
 
-/// Something that has bytes at addresses of a process.
+/// A source of the bytes at the addresses of a process.
 pub(crate) trait Memory {
     /// Fills `buffer` from `address` on. Returns false if a byte is missing.
     fn fill(&mut self, address: u64, buffer: &mut [u8]) -> bool;

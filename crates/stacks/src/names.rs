@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cpp_demangle::DemangleOptions;
 
-/// Longest mangled name that is decoded. Longer names are not decoded, only cut.
+/// Longest mangled name that is decoded. Longer names are cut and not decoded.
 const MAX_MANGLED_BYTES: usize = 2048;
 
 /// Longest name that is kept. Templates of C++ reach thousands of characters, which no table or chart can show.

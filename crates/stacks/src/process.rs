@@ -61,7 +61,7 @@ impl Process {
         self.pid
     }
 
-    /// Name of the process, as the kernel has it.
+    /// Name of the process in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -108,8 +108,8 @@ impl Process {
     }
 
     /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, these are the
-    /// Python frames. Before the Python frames come the named functions outside of the interpreter that Python code
-    /// called.
+    /// Python frames. The named functions that Python code called outside of the interpreter come before the Python
+    /// frames.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

@@ -41,7 +41,8 @@ const CALLER_SAVED: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 pub(crate) struct Registers(pub(crate) [Option<u64>; COUNT]);
 
 impl Registers {
-    /// Returns the registers of a thread that waits in the kernel: only these two are known.
+    /// Returns the registers of a thread that waits in the kernel: only the stack pointer and the program counter are
+    /// known.
     pub(crate) fn waiting(pc: u64, sp: u64) -> Self {
         let mut registers = Self([None; COUNT]);
         registers.0[PC] = Some(pc);
@@ -58,7 +59,7 @@ impl Registers {
         self.0.get(usize::from(register.0)).copied().flatten()
     }
 
-    /// Returns the registers that a callee must preserve, and `None` for all others.
+    /// Returns the registers that a called function must preserve, and `None` for all others.
     pub(crate) fn kept(&self) -> Self {
         let mut kept = *self;
         CALLER_SAVED.iter().for_each(|register| kept.0[*register] = None);

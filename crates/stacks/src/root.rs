@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Opens the regular file at `path` inside the folder `root`. Links of a container lead to the container's files.
+/// Opens the regular file at `path` inside the folder `root`. Symbolic links in a container lead to the container's
+/// files.
 pub(crate) fn open_inside(root: &Path, path: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

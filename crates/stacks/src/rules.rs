@@ -9,7 +9,8 @@ use crate::elf::{Elf, Section};
 use crate::memory::Memory;
 use crate::registers::{PC, RETURN, Registers, SP};
 
-/// Maximum number of operations in one expression. Compilers write fewer than 20; a hostile file may loop.
+/// Maximum number of operations in one expression. Compilers write fewer than 20 operations; a hostile file may contain
+/// a loop.
 const MAX_OPERATIONS: u32 = 1_000;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
@@ -91,7 +92,7 @@ impl Rules {
         })
     }
 
-    /// Returns the register that the caller's stack pointer is computed from, and the difference.
+    /// Returns the register from which the caller's stack pointer is computed, and the difference.
     pub(crate) fn cfa_register(&self) -> Option<(usize, i64)> {
         match &self.cfa {
             CfaRule::RegisterAndOffset { register, offset } => Some((usize::from(register.0), *offset)),
@@ -124,7 +125,7 @@ impl Rules {
     }
 }
 
-/// Finds the start addresses and offsets of all rules in a section, in order of the addresses.
+/// Finds the start address and the offset of each rule in a section, in order of the addresses.
 fn index_of(section: &Section, text: u64) -> Vec<(u64, usize)> {
     let (frames, bases) = (eh_frame(section), bases(section, text));
     let mut entries = frames.entries(&bases);
@@ -150,7 +151,7 @@ fn bases(section: &Section, text: u64) -> BaseAddresses {
     BaseAddresses::default().set_eh_frame(section.address).set_text(text)
 }
 
-/// All that a rule may refer to.
+/// All values that a rule may use.
 struct Scope<'a> {
     rules: &'a Rules,
     sections: &'a UnwindSections,

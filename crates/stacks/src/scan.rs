@@ -1,12 +1,13 @@
-//! Finds the caller's frame on the stack when no register leads there. The kernel does not give the frame pointer of a
-//! thread that waits. A return address is accepted at the end of the frame that the function's first instructions set
-//! up. Elsewhere, a word is accepted only if it points behind a call of exactly this function.
+//! Finds the caller's frame on the stack if no register points to it. The kernel does not give the frame pointer of a
+//! thread that waits. A word at the end of the function's frame, whose size follows from the function's first
+//! instructions, is accepted as a return address. A word elsewhere is accepted only if it is the address after a call
+//! of exactly this function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;
 use crate::space::Space;
 
-/// Words of the stack that are searched, 4 KiB. A stack ends at a function with a larger frame.
+/// Number of words of the stack that are searched: 4 KiB. A stack ends at a function with a larger frame.
 const MAX_WORDS: u64 = 512;
 
 /// Returns the address of the word that holds the return address of the function at `start`, above the stack pointer.
@@ -27,7 +28,8 @@ pub(crate) fn return_slot(
 }
 
 /// Returns the slot at the end of the frame that the function's first instructions set up. This slot holds the return
-/// address if its word points behind a call. A call through a register also counts, although its function is unknown.
+/// address if its word is the address after a call. A call through a register also counts, although its function is
+/// unknown.
 fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
     sp.checked_add(prologue.frame_bytes)

@@ -1,4 +1,4 @@
-//! Stacks of C programs, compiled in several ways.
+//! Tests stacks of C programs that were compiled in several ways.
 #![allow(missing_docs, unused_crate_dependencies)]
 
 #[allow(dead_code, reason = "each test uses a part")]

@@ -1,4 +1,4 @@
-//! Profiles of CPU time, and their cost.
+//! Tests profiles of CPU time and their cost.
 #![allow(missing_docs, unused_crate_dependencies)]
 
 #[allow(dead_code, reason = "each test uses a part")]

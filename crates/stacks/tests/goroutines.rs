@@ -1,4 +1,4 @@
-//! Goroutines of a running Go program.
+//! Tests reading the goroutines of a running Go program.
 #![allow(missing_docs, unused_crate_dependencies, clippy::unwrap_used)]
 
 #[allow(dead_code, reason = "each test uses a part")]

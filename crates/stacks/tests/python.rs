@@ -1,4 +1,4 @@
-//! Frames of Python programs, for each installed version.
+//! Tests reading the frames of Python programs, for each installed version.
 #![allow(missing_docs, unused_crate_dependencies)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

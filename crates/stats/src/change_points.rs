@@ -3,36 +3,37 @@
 //! others, *ICPE* 2023) and Apache Otava.
 //!
 //! Hunter's t test assumes independent, normal values. Two additions drop these assumptions. An isolated value far from
-//! both neighbours is drawn towards them, and no change begins with fewer than [`MIN_SEGMENT`] values. The error of a
-//! mean allows for correlated neighbours; the correlation comes from differences, which changes hardly affect (S.
-//! Chakar and others, *Bernoulli* 23, 2017).
+//! both neighbours is moved towards them, and no change begins with fewer than [`MIN_SEGMENT`] values. The error of a
+//! mean takes the correlation of neighbours into account. This correlation comes from differences, which changes hardly
+//! affect (S. Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
 use crate::number::median;
 use crate::student::two_sided;
 
-/// Minimum number of values between two changes, and before the first or after the last one. Fewer values cannot be
-/// told from outliers.
+/// Minimum number of values between two changes, and before the first or after the last one. Fewer values could as well
+/// be outliers.
 pub const MIN_SEGMENT: usize = 3;
-/// Level of a change's t test. Hunter's 0.001 finds as many true changes, and three times as many false ones: the place
-/// of a change is chosen where the difference is largest (simulated in `tests/change_points.rs`).
+/// Level of a change's t test. Hunter's level of 0.001 finds as many true changes, but three times as many false ones,
+/// because the place of a change is where the difference is largest (simulated in `tests/change_points.rs`).
 pub const LEVEL: f64 = 0.0001;
 /// Level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
 /// Level at which a split becomes a candidate: ten times Hunter's level, as in Hunter and Otava. The merging step then
 /// applies [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
-/// Number of values in one window. The time for a split is proportional to the square of this number. Otava's 50 values
-/// hide small changes.
+/// Number of values in one window. The time for a split is proportional to the square of this number. Otava's window of
+/// 50 values hides small changes.
 const WINDOW: usize = 200;
-/// Distance of an outlier from both neighbours, in standard deviations. Few normal values are that far.
+/// Distance of an outlier from both neighbours, in standard deviations. Few values of a normal distribution are that
+/// far away.
 const OUTLIER_SD: f64 = 3.0;
 /// Number of values on either side that an outlier is compared with.
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;
-/// Maximum correlation of neighbours. A higher one cannot be told from a mean that changes with each value.
+/// Maximum correlation of neighbours. A higher correlation could as well be a mean that changes with each value.
 const MAX_CORRELATION: f64 = 0.9;
 
 /// Difference of the means of two parts of a series.
@@ -72,14 +73,14 @@ pub struct Series {
     resolution: f64,
 }
 
-/// Returns the changes of the mean of `values`. Values are exact to `resolution` at best. A series with a value that is
-/// not finite, or whose square is not, has no changes.
+/// Returns the changes of the mean of `values`. No value is more exact than `resolution`. If a value or its square is
+/// not finite, there are no changes.
 pub fn change_points(values: &[f64], resolution: f64) -> Vec<ChangePoint> {
     Series::new(values, resolution).change_points()
 }
 
 impl Series {
-    /// Prepares a series for the search for changes. Values are exact to `resolution` at best.
+    /// Prepares a series for the search for changes. No value is more exact than `resolution`.
     pub fn new(values: &[f64], resolution: f64) -> Self {
         let center = median(values.to_vec()).unwrap_or(0.0);
         let values: Vec<f64> = values.iter().map(|value| value - center).collect();
@@ -115,8 +116,8 @@ impl Series {
         Difference { change, error, freedom, p }
     }
 
-    /// Compares both sides of a split. The p-value is 1 if fewer than [`MIN_SEGMENT`] values at an end of the series
-    /// explain the difference better.
+    /// Compares both sides of a split. If fewer than [`MIN_SEGMENT`] values at an end of the series explain the
+    /// difference better, the p-value is 1.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
             let [a, b] = [begin..at, at..end].map(|part| self.part(&part));
@@ -163,7 +164,7 @@ impl Series {
         else {
             return;
         };
-        // A later change may hide this change from a test of all later values.
+        // A test of all later values may miss this change if another change follows.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);
@@ -212,8 +213,8 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
 }
 
 /// Returns the best split by E-divisive, with its end: the two indexes that maximize a weighted energy distance. The
-/// distance is between the values before the split and those from the split to the end. `None` if there are too few
-/// values.
+/// distance is between the values before the split and those from the split to the end. Returns `None` if there are too
+/// few values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
     // Row j has, for each index, the sum of the distances from value j to all values before that index.
@@ -249,8 +250,8 @@ fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
     std::iter::once(0.0).chain(sums)
 }
 
-/// Draws each outlier to the nearer median of its neighbours. A value after a change is near the values that follow, so
-/// it stays.
+/// Moves each outlier to the nearer one of the two medians of its neighbours. The first value after a change is close
+/// to the values that follow, so that it is kept.
 fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
     let drawn = |(index, value): (usize, &f64)| {
@@ -275,7 +276,7 @@ fn correlation(values: &[f64]) -> f64 {
     if found.is_finite() { found.clamp(0.0, MAX_CORRELATION) } else { 0.0 }
 }
 
-/// Returns the standard deviation of differences at a distance, from their median.
+/// Returns the standard deviation of the differences between values `distance` apart, from the differences' median.
 fn spread(values: &[f64], distance: usize) -> f64 {
     median(differences(values, distance).collect()).unwrap_or(0.0) / NORMAL_MEDIAN
 }

@@ -1,18 +1,18 @@
 //! Comparison of all pairs of several alternatives that were measured in rounds, each alternative once per round.
 //!
-//! The differences within a round are the observations of a pair, so changes of the machine from round to round cancel,
-//! and each pair has its own scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61, 1974). Which
-//! pairs differ is decided for all pairs together: the chance that any two equal alternatives are told apart is at
-//! most the level. The procedure is Holm's (*Scandinavian Journal of Statistics* 6, 1979) with the logical
-//! restrictions of J. Shaffer (*Journal of the American Statistical Association* 81, 1986): once some pairs differ,
-//! not all of the others can be equal, and the rest is tested less strictly.
+//! The differences within a round are the observations of a pair. Changes of the machine between rounds therefore
+//! cancel out, and each pair has its own scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61,
+//! 1974). All pairs are tested together: the chance that any two equal alternatives are found to differ is at most the
+//! level. The procedure is that of Holm (*Scandinavian Journal of Statistics* 6, 1979) with the logical restrictions of
+//! J. Shaffer (*Journal of the American Statistical Association* 81, 1986). Once some pairs differ, not all others can
+//! be equal, and the rest is tested less strictly.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
 
-/// Degrees of freedom that trimming takes in addition to Yuen's. With Yuen's alone, of 40,000 simulated pairs of equal
-/// alternatives with 6 to 15 rounds 5.4 to 5.9 % differ at a level of 5 %, and 1.2 to 1.4 % at 1 %. With one degree
-/// less, 0.3 to 1.0 % differ at a level of 1 %.
+/// Number of degrees of freedom by which trimming reduces those of Yuen. With Yuen's degrees of freedom, 5.4 to 5.9 %
+/// of 40,000 simulated pairs of equal alternatives with 6 to 15 rounds differ at a level of 5 %, and 1.2 to 1.4 % at a
+/// level of 1 %. With one degree less, 0.3 to 1.0 % differ at a level of 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.
@@ -29,8 +29,8 @@ pub struct PairDifference {
 }
 
 impl PairDifference {
-    /// Returns the difference `b` minus `a`. NaN stands for a missing value. Returns `None` for fewer than `least`
-    /// common rounds.
+    /// Returns the difference `b` minus `a`. NaN means that a value is missing. Returns `None` if there are fewer than
+    /// `least` common rounds.
     pub fn of(a: &[f64], b: &[f64], least: usize) -> Option<Self> {
         let both: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).filter(|apart| apart.is_finite()).collect();
         let Trimmed { mean, left, squares } = Trimmed::of(&both);
@@ -49,7 +49,7 @@ impl PairDifference {
         }
     }
 
-    /// Returns half the width of the interval that holds with the probability `1 - level`.
+    /// Returns half the width of the interval that contains the true value with the probability `1 - level`.
     pub fn half(&self, level: f64) -> f64 {
         self.error * quantile(level, self.freedom)
     }
@@ -62,8 +62,8 @@ pub struct PairwiseTest {
 }
 
 impl PairwiseTest {
-    /// Tests all pairs. `chance(i, j)` with `i < j` is the probability of their difference between equal alternatives;
-    /// `None` if it is not known, which never counts as a difference.
+    /// Tests all pairs. For `i < j`, `chance(i, j)` is the probability of their difference if the alternatives were
+    /// equal; `None` if it is not known, which never counts as a difference.
     pub fn new(count: usize, level: f64, chance: impl Fn(usize, usize) -> Option<f64>) -> Self {
         let mut test = Self { differs: vec![vec![false; count]; count] };
         let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
@@ -85,9 +85,9 @@ impl PairwiseTest {
         self.differs.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
     }
 
-    /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as open if any pair
-    /// that encloses it is open, which can only make the number larger. With this rule there is a largest clustering in
-    /// which all clusters consist of neighbours.
+    /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as undecided if any
+    /// pair that encloses it is undecided, which can only make the number larger. Under this rule, there is a largest
+    /// grouping in which all groups consist of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();
@@ -100,7 +100,8 @@ impl PairwiseTest {
         most[count]
     }
 
-    /// Returns for each alternative the last one that the test has not yet separated from it or from one before it.
+    /// Returns for each alternative the last one that the test has not separated from it or from an alternative before
+    /// it.
     fn reaches(&self) -> Vec<usize> {
         let mut furthest = 0;
         let last_open = |i: usize| (i..self.differs.len()).rev().find(|j| !self.differs[i][*j]).unwrap_or(i);
@@ -144,8 +145,8 @@ mod tests {
     const ROUNDS: usize = 12;
     const LEVEL: f64 = 0.05;
 
-    /// Logarithms of costs of alternatives in rounds, on a machine whose speed changes from round to round. One in
-    /// twenty turns is disturbed and takes up to a fifth longer.
+    /// Returns the logarithms of costs of alternatives in rounds, on a machine whose speed changes from round to round.
+    /// One in twenty turns is disturbed and takes up to a fifth longer.
     fn measured(costs: &[f64], sd: f64, disturbed: bool, random: &mut fastrand::Rng) -> Vec<Vec<f64>> {
         let rounds: Vec<f64> = (0..ROUNDS).map(|_| 0.03 * normal(random)).collect();
         let one = |cost: &f64, round: &f64, random: &mut fastrand::Rng| {

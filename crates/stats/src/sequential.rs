@@ -1,7 +1,8 @@
-//! Levels of a test that looks at growing data several times. All looks together are wrong as seldom as a single test.
+//! Significance levels of a test that is repeated while the data grows. All of its looks together are wrong no more
+//! often than a single test.
 //!
-//! Each look spends a share of the level, which depends on the share of the planned data at that look (K. Lan and D.
-//! DeMets, *Biometrika* 70, 1983). The spending is that of O'Brien and Fleming: early looks need strong evidence, and
+//! Each look uses a part of the level, which depends on the share of the planned data at that look (K. Lan and D.
+//! DeMets, *Biometrika* 70, 1983). The division is that of O'Brien and Fleming: early looks need strong evidence, and
 //! the last look keeps nearly the whole level. The sum of the data is a Brownian motion, whose density between the
 //! boundaries follows by recursive integration (P. Armitage and others, *JRSS A* 132, 1969).
 
@@ -18,7 +19,7 @@ const MAX_DEVIATIONS: f64 = 40.0;
 const MIN_DISTANCE: f64 = 0.01;
 
 /// Returns the two-sided level of the last of several looks. `shares` are the shares of the planned data at all looks
-/// so far, in order; the planned end is 1. All looks until 1 together have the level `level`.
+/// so far, in order; the planned end is 1. All looks up to the planned end have the level `level` together.
 pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     let (mut motion, mut spent, mut last) = (Motion::new(), 0.0, level);
     for share in shares {
@@ -31,7 +32,7 @@ pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     last
 }
 
-/// Returns the part of the significance level that may be spent until this share of the planned data.
+/// Returns the part of the significance level that may be used up to this share of the planned data.
 fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }
@@ -39,7 +40,7 @@ fn spending(level: f64, share: f64) -> f64 {
 /// Density of a Brownian motion that has not crossed a boundary yet. The density is symmetric.
 struct Motion {
     share: f64,
-    /// Places, with the probability around each.
+    /// Positions, with the probability near each of them.
     weights: Vec<(f64, f64)>,
 }
 
@@ -124,8 +125,8 @@ mod tests {
         }
     }
 
-    /// A single look at all data would find this difference in nine of ten tests. With more than four looks, hardly any
-    /// more data is saved.
+    /// A single look at all data would find this difference in nine of ten tests. More than four looks save hardly any
+    /// more data.
     #[test]
     fn four_looks_save_most_of_the_data_that_many_looks_save() {
         let mean_share = |looks: u32| {

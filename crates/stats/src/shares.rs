@@ -20,7 +20,7 @@ pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
 }
 
 /// Returns the probability that a share is above one half, after `hits` of `draws`. Before the draws, all shares are
-/// equally likely. The sum equals a probability of a binomial distribution with one draw more.
+/// equally likely. The sum equals a probability of a binomial distribution with one more draw.
 pub fn chance_above_half(hits: u32, draws: u32) -> f64 {
     let all = f64::from(draws) + 1.0;
     let (mut sum, mut ln) = (0.0, -all * std::f64::consts::LN_2);

@@ -10,9 +10,10 @@ const T95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Maximum number of terms of the continued fraction. Up to [`NORMAL_FREEDOM`] degrees of freedom, fewer terms suffice.
+/// Maximum number of terms of the continued fraction. Up to [`NORMAL_FREEDOM`] degrees of freedom, fewer terms are
+/// enough.
 const MAX_TERMS: u32 = 10_000;
-/// Maximum number of steps of the search for a quantile. Fewer steps suffice.
+/// Maximum number of steps of the search for a quantile. In practice, fewer steps are enough.
 const MAX_STEPS: u32 = 100;
 /// Relative change at which a fraction or a quantile has converged. Rounding errors are about as large.
 const CONVERGED: f64 = 1e-14;
@@ -89,7 +90,7 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let half = 0.5 * freedom;
     // Factor in front of the continued fraction: outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The fraction converges fast on one side of the mean only. On the other side, its complement is computed.
+    // The fraction converges quickly only on one side of the mean. On the other side, its complement is computed.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {

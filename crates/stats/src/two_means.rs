@@ -26,8 +26,8 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. Values that are no numbers are
-    /// left out; without any value, the mean is NaN.
+    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. Values that are no numbers
+    /// are left out; without any value, the mean is NaN.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);

@@ -13,7 +13,7 @@ use loadline_stats::normal;
 
 /// Number of series of each kind.
 const SERIES: u64 = 250;
-/// Distance in values up to which a found change is the injected one.
+/// Distance in values up to which a found change counts as the injected one.
 const NEAR: usize = 5;
 /// Minimum number of values between two steps, and before the first or after the last one.
 const APART: usize = 15;
@@ -55,7 +55,7 @@ fn simulated(noise: &Noise, seed: u64, most_steps: usize) -> Simulated {
     let n = random.usize(60..=200);
     let mut steps: Vec<usize> = Vec::new();
     let wanted = if most_steps > 0 { random.usize(1..=most_steps) } else { 0 };
-    // A short series may be too short for the last step.
+    // A short series may have no space for the last step.
     for _ in 0..100 {
         let at = random.usize(APART..=n - APART);
         if steps.len() < wanted && steps.iter().all(|step| step.abs_diff(at) >= APART) {
@@ -101,7 +101,7 @@ fn matched(found: &[usize], steps: &[usize]) -> usize {
     steps.len() - left.len()
 }
 
-/// Harmonic mean of precision and recall over all series of one kind.
+/// Returns the harmonic mean of precision and recall over all series of one kind.
 fn f1(kind: usize) -> f64 {
     let counts = all(kind).map(|series| {
         let found = found(&series.values);

@@ -80,8 +80,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Returns freed memory to the kernel, as far as the system's allocator can. A process that reuses itself for another
-/// task is then as small as a new process.
+/// Returns freed memory to the kernel, as far as the system's allocator supports it. A process that gets another task
+/// is then as small as a new process.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) takes no pointer, only touches free memory, and is thread-safe.
@@ -97,7 +97,7 @@ pub struct LiveAllocator;
 static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns number and bytes of the live allocations of all threads. Both results are 0 in a program without
+/// Returns number and bytes of the live allocations of all threads. Number and bytes are 0 in a program without
 /// [`LiveAllocator`].
 pub fn live() -> (u64, u64) {
     (LIVE_COUNT.load(Ordering::SeqCst), LIVE_BYTES.load(Ordering::SeqCst))

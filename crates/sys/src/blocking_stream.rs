@@ -10,7 +10,7 @@ use std::time::Duration;
 pub enum BlockingStream {
     /// Stream over TCP.
     Tcp(TcpStream),
-    /// Over a Unix socket.
+    /// A stream over a Unix socket.
     Unix(UnixStream),
 }
 

@@ -1,5 +1,5 @@
 //! Clocks: the monotonic clock used for all measurements, CPU time, and sleeping until a given time. Source:
-//! clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading a clock here costs no system call (vDSO).
+//! clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading a clock in this module needs no system call (vDSO).
 
 use rustix::thread::{self, ClockId, Timespec};
 
@@ -66,8 +66,8 @@ fn read(clock: rustix::time::ClockId) -> u64 {
 /// Returns user and system CPU time of the calling thread in microseconds (getrusage(2), RUSAGE_THREAD).
 pub fn thread_usage_us() -> (f64, f64) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. An all-zero `rusage` is valid too, should
-    // the call fail.
+    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. If the call fails, the all-zero `rusage`
+    // is also valid.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()

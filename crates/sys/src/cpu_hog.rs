@@ -1,4 +1,4 @@
-//! Child processes that want all of one CPU at given times. Source: fork(2), setsid(2), sched(7) (autogroups),
+//! Child processes that use all of one CPU at given times. Source: fork(2), setsid(2), sched(7) (autogroups),
 //! setpriority(2), close_range(2).
 //!
 //! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so
@@ -9,7 +9,7 @@ use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
 /// Nice value that a child sets. Raising the priority needs privilege; without it, the child keeps the nice value that
-/// it inherited. A lower value would keep the kernel's own threads from the CPU (ksoftirqd handles packets at nice 0).
+/// it inherited. A lower value would take the CPU from the kernel's own threads (ksoftirqd handles packets at nice 0).
 const NICE: i32 = -5;
 
 /// A child process that wants a CPU. The kernel kills the child if the thread that started it ends; drop kills it, too.
@@ -43,8 +43,8 @@ impl CpuHog {
 
 impl Drop for CpuHog {
     fn drop(&mut self) {
-        // The child was not waited for, so its number is still its own.
-        // SAFETY: kill takes no pointers.
+        // The child was not waited for, so its process ID cannot belong to another process. SAFETY: kill takes no
+        // pointers.
         unsafe { libc::kill(self.pid as libc::pid_t, libc::SIGKILL) };
         self.child.take();
     }
@@ -59,7 +59,7 @@ fn enter(cpu: u32, parent: u32) -> Result<()> {
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
     }
     if std::os::unix::process::parent_id() != parent {
-        // The parent ended before the kernel knew that this child ends with it.
+        // The parent had ended before the kernel was told to end the child with it.
         return Err(Errno::SRCH);
     }
     limits::confine_to_cpus(&[cpu])?;
@@ -90,8 +90,8 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. At this time, the child has already made its own end depend on the
-    /// parent's end.
+    /// Waits until a child leads its own session. Before it leads a session, the child has asked the kernel to end it
+    /// together with its parent.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

@@ -1,6 +1,6 @@
 //! Unix sockets as the kernel reports them (sock_diag): listeners with their accept queues, and connected pairs.
-//! Source: sock_diag(7), linux/unix_diag.h. According to net/unix/diag.c, `udiag_rqueue` of a listener is the number of
-//! waiting connections, and `udiag_wqueue` is the backlog.
+//! Sources: sock_diag(7), linux/unix_diag.h. According to net/unix/diag.c, `udiag_rqueue` of a listener is the number
+//! of waiting connections, and `udiag_wqueue` is the backlog.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -77,7 +77,7 @@ fn request(states: u32, show: u32) -> [u8; 24] {
     out[0] = UNIX;
     out[4..8].copy_from_slice(&states.to_ne_bytes());
     out[12..16].copy_from_slice(&show.to_ne_bytes());
-    // A cookie of all ones means: any cookie.
+    // If all bits of the cookie are one, any cookie is accepted.
     out[16..24].fill(0xff);
     out
 }

@@ -132,7 +132,7 @@ mod tests {
         std::thread::spawn(|| {
             limits::exact_timers().unwrap();
             let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
-            // The shortest of 50 waits counts, so that other load on the machine does not decide.
+            // The shortest of 50 waits is used, because other load on the machine makes waits longer.
             let best = (0..50)
                 .map(|_| {
                     let begin = clock::monotonic_ns();

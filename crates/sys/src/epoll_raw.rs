@@ -1,5 +1,5 @@
-//! epoll by descriptor numbers, for interfaces that are defined by numbers, such as the event API. The kernel refuses a
-//! number that is not open with EBADF. No function here reads, writes or closes a descriptor. `epoll` has the same
+//! epoll with descriptor numbers, for interfaces that are defined by numbers, such as the event API. The kernel refuses
+//! a number that is not open with EBADF. No function here reads, writes or closes a descriptor. `epoll` has the same
 //! operations for owned descriptors. Source: epoll_ctl(2), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};

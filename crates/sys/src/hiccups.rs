@@ -1,5 +1,5 @@
-//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. Only the
-//! machine, its hypervisor or its scheduler can cause these delays, so they are not the server's.
+//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. Such delays
+//! come from the machine, its hypervisor or its scheduler, but not from the measured server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::{clock, limits};
 const SLEEP_NS: u64 = 1_000_000;
 /// Minimum length of a pause. Shorter delays also occur on a healthy machine with a busy scheduler.
 const MIN_PAUSE_NS: u64 = 2_000_000;
-/// Maximum number of recorded pauses. If there are more, only the longer ones are kept.
+/// Maximum number of recorded pauses. If more pauses occur, only the longer ones are kept.
 pub const MAX_PAUSES: usize = 10_000;
 
 /// A span in which the thread should have run and did not, in nanoseconds of the monotonic clock.
@@ -57,8 +57,8 @@ impl HiccupMeter {
     }
 }
 
-/// Records the pauses until `over`. When there are too many, the minimum length of a pause doubles and shorter ones are
-/// dropped, so that a run of hours keeps its long pauses until its end.
+/// Records the pauses until `over`. If there are too many, the minimum length of a pause is doubled and shorter ones
+/// are dropped. Even a run of hours thus keeps its long pauses.
 fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
     let (mut pauses, mut min_ns) = (Vec::<Pause>::new(), MIN_PAUSE_NS);
     while !over() {
@@ -93,8 +93,8 @@ mod tests {
         assert_eq!(pauses, [Pause { begin_ns: 15_900_000, end_ns: 45_900_000 }]);
     }
 
-    /// A machine that pauses for 2 to 8 ms all the time, and for 40 ms now and then, for as long as ten times the
-    /// maximum.
+    /// The machine pauses for 2 to 8 ms all the time, and sometimes for 40 ms, until there were ten times the maximum
+    /// number of pauses.
     #[test]
     fn a_run_of_hours_keeps_its_long_pauses_until_its_end() {
         let (clock, sleeps) = (Cell::new(0_u64), Cell::new(0_u64));

@@ -23,8 +23,8 @@ pub fn catch() -> Result<()> {
     if is_ignored(libc::SIGHUP)? { Ok(()) } else { install(libc::SIGHUP) }
 }
 
-/// Like [`catch`], but no number of signals ends the process. The program must have a change to undo, and must end soon
-/// by itself.
+/// Like [`catch`], but signals never end the process. The function is only for programs that have a change to undo and
+/// will soon end by themselves.
 pub fn catch_every() -> Result<()> {
     SIGNALS_SURVIVED.store(u32::MAX, Ordering::Relaxed);
     catch()

@@ -1,7 +1,7 @@
 //! The only unsafe code of loadline: thin, safe wrappers around kernel interfaces, one file per mechanism.
 //!
-//! Every other crate forbids unsafe code. Each unsafe block here states why it is sound. The wrappers contain no
-//! policy: callers decide.
+//! Every other crate forbids unsafe code. Each unsafe block in this crate states why it is sound. The wrappers contain
+//! no policy: callers decide.
 
 pub mod alloc;
 pub mod blocking_stream;
@@ -43,8 +43,8 @@ pub mod uring;
 pub mod usage;
 pub mod wake;
 
-/// An error number of the kernel, such as `Errno::AGAIN` or `Errno::MFILE`. Needs no allocation and converts into
-/// [`std::io::Error`] with `into()`.
+/// An error number of the kernel, such as `Errno::AGAIN` or `Errno::MFILE`. An error number needs no allocation, and
+/// `into()` converts it into [`std::io::Error`].
 pub use rustix::io::Errno;
 
 /// Result type of all system calls in this crate.

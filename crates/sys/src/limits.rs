@@ -39,13 +39,13 @@ pub fn raise_descriptors() -> Result<u64> {
     Ok(descriptors().0)
 }
 
-/// Sets the soft limit on open descriptors. Tests set the limit low, so that they reach it.
+/// Sets the soft limit on open descriptors. Tests set a low limit, so that they can reach it.
 pub fn set_soft_descriptors(soft: u64) -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
-/// Lowers the soft and hard limit on open descriptors permanently. Tests set the limits low, so that they reach them.
+/// Lowers the soft and hard limit on open descriptors permanently. Tests set low limits, so that they can reach them.
 pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
 }
@@ -53,7 +53,7 @@ pub fn lower_descriptors(to: u64) -> Result<()> {
 /// Makes a write past the file size limit (ulimit -f) fail with EFBIG instead of ending the process by SIGXFSZ. The
 /// program can then remove the partial file. Source: setrlimit(2).
 pub fn large_files_are_errors() -> Result<()> {
-    // SAFETY: SIG_IGN is a valid disposition and no handler of ours is involved.
+    // SAFETY: SIG_IGN is a valid disposition, and this program has no handler for the signal.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     if before == libc::SIG_ERR { Err(last_errno()) } else { Ok(()) }
 }
@@ -85,7 +85,7 @@ pub fn confine_thread(tid: u32, cpus: &[u32]) -> Result<()> {
     sched_setaffinity(Some(thread_id(tid)?), &set)
 }
 
-/// Returns the number as the kernel interface wants it. Number 0 would be the calling thread.
+/// Returns the thread number in the form that the kernel needs. The number 0 would mean the calling thread.
 fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
     i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw).ok_or(crate::Errno::SRCH)
 }
@@ -122,7 +122,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns the real user of this process, to whom its processes and threads count.
+/// Returns the real user of this process; its processes and threads count for this user.
 pub fn user_id() -> u32 {
     rustix::process::getuid().as_raw()
 }
@@ -133,8 +133,8 @@ pub fn set_nice(nice: i32) -> Result<()> {
     rustix::process::setpriority_process(None, nice)
 }
 
-/// Requests CPU time slices of `ns` nanoseconds for the calling thread. When it wakes, it runs before threads with
-/// longer slices (Linux 6.12; older kernels ignore or refuse the request). Source: sched_setattr(2).
+/// Requests CPU time slices of `ns` nanoseconds for the calling thread. When the thread wakes up, it runs before
+/// threads with longer slices (Linux 6.12; older kernels ignore or refuse the request). Source: sched_setattr(2).
 pub fn ask_for_slices(ns: u64) -> Result<()> {
     #[repr(C)]
     #[derive(Default)]
@@ -184,8 +184,8 @@ mod tests {
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
             assert_eq!(confine_to_exact_cpus(&[last]), Ok(()));
-            // In the second list, one of two CPUs does not exist. The kernel then silently confines the thread to the
-            // other CPU.
+            // In the second list, one of two CPUs does not exist. The kernel silently confines the thread to the CPU
+            // that exists.
             for list in [vec![u32::MAX], vec![last, 4095]] {
                 let why = confine_to_exact_cpus(&list).unwrap_err();
                 assert!(

@@ -1,7 +1,7 @@
 //! Exclusive locks on open files that end with their process, however it ends. Source: flock(2).
 //!
 //! The kernel's own files can be locked as well: `/proc/PID/stat`, or `cpu.max` of a control group. All users and all
-//! containers of a host see the same lock there.
+//! containers of a host share such a lock.
 
 use std::fs::File;
 

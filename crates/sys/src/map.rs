@@ -1,7 +1,7 @@
 //! Memory-mapped files, and private memory with allocated pages. Source: mmap(2).
 //!
 //! If another program shortens a file while it is mapped, an access beyond the new end kills the reader with SIGBUS.
-//! mmap(2) defines this, and nothing here prevents it.
+//! mmap(2) defines this, and this module cannot prevent it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -1,6 +1,6 @@
 //! Netlink messages: a socket, requests with length and attributes, and iteration over the answers. Source: netlink(7).
 //!
-//! All numbers have the machine's byte order. An iteration ends at a length that does not fit.
+//! All numbers have the machine's byte order. An iteration ends if a length does not fit.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -15,8 +15,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the receive buffer. The kernel sends datagrams of at most 32 KiB to a reader with such a buffer
 /// (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel answers at once. The limit prevents a faulty kernel module from blocking
-/// loadline.
+/// Maximum wait for an answer. The kernel normally answers at once. The limit prevents a faulty kernel module from
+/// blocking loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 const REQUEST: u16 = 0x1;

@@ -1,8 +1,9 @@
 //! Network namespaces. A child process can start in a new or in an existing namespace, and descriptors can be opened in
 //! another namespace.
 //!
-//! Nothing here changes the calling process. Only children enter namespaces, so all threads of the caller stay in one
-//! namespace. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7) (SCM_RIGHTS).
+//! Nothing in this module changes the calling process. Only child processes enter namespaces, so that all threads of
+//! the caller stay in one namespace. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7)
+//! (SCM_RIGHTS).
 
 use std::ffi::CString;
 use std::fs::File;

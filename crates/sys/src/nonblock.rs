@@ -1,5 +1,5 @@
 //! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag belongs to the open file description. The other end of
-//! a pipe has a flag of its own and keeps blocking.
+//! a pipe has a flag of its own and continues to block.
 
 use std::os::fd::AsFd;
 

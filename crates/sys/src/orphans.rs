@@ -1,5 +1,5 @@
-//! Processes below the calling one, also after their parents ended. Source: prctl(2) (PR_SET_CHILD_SUBREAPER,
-//! PR_SET_PDEATHSIG), waitpid(2).
+//! Descendants of the calling process, including those whose parents have ended. Source: prctl(2)
+//! (PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG), waitpid(2).
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus};
@@ -18,7 +18,7 @@ pub fn start_bound(command: &mut Command) -> std::io::Result<Child> {
     let parent = std::process::id();
     let bind = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the kernel knew.
+        // The parent may have ended before the kernel was told.
         if std::os::unix::process::parent_id() == parent { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: the closure runs between fork and exec. The function makes two system calls and allocates nothing.

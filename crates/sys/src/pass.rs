@@ -55,7 +55,7 @@ pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE_BYTES], Option<OwnedF
 pub struct Child(libc::pid_t);
 
 impl Child {
-    /// Returns the process ID.
+    /// Returns the process ID of the child.
     pub fn pid(&self) -> u32 {
         self.0.unsigned_abs()
     }
@@ -69,8 +69,8 @@ impl Drop for Child {
     }
 }
 
-/// Forks. The child closes its copies of `not_there`, runs `body`, and exits with the result as its status. The kernel
-/// kills the child if the forking thread of the parent ends first.
+/// Makes a copy of this process (fork). The child closes its copies of `not_there`, runs `body`, and exits with its
+/// result as the status. The kernel kills the child if the forking thread of the parent ends first.
 ///
 /// `body` must not wait for another thread of this process or for a lock that one may hold, because the child has only
 /// the calling thread. `body` may allocate, which the system's allocator supports after a fork, but must not print.
@@ -129,7 +129,7 @@ mod tests {
         let (here, there) = pair().unwrap();
         assert_eq!(recv(&here).map(drop), Err(crate::Errno::AGAIN));
         drop(there);
-        // A child that a concurrent test forked may hold a copy of the descriptor for a moment.
+        // A child process forked by a test that runs at the same time may hold a copy of the descriptor for a moment.
         assert!(testkit::eventually(|| recv(&here).ok()).is_none());
     }
 }

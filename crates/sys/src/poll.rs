@@ -1,4 +1,4 @@
-//! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are numbers here. If a
+//! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are given as numbers. If a
 //! number is not open, its entry reports [`NVAL`]. No function here reads, writes or closes a descriptor.
 
 use std::os::fd::RawFd;
@@ -13,11 +13,11 @@ pub const OUT: i16 = libc::POLLOUT;
 pub const PRI: i16 = libc::POLLPRI;
 /// The peer has closed its sending side.
 pub const RDHUP: i16 = libc::POLLRDHUP;
-/// The descriptor has a pending error. Always reported.
+/// The descriptor has a pending error. The kernel always reports this.
 pub const ERR: i16 = libc::POLLERR;
-/// Both sides are closed. Always reported.
+/// Both sides are closed. The kernel always reports this.
 pub const HUP: i16 = libc::POLLHUP;
-/// The number is not an open descriptor. Always reported.
+/// The number is not an open descriptor. The kernel always reports this.
 pub const NVAL: i16 = libc::POLLNVAL;
 
 /// A descriptor with its requested and its reported events (`POLL…` bits).
@@ -107,7 +107,7 @@ mod tests {
         b.write_all(b"x").unwrap();
         assert_eq!(now(a.as_raw_fd(), IN | OUT), Ok(IN | OUT));
         drop(b);
-        // A child that a concurrent test forked may hold a copy of the descriptor for a moment.
+        // A child process forked by a test that runs at the same time may hold a copy of the descriptor for a moment.
         testkit::eventually(|| (now(a.as_raw_fd(), IN).unwrap() & HUP == HUP).then_some(()));
         assert_eq!(now(1_000_000, IN), Ok(NVAL));
     }

@@ -1,7 +1,7 @@
 //! An io_uring that is used for readiness only, by multishot polls of descriptor numbers. The kernel reports these
-//! polls edge-triggered. A poll continues until it is disarmed or until a completion without `more`.
+//! polls edge-triggered. A poll goes on until it is disarmed, or until it reports a completion without `more`.
 //!
-//! An armed poll keeps its file open in the kernel, so disarm a descriptor before closing it. Source:
+//! An armed poll keeps its file open in the kernel, so that a descriptor must be disarmed before it is closed. Source:
 //! io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.
 
 use std::os::fd::RawFd;
@@ -33,7 +33,7 @@ impl std::fmt::Debug for PollRing {
     }
 }
 
-/// A report of a poll.
+/// A report that a poll has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Number that was passed when the poll was armed.
@@ -45,8 +45,8 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. Without this step, the kernel cleans up some milliseconds later. Until the kernel
-    /// cleans up, an armed poll keeps its file open, so a listening socket would keep its port.
+    /// Ends all polls immediately. Without this call, the kernel would clean up some milliseconds later. Before the
+    /// clean-up, an armed poll keeps its file open, so that a listening socket would keep its port.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
@@ -65,7 +65,8 @@ impl PollRing {
             TaskRun::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
         };
         let ring: IoUring = builder.build(batch.max(1)).map_err(errno)?;
-        // Saves the look-up of the ring's descriptor in every call. Kernels before 5.18 refuse this, which is harmless.
+        // With a registered ring, the ring's descriptor is not looked up in every call. Kernels before 5.18 refuse to
+        // register the ring, which is harmless.
         let _ = ring.submitter().register_ring_fd();
         Ok(Self { ring })
     }
@@ -77,12 +78,12 @@ impl PollRing {
         self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))
     }
 
-    /// Disarms the poll with this token. Earlier completions of the poll may still arrive.
+    /// Disarms the poll with this token. The poll may still report completions that happened before.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
-        // IORING_OP_POLL_REMOVE is unsuitable. That operation fails with EALREADY while the poll is about to report,
-        // and leaves the poll armed, which would keep the file of a closed descriptor open forever. A cancellation
-        // waits for the report.
+        // IORING_OP_POLL_REMOVE is unsuitable. IORING_OP_POLL_REMOVE fails with EALREADY while the poll is about to
+        // report, and leaves the poll armed. The file of a closed descriptor would then stay open forever. An async
+        // cancel, on the other hand, works even while the poll is about to report.
         let remove = opcode::AsyncCancel::new(token).build().user_data(IGNORED_TOKEN);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }
@@ -110,8 +111,8 @@ impl PollRing {
         done(self.ring.submit())
     }
 
-    /// Submits, and waits until a completion arrives or `timeout_ns` nanoseconds have passed (`None`: no limit). A
-    /// signal ends the wait.
+    /// Submits all requests, and waits until a completion arrives or `timeout_ns` nanoseconds have passed (`None`: no
+    /// limit). A signal ends the wait.
     pub fn enter(&mut self, timeout_ns: Option<u64>) -> Result<()> {
         match timeout_ns {
             Some(0) => self.submit(),
@@ -123,7 +124,7 @@ impl PollRing {
         }
     }
 
-    /// Takes the available completions without a system call.
+    /// Takes the completions that are available, without a system call.
     #[inline]
     pub fn reap(&mut self, mut each: impl FnMut(Completion)) {
         for entry in self.ring.completion() {

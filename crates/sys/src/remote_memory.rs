@@ -1,4 +1,4 @@
-//! Memory of another process, read without stopping it. The kernel allows the read to whoever may trace the process.
+//! Memory of another process, read without stopping it. The kernel permits this to anyone who may trace the process.
 //! Source: process_vm_readv(2).
 
 use crate::{Errno, Result};

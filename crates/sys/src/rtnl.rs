@@ -83,7 +83,7 @@ impl Rtnl {
         Netlink::open(None).map(Self)
     }
 
-    /// Wraps a socket that was opened in another network namespace.
+    /// Uses a socket that was opened in another network namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
     }
@@ -100,7 +100,7 @@ impl Rtnl {
         Ok(())
     }
 
-    /// Calls `each` with every queueing discipline. `scratch` holds one discipline at a time.
+    /// Calls `each` with every queueing discipline. `scratch` contains one discipline at a time.
     pub fn qdiscs(&mut self, scratch: &mut Qdisc, mut each: impl FnMut(&Qdisc)) -> Result<()> {
         self.0.ask(GETQDISC, true, &[&[0; 20]], |kind, payload| {
             if kind == NEWQDISC && read_qdisc(payload, scratch).is_some() {

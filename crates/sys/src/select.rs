@@ -64,8 +64,8 @@ impl FdSet {
 }
 
 /// Waits until a descriptor up to `highest` in the sets is ready, for at most `timeout_ns` nanoseconds (`None`: no
-/// limit). Leaves only ready descriptors in the sets and returns their number of bits. A signal ends the wait with 0
-/// and leaves the sets unchanged. A number that is not open makes the whole call fail with EBADF.
+/// limit). Only ready descriptors remain in the sets; returns their number of bits. A signal ends the wait with 0 and
+/// leaves the sets unchanged. A number that is not open makes the whole call fail with EBADF.
 pub fn select(
     highest: RawFd,
     read: &mut FdSet,

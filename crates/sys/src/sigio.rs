@@ -70,11 +70,11 @@ impl Signals {
         Ok(Self { thread, number, set: bit(number) | bit(libc::SIGIO), only_here: std::marker::PhantomData })
     }
 
-    /// Makes each change of this descriptor raise a signal. A descriptor that is already ready raises none.
+    /// Makes each change of this descriptor raise a signal. If a descriptor is already ready, it raises no signal.
     pub fn watch(&self, fd: impl AsFd) -> Result<()> {
         let owner = OwnerEx { kind: F_OWNER_TID, id: self.thread };
         let fd = fd.as_fd().as_raw_fd();
-        // SAFETY: the pointer leads to a `struct f_owner_ex` that lives during the call. The other commands take
+        // SAFETY: the pointer refers to a `struct f_owner_ex` that lives during the call. The other commands take
         // numbers.
         let r = unsafe {
             let mut r = libc::fcntl(fd, F_SETOWN_EX, &raw const owner);

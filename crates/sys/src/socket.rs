@@ -1,5 +1,5 @@
 //! TCP sockets, non-blocking and closed on exec, with one function per system call. Sockets are [`OwnedFd`]s, which
-//! take 4 bytes even inside an `Option`, so arrays of thousands stay small. Source: socket(7), tcp(7), ip(7).
+//! need only 4 bytes even within an `Option`, so that arrays of thousands stay small. Source: socket(7), tcp(7), ip(7).
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -36,7 +36,7 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
 }
 
 /// Lets connect() choose the port. Set this before [`bind`] to a local address with port 0. The kernel may then choose
-/// a port that is in use towards another destination.
+/// a port that is already in use for another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -52,8 +52,8 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Returns a socket to its state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In SYN_SENT
-/// neither this call nor close() sends a packet.
+/// Returns a socket to its state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In the state
+/// SYN_SENT, neither this call nor close() sends a packet.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
     net::connect_unspec(fd)
@@ -64,7 +64,8 @@ pub fn listen(fd: impl AsFd, backlog: u32) -> Result<()> {
     net::listen(fd, i32::try_from(backlog).unwrap_or(i32::MAX))
 }
 
-/// Takes a connection off the accept queue: non-blocking, closed on exec. Fails with EAGAIN if none is waiting.
+/// Takes a connection from the accept queue; the socket is non-blocking and closed on exec. Fails with EAGAIN if none
+/// is waiting.
 #[inline]
 pub fn accept(fd: impl AsFd) -> Result<OwnedFd> {
     net::accept_with(fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)

@@ -1,5 +1,5 @@
-//! Counts connection requests as they arrive. A packet socket has a filter that passes only SYNs to one port, and the
-//! kernel counts these packets. No packet is read, so counting costs one filter run per packet.
+//! Counting of connection requests when they arrive. A packet socket has a filter that accepts only SYNs to one port,
+//! and the kernel counts the accepted packets. No packet is read, so counting costs one filter run per packet.
 //!
 //! Requires CAP_NET_RAW in the network namespace. Source: packet(7), PACKET_STATISTICS; the classic BPF of
 //! linux/filter.h.
@@ -12,8 +12,8 @@ use crate::{Errno, Result, last_errno};
 
 /// Limits the count to IPv4. SOCK_DGRAM removes all headers before the IP header.
 const ETH_P_IP: u16 = 0x0800;
-/// Offset of the ancillary word that distinguishes incoming from outgoing packets. On loopback, each packet appears as
-/// incoming and as outgoing.
+/// Offset of the value that tells incoming from outgoing packets. On loopback, each packet appears as incoming and as
+/// outgoing.
 const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// A running count of SYNs (without ACK) that arrive at an interface for one port.

@@ -13,7 +13,8 @@ const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")]
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
 /// Socket option that hides packets sent by the program itself.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Maximum bytes that wait for the program. This size holds as many frames as a TAP interface queues.
+/// Maximum bytes that wait for the program. The queue of a TAP interface has as many frames as fit into this many
+/// bytes.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// The program's end of an interface. A TAP interface exists as long as this value.
@@ -77,8 +78,8 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
     turn_off(control, name, &SEGMENTS)
 }
 
-/// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves checksums out, so frames
-/// that pass through a program would have none. Arguments and result are as for [`offloads_off`].
+/// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves checksums out, so that
+/// frames passing through a program would have none. Arguments and result are as for [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

@@ -24,16 +24,16 @@ pub fn size() -> Option<(u16, u16)> {
     Some((size.ws_col, size.ws_row)).filter(|(columns, lines)| *columns > 0 && *lines > 0)
 }
 
-/// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, Rust programs get
-/// an error from the write.
+/// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, a Rust program gets
+/// an error from the write instead.
 pub fn end_on_closed_pipe() -> Result<()> {
     // SAFETY: SIG_DFL is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     if before == libc::SIG_ERR { Err(last_errno()) } else { Ok(()) }
 }
 
-/// Returns true if this program is in the terminal's foreground. The kernel would stop a background program that
-/// changes the terminal.
+/// Returns true if this program is in the terminal's foreground. If a background program changed the terminal, the
+/// kernel would stop it.
 pub fn in_foreground() -> bool {
     tcgetpgrp(rustix::stdio::stdout()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
@@ -97,7 +97,7 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // A closed terminal is always ready.
+        // If the terminal is closed, it is always ready.
         if came || !self.keys {
             std::thread::sleep(at_most);
         }

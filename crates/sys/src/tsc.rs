@@ -23,8 +23,8 @@ pub fn counts() -> u64 {
 pub struct Calibration {
     /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Counts between two readings with nothing between them: the median of many. This overhead is subtracted from each
-    /// timing.
+    /// Number of counts between two readings with nothing between them: the median of many. The median is subtracted
+    /// from each timing.
     pub overhead: u64,
     /// Maximum relative difference between the rates of two parts of the calibration. If the difference is above 0.01,
     /// the counter is unreliable.
@@ -38,7 +38,7 @@ impl Calibration {
         let mean = pieces.iter().sum::<f64>() / pieces.len() as f64;
         let mut middle = pieces.clone();
         middle.sort_by(f64::total_cmp);
-        // An interruption between two readings makes a part an outlier, so both extremes are ignored.
+        // An interruption between two readings makes one part an outlier, so that the extremes are ignored.
         let spread = (middle[4] - middle[1]) / mean;
         let mut gaps: Vec<u64> = (0..1001)
             .map(|_| {

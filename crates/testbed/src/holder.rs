@@ -1,6 +1,6 @@
 //! A process that keeps one network namespace alive. At the end of its standard input, it kills all other processes in
-//! its namespace and exits. Only its creator has the other end of this pipe. Everything therefore ends with the
-//! creator, even after a crash.
+//! its namespace and exits. Only its creator has the other end of this pipe. When the creator ends, even in a crash,
+//! all processes in the namespace therefore end, too.
 
 use std::process::{Child, Command, Stdio};
 
@@ -66,7 +66,8 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Normally no process is left. If something killed the keeping process, that process could not end the others.
+        // Normally no process is left. If something has killed the keeping process, that process could not end the
+        // others.
         end_all_in(&self.netns);
     }
 }
@@ -76,7 +77,7 @@ fn end_all_in(netns: &Netns) {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
-        // The process may have ended meanwhile.
+        // The process may have ended by itself.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -1,5 +1,6 @@
 //! Test hosts and media on one machine, without root. The hosts are network namespaces, joined by a shared wire, a
-//! switch or a long line. The hosts run real programs on the real network stack, so the testbed is no simulation.
+//! switch or a long line. The hosts run real programs on the real network stack, so that nothing but the medium is
+//! simulated.
 //!
 //! ```no_run
 //! use loadline_testbed::{Spec, Testbed};

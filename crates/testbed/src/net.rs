@@ -27,8 +27,8 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// Process that keeps the medium's namespace. The field follows the field of the hosts, so the hosts are dropped
-    /// first.
+    /// Process that keeps the medium's namespace. This field comes after that of the hosts, so that the hosts are
+    /// dropped first.
     pub(crate) middle: Holder,
 }
 
@@ -70,7 +70,7 @@ impl Net {
     }
 
     /// Gives every host's `eth0` its address and the hardware addresses of all other hosts. The medium then carries
-    /// only the load, without address resolution and IPv6 traffic.
+    /// only the load, but no address resolution and no IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -85,8 +85,8 @@ impl Net {
         Ok(())
     }
 
-    /// Waits until the links of all hosts and of the medium are active. The hosts know one another's hardware
-    /// addresses, so a frame that is sent before is lost.
+    /// Waits until the links of all hosts and of the medium are active. The hosts already know each other's hardware
+    /// addresses; a frame that is sent earlier is lost.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
@@ -104,8 +104,8 @@ impl Net {
         Ok(())
     }
 
-    /// Gives every host an interface `eth0` with an address. The forwarder receives its frames. Returns the forwarder's
-    /// ports and the kind of interface.
+    /// Gives every host an interface `eth0` with an address. The forwarder gets the frames of these interfaces. Returns
+    /// the forwarder's ports and the kind of interface.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
         // If users may not open the TAP device, a veth pair replaces it, and the forwarder reads the other end of the
         // pair.

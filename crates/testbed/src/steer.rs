@@ -1,6 +1,6 @@
-//! Selects the CPUs that do the kernel's receive work for a host. Between namespaces, this work runs on the sender's
-//! CPU, so a server's interrupts would cost its clients CPU time. Receive packet steering moves the work to the
-//! receiver's CPUs. Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst
+//! Choice of the CPUs on which the kernel receives packets for a host. Between namespaces, the kernel does this work on
+//! the sender's CPU, so that receiving for a server would cost its clients CPU time. Receive packet steering moves the
+//! work to the receiver's CPUs. Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst
 //! (rps_default_mask).
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Sets the CPU masks for new interfaces, before the hosts have any.
+/// Sets the CPU masks for new interfaces, before the hosts have any interface.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -49,8 +49,8 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Waits until the interface exists, and returns the result. If the kernel refused the default mask, this sets the
-    /// mask of the interface, which requires root.
+    /// Waits until the interface exists, and returns the result. If the kernel refused the default mask, the mask of
+    /// the interface itself is set, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

@@ -22,7 +22,8 @@ pub struct Spec {
     /// Medium that joins the hosts, as parsed by [`Medium::parse`].
     pub medium: String,
     /// CPUs that do the kernel's receive work for a host, as the interrupts of a network card would. Without an entry
-    /// for a host, the sender's CPU does this work. [`Testbed::steered`] returns the result.
+    /// for a host, the sender's CPU does the host's receive work. [`Testbed::steered`] returns the CPUs that do this
+    /// work.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
@@ -38,7 +39,7 @@ impl Spec {
 /// Hosts (network namespaces) joined by a medium. The hosts vanish, with every program started in them, when the value
 /// is dropped or its process ends for any reason.
 pub struct Testbed {
-    /// Declared first, because it must be dropped first: a forwarder releases the hosts' interfaces.
+    /// Declared first, because it must be dropped first: a forwarder then releases the interfaces of the hosts.
     medium: Arc<dyn BuiltMedium>,
     medium_text: String,
     medium_spec: &'static MediumSpec,
@@ -135,8 +136,8 @@ impl Testbed {
         self.medium.made_of()
     }
 
-    /// Returns the traffic that a kernel medium passes without delay after a pause, as microseconds of wire time. The
-    /// kernel's timer may be this late. Returns 0 if every frame takes its own time.
+    /// Returns how much traffic a medium in the kernel passes without delay after a pause, as microseconds of wire
+    /// time. The kernel's timer may be late by this time. Returns 0 if every frame takes its own time.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }

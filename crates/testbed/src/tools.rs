@@ -25,7 +25,7 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
-/// Waits until all interfaces that are set up carry frames. The kernel brings a link up a moment after the command, and
+/// Waits until all interfaces that are set up carry frames. The kernel activates a link a moment after the command, and
 /// drops frames until then.
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
@@ -77,7 +77,7 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // A tool that stopped reading has failed. The error output of the tool is read below.
+        // If the tool no longer reads, it has failed. Its error output is read below.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;

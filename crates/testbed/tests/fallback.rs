@@ -42,7 +42,7 @@ fn without_traffic_control_the_hub_in_user_space_replaces_the_wire() {
     assert!(said.contains("carried 3 frames"), "{said}");
 }
 
-/// Body of the child process of the test above. In a normal test run, this test does nothing.
+/// This code runs in the child process that the test above starts. In a normal test run, this test does nothing.
 #[test]
 fn the_other_end() {
     if std::env::var(ROLE).is_err() {

@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// Body of the child processes of the tests above. In a normal test run, this test does nothing.
+/// This code runs in the child processes that the tests above start. In a normal test run, this test does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {

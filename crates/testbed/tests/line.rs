@@ -14,7 +14,7 @@ use testkit::alone;
 
 /// Maximum wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of numbered datagrams under way. All buffers between the two ends have room for this many.
+/// Maximum number of numbered datagrams under way. All buffers between both ends have space for this many.
 const MAX_UNDER_WAY: u32 = 128;
 
 /// Number of datagrams of the rate test, and how many of them are under way.
@@ -62,7 +62,7 @@ fn each_direction_has_the_requested_delay() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // A process that loses its CPU reads late, never early.
+    // A process that loses its CPU reads late, but never early.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
@@ -130,8 +130,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // This number of frames under way keeps the line full even while this thread has no CPU. A socket that is read late
-    // drops datagrams, but the numbers show how many have passed the line.
+    // With this number of frames on their way, the line stays full even while this thread has no CPU. If a socket is
+    // read late, it drops datagrams, but the numbers show how many have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -143,8 +143,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading makes the line seem slower, never faster. The fastest datagrams of a quarter therefore show the true
-    // rate.
+    // Late reading makes the line seem slower, but never faster. The fastest datagrams of a quarter therefore show the
+    // true rate.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

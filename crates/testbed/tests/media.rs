@@ -45,14 +45,14 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// A switch on which all clients share the port to the server.
+/// A switch on which all clients share the port that leads to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// Runs these tests one at a time. Each test keeps a wire full, and two concurrent tests would compete for CPUs.
+/// Runs these tests one at a time. Each test keeps a wire full; two tests at the same time would compete for CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Length of each period of the measurement in seconds. If the machine stalls, the wire is idle for one or two periods.
-/// The median period is representative.
+/// The median over the periods is not affected by this.
 const STRETCH_S: f64 = 0.25;
 const STRETCHES: usize = 12;
 

@@ -37,7 +37,7 @@ fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
     await_listener(&bed, "server", 5201);
-    // Sends twice the rate of the wire as datagrams, which do not adapt to the rate.
+    // Datagrams are sent at twice the rate of the wire, because they do not adapt to its rate.
     let _client = iperf_client(&bed, "client1", "server", 5201, &["-u", "-b", "20M", "-t", "12"]);
     std::thread::sleep(Duration::from_millis(1500));
     let speed = bed.speed();
@@ -81,7 +81,7 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // Waiting frames keep their time after a change of the rate, so only a few may wait.
+    // Frames that wait keep their times after a change of the rate, so that only a few may wait.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 

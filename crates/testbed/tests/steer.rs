@@ -47,7 +47,7 @@ fn packets_are_received_on_the_cpu_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // No program listens, so each send may report that the previous datagram was refused.
+        // No program listens, so that each send may report that the datagram before it was refused.
         let _ = socket.send_to(&[0], server);
         if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits for its turn and keeps all other measuring tests of this binary waiting while the guard lives.
+/// Waits until no other measuring test of this binary runs, and keeps the others waiting while the guard lives.
 pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Creates `cert` and `key` in a folder with openssl. The certificate is for `localhost` and valid for two days. The
-/// files are readable for a server that drops its root rights. Callers must check [`has`](crate::has) for openssl
+/// files are readable even for a server that drops its root rights. Callers must check [`has`](crate::has) for openssl
 /// first.
 pub fn self_signed(dir: &Path) {
     let mut command = Command::new("openssl");

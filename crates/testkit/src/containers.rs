@@ -143,8 +143,8 @@ impl Drop for Container {
     }
 }
 
-/// Writes podman's configuration, with its storage in this folder. Returns the environment variables that name this
-/// configuration.
+/// Writes podman's configuration, which places its storage in this folder. Returns the environment variables that name
+/// this configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");

@@ -42,8 +42,8 @@ impl OtherPrograms {
     }
 }
 
-/// Returns the CPU time in ticks of all programs: user, nice and system time of /proc/stat. Interrupts belong to no
-/// program and are left out.
+/// Returns the CPU time in ticks of all programs: user, nice and system time of /proc/stat. Time in interrupts belongs
+/// to no program and is left out.
 fn machine_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);

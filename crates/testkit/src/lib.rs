@@ -4,7 +4,7 @@
 //!   `LOADLINE_REQUIRE=all`.
 //! - [`VirtualServer`] has a known capacity in virtual time, for tests of the search. This server runs the generator's
 //!   own worker, arrivals and sessions against a queueing model. [`queueing`] has the formulas of known capacities.
-//! - Servers are real programs on free ports. Dropping its value ends a server by its process ID.
+//! - Servers are real programs on free ports. Dropping a server's value ends the server by its process ID.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod alone;

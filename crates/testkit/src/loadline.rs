@@ -1,4 +1,4 @@
-//! Runs of the loadline program, and access to their output.
+//! Runs the loadline program and reads its output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -127,8 +127,8 @@ pub fn conductor(hosts: &SshHosts) -> u32 {
     crate::children(std::process::id()).into_iter().find(is_it).unwrap()
 }
 
-/// Finds the entry of a list whose text under `key` is `is`, and returns its text under `then`. Returns an empty string
-/// if there is no such entry.
+/// Finds the entry of a list whose text under `key` is `is`, and returns the entry's text under `then`. Returns an
+/// empty string if there is no such entry.
 pub fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);
     found.and_then(|one| one[then].as_str()).unwrap_or_default().into()

@@ -161,7 +161,7 @@ impl SshHosts {
         found.map(|(_, address, _)| address.as_str()).unwrap()
     }
 
-    /// Returns an alias of a host from ssh's configuration.
+    /// Returns the name of a host in ssh's configuration.
     pub fn alias(&self, host: &str, number: usize) -> String {
         let name = format!("{host}-{number}");
         let line = format!("Host {name}\n HostName {}\n", self.address(host));
@@ -189,7 +189,7 @@ impl SshHosts {
         agents
     }
 
-    /// Returns the process IDs on a host whose command line satisfies `is`.
+    /// Returns the IDs of the processes on a host whose command line satisfies `is`.
     pub fn processes(&self, host: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
         let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
@@ -210,7 +210,7 @@ impl SshHosts {
         crate::children(self.daemons[at - 1].pid())
     }
 
-    /// Brings the link of a host down or up.
+    /// Turns the network link of a host off or on.
     pub fn line(&self, host: &str, up: bool) {
         let state = if up { "up" } else { "down" };
         let mut command = self.inside(host, &program("ip").unwrap());

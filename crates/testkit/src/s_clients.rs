@@ -9,9 +9,9 @@ use crate::{has, num, program, skip, verdict};
 
 /// Options of a server with a short queue that handles 200 requests per second.
 pub const SLOW: [&str; 6] = ["--backlog", "16", "--option", "work_us=5000", "--option", "work_by=loops"];
-/// Number of descriptors (D in the paper).
+/// Number of descriptors, called D in the paper on S-Clients.
 pub const D: &str = "50";
-/// Connect timeout (T in the paper).
+/// Connect timeout, called T in the paper on S-Clients.
 pub const T: &str = "100ms";
 /// Offered connection attempts per second: D / T.
 pub const OFFERED: f64 = 500.0;
@@ -21,7 +21,7 @@ pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Comma
     load_of(binary, url, descriptors, ("1700ms", more))
 }
 
-/// Returns a command for this load with another duration.
+/// Returns a command for the same load with another duration.
 pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);

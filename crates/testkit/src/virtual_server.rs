@@ -8,7 +8,7 @@ use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, S
 
 /// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Time for which pauses are generated, in budgets. Maximum length of any search.
+/// Time for which pauses are generated, as a multiple of the search's budget. No search takes longer.
 const BUDGETS: f64 = 3.0;
 
 /// Pauses of a machine, as on a shared host. The pauses start at Poisson times and have exponential lengths.
@@ -34,8 +34,8 @@ impl Pauses {
     }
 }
 
-/// Changes in the speed of a machine, as on a host whose guests share its caches. The logarithm of the speed is an
-/// Ornstein-Uhlenbeck process.
+/// Random changes in the speed of a machine, as on a host whose guests share its caches. The logarithm of the speed is
+/// an Ornstein-Uhlenbeck process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// Standard deviation of the logarithm of the speed.
@@ -52,13 +52,13 @@ pub struct VirtualServer {
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
-    /// Stalls of the server alone, which no pause meter sees.
+    /// Stalls of the server alone, which the meter of the machine's pauses does not notice.
     stalls: Vec<(f64, f64)>,
     drift: Option<Drift>,
     /// Standard deviation of the logarithm of the measured CPU time per request, besides the machine's speed. `None`
     /// measures no CPU time.
     cpu_noise: Option<f64>,
-    /// Seconds that the search gets at the end of the sweep.
+    /// Seconds that are added to the search's time at the end of the sweep.
     unused_s: f64,
     without_proof: bool,
     /// Response time of the first request, seconds. `None` means that the first request takes the usual service time.
@@ -75,7 +75,7 @@ impl VirtualServer {
     /// Creates a server for a plan's budget, objective and limits. `seed` determines arrivals, service times and
     /// pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // Refusals need a protocol with a status. Other models run faster without a protocol.
+        // A server that refuses requests needs a protocol with a status. Other models run faster without a protocol.
         let protocol = match server.limit {
             Some(_) => plan.load.protocol.clone(),
             None => Protocol::Echo { message_bytes: 1 },
@@ -108,7 +108,7 @@ impl VirtualServer {
         self
     }
 
-    /// Adds a stall of the server alone, which no pause meter sees.
+    /// Adds a stall of the server alone, which the meter of the machine's pauses does not notice.
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
@@ -122,7 +122,7 @@ impl VirtualServer {
         self
     }
 
-    /// Gives the time of the experiment to the search, as `find` does where no experiment fits.
+    /// Gives the search also the time of the final experiment, as `find` does if no experiment fits.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;
@@ -174,10 +174,10 @@ impl VirtualServer {
         (self.server.service_ns as f64 * (-*ln).exp()) as u64
     }
 
-    /// Searches for the capacity as `find` does, and judges the run.
+    /// Searches for the capacity as the command `find` does, and judges the run.
     pub fn find(mut self) -> Result<Run, LabError> {
         let response_s = self.first_s.unwrap_or(self.server.service_ns as f64 / 1e9);
-        // `find` reserves a part of the budget for its experiment.
+        // The command `find` reserves a part of the budget for its final experiment.
         let (budget, proof_s) = lab::search::Budget::with_proof(self.run().plan.search.budget_s, response_s);
         self.unused_s = if self.without_proof { proof_s } else { 0.0 };
         lab::search::capacity(&mut self, budget, response_s)?;
@@ -211,7 +211,7 @@ impl VirtualServer {
         let pauses: Vec<Window> =
             seen.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
         let mut trial = Trial { server: side, ..lab::merged(point, &[&plan.intensity], part, window) };
-        // The pause meter of a virtual host detects every pause that a real meter would detect.
+        // The meter of a virtual host's pauses detects every pause that a real meter would detect.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady = Steady { steady: true, warmup_s: plan.warmup_s, reason: "virtual time".into() };
@@ -231,7 +231,7 @@ impl VirtualServer {
         self.ahead_ns(&all)
     }
 
-    /// Returns the times that are to come, relative to the start of the next trial.
+    /// Returns the future times, relative to the start of the next trial.
     fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = times.iter().filter(|(_, end)| *end > self.now_s);

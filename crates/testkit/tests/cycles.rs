@@ -1,4 +1,5 @@
-//! The files of a crate must not depend on each other in a cycle. Common code belongs in a file below both.
+//! Checks that the files of a crate do not depend on each other in a cycle. Code that two files share belongs in a
+//! third file, on which both depend.
 //!
 //! The check reads the sources as text. The check looks for paths that begin with `crate`, `self`, `super` or the name
 //! of a module, outside of tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be
@@ -15,7 +16,7 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct Crate {
     texts: BTreeMap<Module, String>,
-    /// Re-exports of each module: name and original path.
+    /// Re-exports of each module: the name, and the original path.
     passed_on: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
 }
 
@@ -106,7 +107,7 @@ fn code(text: &str) -> String {
     quoted.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Returns every `use` of a file: true for a re-export, and its paths.
+/// Returns every `use` of a file: true for a re-export, and the paths in it.
 fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     let statement = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |n| n + 1);

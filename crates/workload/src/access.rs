@@ -25,7 +25,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// No target, for measuring the overhead of this program.
+    /// No file or server, for measuring the overhead of this program.
     Nothing,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Worker<'a> {
     pub(super) burner: Burner,
     pub(super) deviates: Deviates,
     pub(super) speed: Calibration,
-    /// Next record of a sequential access.
+    /// Index of the record that a sequential access uses next.
     next: u64,
 }
 
@@ -207,7 +207,7 @@ mod tests {
         let took_ns = begin.elapsed().as_nanos() as f64;
         let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
-        // A thread that loses its CPU at half-time begins or ends its second half late.
+        // A thread that loses its CPU at the trial's half-time begins or ends its second half late.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
         // One slow access does not change the minimum.

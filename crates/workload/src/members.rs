@@ -97,7 +97,7 @@ fn start(
                     return;
                 }
             }
-            // Sending fails if the receiver has all reports and is gone.
+            // Sending fails only if the receiver already has all reports and has ended.
             let _ = say.send((index, Report::Ended));
         };
         let started = std::thread::Builder::new().spawn(read);

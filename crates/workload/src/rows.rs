@@ -139,7 +139,7 @@ impl Outcome {
     }
 }
 
-/// Columns of the results and of the parameters. Both lists begin with the thread's ID.
+/// Columns of the two tables: results, and parameters. Both lists begin with the thread's ID.
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 

@@ -39,8 +39,8 @@ fn find(rounds: usize) -> Result<CapacityRuns> {
     Ok(found)
 }
 
-/// Measures the coefficient of variation of the capacity in percent. The note has the scatter of wrk's throughput in
-/// the same turns.
+/// Measures the coefficient of variation of the capacity in percent. For comparison, the
+/// row's note also gives this coefficient for wrk's throughput.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));

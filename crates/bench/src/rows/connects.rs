@@ -1,5 +1,5 @@
-//! S-Clients against httperf: connection attempts per second from one CPU. The listening socket is overloaded: its
-//! backlog is 8 and nobody accepts.
+//! S-Clients against httperf: connection attempts per second from one CPU. The accept queue of the listening socket is
+//! full: its backlog is 8, and nobody accepts.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -10,10 +10,11 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Number of descriptors and of source addresses. The minimal loop that sets the goal uses the same numbers.
+/// Number of descriptors and of source addresses. The minimal loop in C, from which the goal was taken, uses the same
+/// numbers.
 const DESCRIPTORS: &str = "10000";
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries in turn. The highest measured rate counts.
+/// Rates that httperf tries in turn. The highest rate that was reached counts.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
 /// Measures connection attempts per second.

@@ -22,7 +22,7 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Measures all servers in turn in every round. The better of two models of loadline competes with the best peer.
+/// Measures all servers in turn in every round. The better one of two loadline models is compared with the best peer.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

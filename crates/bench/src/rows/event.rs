@@ -1,6 +1,6 @@
 //! The event API: growth of the time of a call with the number of cold connections, and overhead of the library over
-//! the system call. All rows read the checks of one run of `lab event-api` without its figures. The experiment
-//! interleaves its own rounds.
+//! the system call. All rows use the checks of one run of `lab event-api`. The experiment alternates between its
+//! variants itself, so that this program adds no rounds.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -11,23 +11,23 @@ use serde_json::Value;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Measures the growth of a call on epoll from 0 to 18,000 cold connections; 0 if the 95 % interval of the slope
-/// contains zero.
+/// Measures by how much a call on epoll becomes slower from 0 to 18,000 cold connections; 0 if the 95 % interval of the
+/// slope contains zero.
 pub(crate) fn epoll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "epoll: growth of a call from", "share")
 }
 
-/// Measures the growth of a call on io_uring.
+/// Measures by how much a call on io_uring becomes slower.
 pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring: growth of a call from", "share")
 }
 
-/// Measures the growth of a call on poll, which must grow.
+/// Measures by how much a call on poll becomes slower; it must become slower.
 pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Measures the growth of the cost of a call with select, where the cost must grow.
+/// Measures by how much a call with select becomes slower; it must become slower.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }

@@ -106,7 +106,7 @@ pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
 /// Runs loadline on the generator's CPU and returns its `--json` output.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
-    // Status 1 means a failed objective or no answers, for example if nobody accepts connections.
+    // Status 1 means that an objective failed or no answers came, for example because nobody accepts connections.
     let text = programs::output_of(command.args(args).arg(last), &[0, 1])?;
     serde_json::from_str(&text).context("loadline --json did not print JSON alone")
 }

@@ -1,9 +1,9 @@
-//! Cost of a request by the number of connections: connections that carry requests (hot), and idle ones held beside 64
-//! active connections (cold). Curves show the cost of loadline, of wrk and of the server.
+//! Cost of a request depending on the number of connections: connections that carry requests (hot), and idle ones held
+//! besides 64 active connections (cold). Curves show the cost of loadline, of wrk and of the server.
 //!
-//! Many machines limit a process to 20,000 descriptors, so nginx has several workers, which share one CPU. Above 14,000
-//! connections, wrk runs in several processes with an address each; loadline divides itself. With more connections
-//! between two addresses, the kernel's search for a free port would dominate the cost.
+//! Many machines limit a process to 20,000 descriptors, so that nginx has several workers, which share one CPU. Above
+//! 14,000 connections, wrk runs in several processes with one address each; loadline divides its connections itself.
+//! With more connections between two addresses, most of the cost would be the kernel's search for a free port.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -67,7 +67,8 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Stores a point. A point that could not be measured is reported and missing from its curve only.
+/// Stores the measurement of a point. If a point could not be measured, this is reported, and only this point is
+/// missing from its curve.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
     match seen {
         Ok(point) => points.push(point),
@@ -121,7 +122,7 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    // Without answers there is no cost per answer, and the curve continues without this point.
+    // If there are no answers, there is no cost per answer, and the curve continues without this point.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
@@ -141,7 +142,7 @@ impl HeldConnections {
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
-        // Both ends of each connection are on this machine.
+        // The number counts both ends of each connection, because both are on this machine.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));

@@ -59,7 +59,7 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Measures the seconds by which a run with twelve agents takes longer than a run with one: start, clocks, end.
+/// Measures by how many seconds a run with twelve agents is longer than a run with one: for start, clocks and end.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };

@@ -38,7 +38,7 @@ fn fill(addr: SocketAddr, item: usize) -> String {
     "x".repeat(BYTES - bare.len())
 }
 
-/// Builds the mix of requests. The requests have different names, and therefore classes, and different weights.
+/// Builds the mix of requests. The requests have different names and thus different classes, and different weights.
 fn requests(addr: SocketAddr) -> String {
     (0..REQUESTS).fold(String::new(), |mut text, item| {
         let (path, fill, weight) = (path(item), fill(addr, item), 1 + item % 7);

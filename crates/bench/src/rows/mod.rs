@@ -51,7 +51,7 @@ pub(crate) struct Row {
     pub(crate) what: &'static str,
     /// Goal that the row must meet.
     pub(crate) goal: Goal,
-    /// Goal that the row should meet.
+    /// Goal that the row should reach in the long run.
     pub(crate) aim: Option<Goal>,
     /// Measures the figure of this row in the given number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,

@@ -8,7 +8,7 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// Number of slices per round. Slow phases of a virtual machine last for seconds, and each should affect both sides.
+/// Number of slices per round. Slow phases of a virtual machine last for seconds, and should affect both sides equally.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 
@@ -18,8 +18,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both proxies run once before the rounds, so that a proxy that answers nothing is an error instead of a fast
-    // proxy.
+    // Both proxies run once before the rounds, so that a proxy that gives no answers causes an error and does not look
+    // fast.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

@@ -59,7 +59,7 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     // The test request, which loadline sends before any load, needs an answer.
     let url = format!("http://{addr}/");
-    // If loadline knew the server, it would not use the server's CPU for the generator.
+    // If loadline knew the server, it would keep the generator off the server's CPU.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);
@@ -68,7 +68,7 @@ fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     generator::first_trial(&run).cloned()
 }
 
-/// Measures the share of a short `find` in which nothing is measured.
+/// Measures the share of a short `find` that is not spent on measuring.
 pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

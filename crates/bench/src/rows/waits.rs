@@ -10,7 +10,7 @@ use super::generator::{CONNECTIONS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Minimum number of turns. One turn scatters by some percent, and the limit is one percent.
+/// Minimum number of turns. A single turn varies by some percent, and the limit is one percent.
 const MIN_TURNS: usize = 20;
 /// Length of a turn.
 const DURATION: &str = "2s";

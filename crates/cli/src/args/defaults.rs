@@ -1,4 +1,4 @@
-//! Defaults of the flags. Help texts take the defaults from the default plan, so they are always right.
+//! Defaults of the flags. Help texts take the defaults from the default plan, so they cannot become outdated.
 
 use clap::{Arg, Command};
 use run::{Blocks, Objective, Plan};
@@ -6,7 +6,7 @@ use run::{Blocks, Objective, Plan};
 /// Commands with a plan.
 const PLANNED: &[&str] = &["find", "load", "prove"];
 
-/// A flag of one command, or of all (`""`), with its default.
+/// A flag with its default, of one command or of all commands (`""`).
 type Row = (&'static str, &'static str, fn(&Plan) -> String);
 
 const DEFAULTS: &[Row] = &[
@@ -56,12 +56,12 @@ const DEFAULTS: &[Row] = &[
     ("load", "sends_per_connection", |_| "until the end".into()),
 ];
 
-/// Returns the share of failed requests that decides the exit status unless another is given.
+/// Returns the share of failed requests above which the exit status is a failure, unless another share is given.
 fn errors() -> String {
     format!("{}%", 100.0 * Objective::default().errors)
 }
 
-/// Returns the command line with the default of every flag in its help.
+/// Returns the command line parser, with the default of every flag in its help.
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {
@@ -84,7 +84,7 @@ fn with_default(command: &str, arg: Arg) -> Arg {
     arg.help(format!("{help} [default: {}]", (row.2)(&Plan::default())))
 }
 
-/// Flags that `-h` shows of the commands with a plan; `--help` shows all.
+/// Flags that the short help (`-h`) of commands with a plan shows; `--help` shows all flags.
 const SHORT_HELP: &[&str] = &[
     "target",
     "authorized",
@@ -108,7 +108,7 @@ const SHORT_HELP: &[&str] = &[
     "json",
 ];
 
-/// Hides a flag of a command with a plan in the short help unless many users need it.
+/// Hides a flag in the short help of commands with a plan, unless many users need the flag.
 fn short_help(command: &str, arg: Arg) -> Arg {
     let hides = PLANNED.contains(&command) && !SHORT_HELP.contains(&id(&arg).as_str());
     if hides { arg.hide_short_help(true) } else { arg }

@@ -7,7 +7,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};
 
-/// Accepted flags: command, id of its argument, letters and names.
+/// Accepted flags: command, ID of the argument, letters and names.
 const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("load", "connections", &['c'], &["concurrency", "vus"]),
     ("load", "duration", &['d', 'z'], &[]),
@@ -16,7 +16,7 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("prove", "rate", &['q'], &["qps"]),
 ];
 
-/// Answers to other flags: commands (all if empty), flags, and the tip.
+/// Tips for other flags: commands (all if empty), flags, and the tip.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],
@@ -45,7 +45,7 @@ const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (&[], &["--ramp-up", "--rampup", "--stage", "--stages"], "--rate 100..5000/60s raises the rate over 60 s"),
 ];
 
-/// Pairs of flags that exclude one another, and the tip.
+/// Pairs of flags that exclude each other, and the tip for each pair.
 const CONFLICTS: &[([&str; 2], &str)] = &[
     (
         ["--connections", "--rate"],
@@ -66,8 +66,8 @@ pub(crate) fn accepted(name: &str, command: Command) -> Command {
     })
 }
 
-/// Adds the answer to an unknown flag to its error. If there is no answer, removes clap's tip to pass the flag as a
-/// value, which is wrong for every command.
+/// Adds the answer to an unknown flag to its error. If there is no tip, removes clap's tip to pass the flag as a value,
+/// which is wrong for every command.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let tip =
@@ -86,8 +86,8 @@ pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     }
 }
 
-/// Joins each negative number to the flag before it, if clap took a negative number for a flag. The flag's parser then
-/// refuses the value in its own words. Returns `None` if there is no such number.
+/// Joins a negative number to the flag before it, if clap took the number for a flag. The flag's parser then refuses
+/// the value with its own message. Returns `None` if there is no such number.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     use clap::error::ErrorKind::{InvalidValue, UnknownArgument};
     if !matches!(error.kind(), InvalidValue | UnknownArgument) {
@@ -135,7 +135,7 @@ fn tip(command: &str, flag: &str) -> Option<&'static str> {
     row.filter(|_| loads).map(|row| row.2)
 }
 
-/// Returns the tip for two flags that exclude one another.
+/// Returns the tip for two flags that exclude each other.
 fn conflict_tip(error: &Error) -> Option<&'static str> {
     let names = |kind| match error.get(kind) {
         Some(ContextValue::String(name)) => vec![name.as_str()],
@@ -156,7 +156,7 @@ mod tests {
         parse(words).map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// clap's usage line lists only the flags in the error, as if the command had no others.
+    /// clap's usage line lists only the flags in the error, as if the command had no other flags.
     #[test]
     fn usage_lines_are_those_of_the_help() {
         for (line, usage) in [

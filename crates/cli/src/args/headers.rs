@@ -7,7 +7,7 @@ use run::Secrets;
 /// Maximum size of a file of headers, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// A header for a plan. A secret value is already replaced by a placeholder.
+/// A header in the form that a plan stores. A secret value is already replaced by a placeholder here.
 type Header = (String, String);
 
 /// Returns the headers of a flag. Errors never show a value, because it may be secret.
@@ -72,7 +72,7 @@ mod tests {
         let from_file = tried(&format!("@{}", file.display())).unwrap();
         assert!(from_file.iter().all(|(_, value)| value.starts_with("<redacted:")), "{from_file:?}");
         assert_eq!(from_file.len(), 2);
-        // PATH is set in every test process.
+        // PATH is set in the environment of every test process.
         let (_, path) = tried("X-Path: a $env:PATH").unwrap().remove(0);
         assert!(path.starts_with("<redacted:"), "{path}");
         assert!(tried("X: $env:LOADLINE_NO_SUCH").unwrap_err().contains("export it"));

@@ -5,7 +5,7 @@ use run::{HostPlan, Plan, Role};
 
 /// Host name that means all nodes of a Slurm allocation.
 const SLURM: &str = "slurm";
-/// Default engine.
+/// Engine that is used unless the user names another.
 const SSH: &str = "ssh";
 
 /// Flags for the server's host and for engines.
@@ -43,7 +43,7 @@ pub(crate) struct HostArgs {
 }
 
 impl ServerHostArgs {
-    /// Returns the given host of the server.
+    /// Returns the server's host, if the user gave one.
     pub(crate) fn name(&self) -> Option<&str> {
         self.server_host.as_deref()
     }
@@ -68,7 +68,7 @@ impl ServerHostArgs {
 }
 
 impl HostArgs {
-    /// Returns true if a flag names another host. All other flags need one.
+    /// Returns true if a flag names another host. All other flags about hosts need such a flag.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
@@ -102,7 +102,7 @@ impl HostArgs {
             return Ok(of(&self.client_hosts, SSH));
         }
         let mut nodes = lab::via::allocation()?;
-        // The server's node generates no load.
+        // The server's node must not generate load.
         nodes.retain(|node| Some(node) != self.server.server_host.as_ref());
         Ok(of(&nodes, SLURM))
     }

@@ -15,7 +15,8 @@ pub(crate) fn checked(text: &str) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// Returns the label of a run: the given one, or the git commit of the working directory. An empty label is none.
+/// Returns the label of a run: the given one, or the git commit of the working directory. An empty label means that
+/// there is no label.
 pub(crate) fn label(given: Option<&String>) -> Option<String> {
     match given {
         Some(given) => Some(given.clone()).filter(|label| !label.is_empty()),
@@ -24,7 +25,7 @@ pub(crate) fn label(given: Option<&String>) -> Option<String> {
 }
 
 /// Returns the commit of the working directory, marked as `-dirty` if tracked files differ from it; `None` outside of a
-/// repository, or without git. Programs that the repository names are not started.
+/// repository, or without git. Git must not start any programs that the repository configures.
 fn commit() -> Option<String> {
     let arguments = ["-c", "core.fsmonitor=false", "describe", "--always", "--dirty", "--exclude=*", COMMIT_DIGITS];
     let output = Command::new("git").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;

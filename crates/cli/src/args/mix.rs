@@ -118,8 +118,8 @@ impl MixArgs {
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
         }
-        // A variable in a recording is untrusted text. Filling in such a variable would send the user's secrets to the
-        // author of the recording.
+        // A placeholder for a variable in a recording is untrusted text. If it were filled in, the user's secrets could
+        // be sent to a server that the author of the recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -146,7 +146,7 @@ impl MixArgs {
         let lines = std::iter::once(from.clone()).chain(summary.iter().map(|line| format!("  {line}"))).collect();
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // The recorded times count only if a speed is given.
+        // The recorded times are used only if a speed is given.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -160,7 +160,7 @@ impl MixArgs {
     }
 }
 
-/// Prints lines about request sets. For two servers under one request set, the lines are equal and printed once.
+/// Prints lines about request sets. If two servers get the same request set, the lines are equal and printed once.
 pub(crate) fn tell(lines: &[String]) {
     let mut told: Vec<&String> = Vec::new();
     for line in lines {
@@ -171,17 +171,17 @@ pub(crate) fn tell(lines: &[String]) {
     }
 }
 
-/// Returns a clause about the path of a target, which the paths of a request set replace.
+/// Returns a clause about the path of the target, which is not used because the request set has its own paths.
 fn replaced_path(url: &str) -> Option<String> {
     let parts = run::UrlParts::parse(url);
-    // The path of a Unix socket ends at a colon that a slash follows.
+    // The path of a Unix socket ends at the first colon before a slash.
     let path =
         if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path };
     let path = path.split('#').next().unwrap_or_default();
     (!["", "/"].contains(&path)).then(|| format!("the paths of these requests replace {path} of the target"))
 }
 
-/// Replaces variables of the environment in the headers of a set.
+/// Fills in environment variables in the headers of a set.
 pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
     for (name, value) in set.requests.iter_mut().flat_map(|request| &mut request.headers) {
         *value = from_environment(name, value, secrets)?;
@@ -189,7 +189,7 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Checks that the command can use the times of a log.
+/// Checks that the command can send requests at the times of a log.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
@@ -208,7 +208,8 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Checks that there are enough `unique` rows for all requests. The number of requests is known only for an open loop.
+/// Checks that there are enough `unique` rows for all requests. The number of requests can be known only for an open
+/// loop.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {
@@ -220,7 +221,7 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
             "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // The reserve covers arrivals beyond their mean rate, and the test request.
+    // Additional rows are needed for random arrivals beyond the mean rate, and for the test request.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(
@@ -230,7 +231,7 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time in seconds by which a load may last longer than planned.
+/// Time by which a load may last longer than planned, seconds.
 const SPARE_S: f64 = 0.5;
 
 /// Checks that the target uses HTTP, and that no other flag sets methods or bodies.

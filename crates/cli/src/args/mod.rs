@@ -1,4 +1,4 @@
-//! Flags that several commands share, and the plan made from them.
+//! Flags that several commands share, and the plan that is made from them.
 
 mod blocks;
 pub(crate) mod defaults;
@@ -40,5 +40,5 @@ pub(crate) use tls::TlsArgs;
 /// Default connect timeout of S-Clients, milliseconds (T in source 1).
 pub(crate) const T_MS: f64 = 500.0;
 
-/// Default limit of connections in an open loop's pool.
+/// Default maximum of connections in an open loop's pool.
 pub(crate) const POOL: u32 = 10_000;

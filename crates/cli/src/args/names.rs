@@ -1,5 +1,5 @@
-//! Values that are names of table rows. Help and completions offer the rows. The command itself answers a wrong name
-//! with the nearest one.
+//! Flag values that are names of table rows. Help and shell completions list the names of the rows. For a wrong name,
+//! the command itself suggests the nearest one.
 
 use std::ffi::OsStr;
 
@@ -7,12 +7,12 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::tables::TABLES;
 
-/// Names to offer.
+/// Choice of the names that are offered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Names {
-    /// Names of the rows of one table of `loadline list`, or of all tables if the name is empty.
+    /// Names of the rows of one table of `loadline list`; of all tables if the name is empty.
     Rows(&'static str),
-    /// Names of the tables.
+    /// Names of the tables of `loadline list`.
     Tables,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct BehindArgs {
 impl BehindArgs {
     /// Puts the given databases into the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
-        // An error of clap would print a URL with its password.
+        // These texts are checked here, because an error of clap would print a URL with its password.
         for text in &self.behind {
             plan.observe.behind.push(text.parse::<Behind>().map_err(anyhow::Error::msg).context("--behind")?);
         }

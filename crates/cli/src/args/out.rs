@@ -26,7 +26,7 @@ pub(crate) struct OutArgs {
 }
 
 impl OutArgs {
-    /// Returns these flags with --verbose.
+    /// Returns these flags with --verbose set.
     pub(crate) fn whole(&self) -> Self {
         Self { verbose: true, ..self.clone() }
     }

@@ -11,13 +11,13 @@ pub(crate) struct Rate {
     pub(crate) mean: f64,
     /// Stages over time; empty for a constant rate.
     pub(crate) stages: Vec<Stage>,
-    /// The stages repeat after the last one.
+    /// True if the stages start again after the last one.
     repeats: bool,
 }
 
-/// Number of straight pieces per period of a sine.
+/// Number of straight pieces with which one period of a sine is drawn.
 const PIECES: u32 = 32;
-/// Forms of a rate, for the error.
+/// Possible forms of a rate, for the error message.
 const WRITTEN: &str = "forms: 5000 or 5k (per second), 100..5000/60s (a ramp), 100,200,400/10s (steps of 10 s), \
                        sine:100..500/20s (a period of 20 s) or spike:100..1000/30s,2s (every 30 s for 2 s)";
 
@@ -104,7 +104,8 @@ fn spike(text: &str) -> Result<Vec<Stage>, String> {
 }
 
 impl Rate {
-    /// Returns the stages for a load of `seconds`, or for one pass, with their total seconds.
+    /// Returns the stages for a load of `seconds`, or all stages once without a length, and their total length in
+    /// seconds.
     pub(crate) fn over(&self, duration_s: Option<f64>) -> (Vec<Stage>, f64) {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);

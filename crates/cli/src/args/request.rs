@@ -12,7 +12,7 @@ use super::units;
 pub(crate) struct RequestArgs(ArgMatches);
 
 impl RequestArgs {
-    /// Puts the given flags of this protocol into its settings.
+    /// Sets the given flags of this protocol in its settings.
     pub(crate) fn apply(&self, load: &mut LoadPlan, embedded: bool) -> anyhow::Result<()> {
         let (protocol, secrets) = (&mut load.protocol, &mut load.secrets);
         let row = proto::spec(protocol);
@@ -47,7 +47,7 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Returns a given flag that this protocol lacks, and the schemes that have it.
+    /// Returns a given flag that this protocol does not have, and the schemes that have it.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
         let given = |name: &str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);
@@ -58,13 +58,13 @@ impl RequestArgs {
         Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
     }
 
-    /// Returns the given flags that describe a single request.
+    /// Returns those of the given flags that describe a single request.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         ["body", "method", "body-type"].into_iter().filter(given).collect()
     }
 
-    /// Returns the given switches, each with the first row that has it.
+    /// Returns the given switches (flags without a value), each with the first table row that has it.
     fn switches(&self) -> impl Iterator<Item = (&'static ProtocolSpec, &'static Flag)> {
         let mut seen = std::collections::BTreeSet::new();
         let all = PROTOCOLS.iter().flat_map(|row| row.flags.iter().map(move |flag| (row, flag)));

@@ -1,4 +1,4 @@
-//! Values that are rows of the load generator's tables: `--io` of `DRIVERS`, and `--arrival` of `ARRIVALS`.
+//! Flag values that are rows of the load generator's tables: `--io` of `DRIVERS`, and `--arrival` of `ARRIVALS`.
 
 use load::arrivals::{self, ARRIVALS, ArrivalSpec, Parameter, Unit};
 use load::drivers::DRIVERS;
@@ -26,7 +26,7 @@ pub(super) fn io_default() -> String {
 }
 
 /// Parses the arrival process of an open loop: the name of a row, then a colon and its parameters, separated by commas.
-/// A missing parameter has its default.
+/// A parameter that is missing gets its default value.
 pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
     let given: Vec<&str> = given.split(',').filter(|_| !given.is_empty()).collect();

@@ -8,7 +8,7 @@ use clap::Args;
 use super::OutArgs;
 use crate::metrics;
 
-/// Minimum length in seconds of a run with a full-screen view.
+/// Minimum length of a run, in seconds, for which the full-screen view is shown.
 const WORTH_A_VIEW_S: f64 = 5.0;
 
 /// Flags for displaying a run.
@@ -26,8 +26,8 @@ pub(crate) struct SeeArgs {
 }
 
 impl SeeArgs {
-    /// Returns true if a run of about `expected_s` seconds gets a full-screen view, which needs a terminal with cursor
-    /// movement.
+    /// Returns true if a run of about `expected_s` seconds is shown in a full-screen view, which needs a terminal with
+    /// cursor movement.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose;

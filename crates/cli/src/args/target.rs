@@ -49,7 +49,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the plan of the file, or the default plan, with the target's flags.
+    /// Returns the plan from the file, or the default plan, with the flags about the target set.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {
@@ -88,7 +88,7 @@ impl TargetArgs {
     }
 }
 
-/// Replaces environment variables in the headers of a plan file.
+/// Fills in environment variables in the headers of a plan file.
 pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     let Some((_, headers)) = load.protocol.path_and_headers() else { return Ok(()) };
     let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
@@ -99,7 +99,7 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
 }
 
 /// Returns the protocol of a target's scheme, with the settings that a plan file has for this protocol. An unknown
-/// scheme is refused later, when the target is resolved.
+/// scheme is refused later, when the target is looked up.
 pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
     let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }

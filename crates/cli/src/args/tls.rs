@@ -52,8 +52,8 @@ impl TlsArgs {
         Ok(())
     }
 
-    /// Sets the given flags in the plan of one of two targets. A plain target ignores the flags if the other target
-    /// speaks TLS.
+    /// Sets the given flags in the plan of one of two targets. If only the other target uses TLS, the flags are
+    /// ignored.
     pub(crate) fn apply_to_either(&self, plan: &mut Plan, both: &[String]) -> anyhow::Result<()> {
         if within(&plan.target.url) || !both.iter().any(|url| within(url)) { self.apply(plan) } else { Ok(()) }
     }

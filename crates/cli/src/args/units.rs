@@ -1,4 +1,4 @@
-//! Values with units, as written on the command line: `20ms`, `0.1%`, `16KiB`, `5k`, `127.0.0.2-127.0.0.9`.
+//! Parsers of values with units, as written on the command line: `20ms`, `0.1%`, `16KiB`, `5k`, `127.0.0.2-127.0.0.9`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,7 +11,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
         ("", Some(_)) => return Err(format!("{text:?} has no unit; write {number}ms or {number}s")),
         _ => {}
     }
-    // Each part must have a smaller unit than the preceding part, so `30s1m` is refused.
+    // Each part must have a smaller unit than the part before, so `30s1m` is refused.
     let (mut rest, mut sum, mut last) = (text.trim(), 0.0, f64::INFINITY);
     while !rest.is_empty() {
         let (number, after) = split(rest);
@@ -103,7 +103,7 @@ pub(crate) fn change(text: &str) -> Result<f64, String> {
     positive(number, 0.01).map(|v| sign * v).filter(|v| *v > -1.0 && *v <= 100.0).ok_or_else(bad)
 }
 
-/// Parses a number above 0, which may be a fraction: `0.5`, `4`; at most 4096.
+/// Parses a number above 0 and at most 4096, which may be a fraction: `0.5`, `4`.
 pub(crate) fn many(text: &str) -> Result<f64, String> {
     let bad = || format!("{text:?} is not a number above 0 and up to 4096; write 0.5 or 4");
     text.trim().parse::<f64>().ok().filter(|v| *v > 0.0 && *v <= 4096.0).ok_or_else(bad)

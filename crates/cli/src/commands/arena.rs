@@ -39,10 +39,10 @@ pub(crate) struct Args {
     form: FormArgs,
 }
 
-/// Compares all servers of the file, prints and stores the result.
+/// Compares all servers in the file; prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong form is reported before the measurements.
+    // A wrong output form is reported here, before any measurement.
     report::render_arena(form, &ArenaResult::default(), &output::plain())?;
     let (mut state, plan, file) = match &args.resume {
         Some(dir) => resumed(dir)?,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status: a comparison in which no server got a rank has failed.
+/// Returns the exit status: the comparison failed if no server got a rank.
 fn status(result: &ArenaResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -80,7 +80,7 @@ fn read(file: &Path) -> anyhow::Result<ArenaPlan> {
     Ok(ArenaPlan::from_toml(&file.display().to_string(), &text)?)
 }
 
-/// Returns the state of a comparison that has not begun, its plan and the path of its file.
+/// Returns the state of a comparison before its first step, its plan, and the path of its file.
 fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     let file = args.file.as_deref().unwrap_or(Path::new(""));
     let plan = read(file)?;
@@ -105,7 +105,7 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns a plan whose commands contain no secrets. The user's file keeps the secrets.
+/// Returns the plan to be stored, whose commands contain no secrets. The user's own file still has the secrets.
 fn stored(plan: &ArenaPlan) -> ArenaPlan {
     let mut plan = plan.clone();
     let commands = plan.entries.iter_mut().flat_map(|entry| [&mut entry.command, &mut entry.build]);
@@ -113,7 +113,7 @@ fn stored(plan: &ArenaPlan) -> ArenaPlan {
     plan
 }
 
-/// Reads the state of an interrupted comparison, and its plan from the user's file.
+/// Reads the state of an interrupted comparison, and reads its plan from the user's file.
 fn resumed(dir: &Path) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     let state = ArenaDir::read(dir)?;
     let file = PathBuf::from(&state.file);
@@ -127,7 +127,7 @@ fn resumed(dir: &Path) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns the plan of a run under each load, without a target.
+/// Returns the plan of a run for each load, without a target.
 fn loads(plan: &ArenaPlan, file: &Path, authorized: bool) -> anyhow::Result<Vec<run::Plan>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let of = |profile: &run::ArenaProfile| {
@@ -170,7 +170,7 @@ fn memory(plan: &ArenaPlan) -> anyhow::Result<Option<u64>> {
     Ok(bytes)
 }
 
-/// Conducts the measurements that the state lacks.
+/// Conducts the measurements that are missing in the state.
 fn measure(
     state: &mut ArenaState,
     plan: &ArenaPlan,

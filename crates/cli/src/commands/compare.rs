@@ -1,4 +1,4 @@
-//! `loadline compare`: compares old runs with new ones, or two live servers with alternating windows.
+//! `loadline compare`: compares old runs with new ones, or two live servers whose windows alternate.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use crate::args::mix::{self, MixArgs};
 use crate::args::{HostArgs, TlsArgs, protocol_of, read_variables, units};
 use crate::{Exit, output};
 
-/// Directory of named baselines.
+/// Directory that holds the named baselines.
 const BASELINES: &str = "loadline-runs/baselines";
-/// Default time in seconds for all windows of two live servers.
+/// Default time for all windows of two live servers, seconds.
 const BUDGET_S: f64 = 60.0;
 /// Default number of connections of the closed loop for two live servers.
 const CONNECTIONS: u32 = 16;
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&comparison, interrupted, args.undecided))
 }
 
-/// Choice between windows in turns and at once.
+/// Choice between windows in turns and windows of both servers at the same time.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Duet {
     Auto,
@@ -161,7 +161,7 @@ enum IfUndecided {
     Fail,
 }
 
-/// Returns the exit status. An interrupted comparison is shown, but its exit status can only report that the new server
+/// Returns the exit status. An interrupted comparison is shown, but its exit status reports only whether the new server
 /// died.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
@@ -173,7 +173,7 @@ fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUnd
     }
 }
 
-/// Refuses flags about the load for stored runs, whose load is over.
+/// Refuses flags about the load when stored runs are compared, because their load is over.
 fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
@@ -190,7 +190,7 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses flags that name runs if two live servers are compared.
+/// Refuses flags that name runs when two live servers are compared.
 fn only_of_runs(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--baseline", args.baseline.is_some()),
@@ -238,7 +238,8 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
 }
 
-/// Refuses a run that is named twice. A run named twice is not a repeat, and would make the interval too narrow.
+/// Refuses a run that is named twice. A run that is named twice is not a repeat, and would make the interval too
+/// narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
@@ -274,7 +275,7 @@ fn judged(
     judge::compare_at(old, new, threshold, looks).map_err(anyhow::Error::msg)
 }
 
-/// Finds a baseline. If the name is unused, or with `replace`, the new run becomes the baseline.
+/// Finds a baseline. If there is no baseline of this name, or `replace` is set, the new run becomes the baseline.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();
@@ -329,7 +330,7 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// Adds the exit status and the last output of a command to the death of its server.
+/// If a command's server died, adds the command's exit status and last output to the description.
 fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {
         let ended = servers[usize::from(death.new)].as_ref().and_then(CommandServer::ended);
@@ -338,7 +339,7 @@ fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>;
     comparison
 }
 
-/// Starts the servers that the flags name. Dropping the result ends the servers.
+/// Starts the servers whose commands the flags give. Dropping the result ends the servers.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
@@ -352,7 +353,7 @@ fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<Command
     Ok([start(0)?, start(1)?])
 }
 
-/// Handles Ctrl-C: the windows end, and the finished ones are compared.
+/// Handles Ctrl-C: measuring ends, and the finished windows are compared.
 struct Interrupts;
 
 impl lab::Watch for Interrupts {

@@ -1,4 +1,4 @@
-//! `loadline explain ID`: everything that the tables say about one id.
+//! `loadline explain ID`: everything that the tables contain about one ID.
 
 use clap::Command;
 
@@ -15,13 +15,13 @@ pub(crate) struct Args {
     id: Vec<String>,
 }
 
-/// Prints the pages of an id. `program` has all commands.
+/// Prints the pages about an ID. `program` is the parser with all commands.
 pub(crate) fn run(args: &Args, program: &Command) -> anyhow::Result<Exit> {
     output::print(&all_pages(&args.id, output::style().width.min(100), program)?)?;
     Ok(Exit::Done)
 }
 
-/// Returns the pages of a name of several words, or of each word.
+/// Returns the pages about the whole text, or about each of its words.
 fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Result<String> {
     let whole = pages(&words.join(" "), width, program);
     if whole.is_ok() || words.len() < 2 {
@@ -31,7 +31,7 @@ fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Resul
     Ok(each.join("\n"))
 }
 
-/// Returns the pages of a name from all tables. Leaves out an entry whose only sentence is repeated by a longer entry.
+/// Returns the pages about a name from all tables. An entry is left out if its only sentence is also in a longer entry.
 fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> {
     let (mut found, mut ids, wanted) = (Vec::new(), Vec::new(), plain(name));
     for table in TABLES {
@@ -63,14 +63,14 @@ fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> 
     Ok(shown.map(page).collect())
 }
 
-/// Returns a page with the command's purpose and the place where its flags are explained.
+/// Returns a page with the command's purpose, and says where its flags are explained.
 fn command_page(name: &str, program: &Command) -> Option<String> {
     let command = program.find_subcommand(name.trim().trim_start_matches("loadline "))?;
     let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string).unwrap_or_default());
     Some(format!("{name} (command)\n\n{about}\n\n`loadline {name} --help` explains its flags.\n"))
 }
 
-/// Returns a name without case, hyphens and a plural s, for comparison.
+/// Returns a name without case, hyphens and a plural s, so that different spellings are equal.
 fn plain(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(['-', '_'], " ");
     name.strip_suffix('s').map(String::from).unwrap_or(name)

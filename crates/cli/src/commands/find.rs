@@ -57,7 +57,7 @@ enum Proving {
     Intrusive,
 }
 
-/// Runs the search, reports and stores it.
+/// Runs the search, reports the result and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);
     }
-    // Targets of vegeta look like log lines with a method and a URL, so their format is tried first.
+    // vegeta's targets also look like log lines (a method and a URL), so that vegeta's format is tried first.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(args);
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the distinct requests of an access log, weighted by their number.
+/// Returns the distinct requests of an access log; the number of each is its weight.
 fn of_log(args: &Args) -> anyhow::Result<Exit> {
     let fields = args.replay_fields.clone().unwrap_or_default();
     let replay = requests::replay(&args.file, &requests::ReplayOptions { allow: args.allow.clone(), fields })?;
@@ -75,7 +75,8 @@ fn of_log(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns a line of TOML that is a comment. Control characters from an untrusted file would end the comment.
+/// Returns a comment line for TOML. Control characters are replaced, because those in an untrusted file would end the
+/// comment.
 fn comment(text: &str) -> String {
     format!("# {}\n", run::visible(text))
 }

@@ -34,7 +34,8 @@ fn columns_help() -> String {
     )
 }
 
-/// Derives, judges and prints. A printed figure that contradicts the counters fails the comparison.
+/// Computes the derived figures, judges them and prints the result. The comparison fails if a printed figure
+/// contradicts the counters.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {
@@ -99,7 +100,7 @@ fn row(d: &Derived) -> Vec<Cell> {
     ]
 }
 
-/// Formats six significant digits without trailing zeros, which suffices for a comparison within 0.5 %.
+/// Formats six significant digits without trailing zeros, which is enough for a comparison within 0.5 %.
 fn digits(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let decimals = (5 - magnitude).clamp(0, 12) as usize;

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Runs the experiment, reports and stores it.
+/// Runs the experiment, reports the result and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let experiment = experiments::experiment(&args.name)?;
     if args.show_plan {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     args.repeat.apply(&mut plan);
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;
-    // The screen of an experiment shows its steps.
+    // During an experiment, the screen shows its steps.
     let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
@@ -119,7 +119,7 @@ fn known(what: &'static str, names: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// Sets a parameter, in the quick plan as well.
+/// Sets a parameter in the plan, and also in the quick plan.
 fn set(plan: &mut Plan, name: &str, value: serde_json::Value) {
     plan.lab.insert(name.into(), value);
     if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {

@@ -75,7 +75,7 @@ pub(crate) struct Args {
     see: SeeArgs,
 }
 
-/// Runs the load, reports and saves it.
+/// Runs the load, reports the result and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeat_count());
     let kept = args.target.out.prepare(&plan)?;
     let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
-    // A rate with stages cannot be changed while the load runs.
+    // The user cannot change the rate during the load if it has stages.
     let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
@@ -122,7 +122,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Connects at a limited rate take time before the request rate can settle.
+/// If connections open at a limited rate, it takes time until the request rate can become steady.
 fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
     let opening_s = f64::from(*connections) / rate.max(1e-3);
@@ -147,14 +147,15 @@ fn speed(text: &str) -> Result<f64, String> {
 /// Returns the open loop of recorded times, with its mean rate and duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    // The window ends a mean gap after the last request, so that requests divided by its length give their mean rate.
+    // The window ends one mean gap after the last request, so that the number of requests divided by its length is
+    // their mean rate.
     let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Shortest window for recorded times, seconds: a burst at one moment still needs time for its answers.
+/// Shortest window for recorded times, seconds: even a burst at a single moment needs time for its answers.
 const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
@@ -179,7 +180,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // The rate's stages begin with the load, so the load has no warm-up that is left out.
+                // The stages of the rate start with the load, so that no warm-up is left out.
                 let (stages, length_s) = rate.over(args.duration);
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

@@ -84,7 +84,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command. `whole` returns the parser of the whole command line, for commands that describe it.
+    /// Runs the command. `whole` returns the parser of the whole command line, for commands that print it.
     pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),
@@ -114,15 +114,15 @@ impl Command {
         }
     }
 
-    /// Returns true for commands that undo the changes of killed experiments and note this in their run, and for
-    /// agents, which undo on request.
+    /// Returns true for commands that undo changes of killed experiments themselves and note this in their run, and for
+    /// agents, which undo changes on request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)
     }
 
-    /// Returns true for commands that only print. These commands may end when the reader closes the pipe. All other
-    /// commands must first end their processes and finish their runs.
+    /// Returns true for commands that only print text. Such a command may end at once if the reader closes the pipe.
+    /// All other commands must first end their processes and finish their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

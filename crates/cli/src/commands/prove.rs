@@ -1,4 +1,4 @@
-//! `loadline prove`: an experiment on the verdict, with every lever that can be used.
+//! `loadline prove`: an experiment that tests the verdict, with every lever that can be used.
 
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     hosts: HostArgs,
 }
 
-/// Runs the experiment, reports and saves it.
+/// Runs the experiment, reports the result and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
@@ -77,7 +77,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the load from the command line, or else from the plan file, or else the default number of clients.
+/// Returns the load given on the command line; otherwise that of the plan file; otherwise a closed loop with the
+/// default number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-/// Judges and renders.
+/// Judges the run and renders its report.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut run = run::load_run(&args.run)?;
     judge::judge(&mut run);

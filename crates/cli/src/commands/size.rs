@@ -10,12 +10,12 @@ use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, protocol_of, read_variables,
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
-/// Folder of results without `--out`.
+/// Folder for results without `--out`.
 const SIZES: &str = "loadline-size";
-/// Default time per setting, and the shortest one, seconds.
+/// Time per setting, seconds: default and minimum.
 const STEP_S: f64 = 20.0;
 const MIN_STEP_S: f64 = 4.0;
-/// Forms of the result that are written, and their files.
+/// Forms in which the result is written, and their files.
 const REPORTS: [(&str, &str); 3] = [("html", "size.html"), ("markdown", "size.md"), ("json", "result.json")];
 
 /// Arguments of `size`.
@@ -60,10 +60,10 @@ pub(crate) struct Args {
     form: FormArgs,
 }
 
-/// Measures all settings, prints and stores the result.
+/// Measures all settings; prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong form is reported before the measurements.
+    // A wrong output form is reported here, before any measurement.
     report::render_size(form, &SizeResult::default(), &output::plain())?;
     let settings = settings(args)?;
     let plan = plan(args)?;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // If the measurement fails, its folder is removed if empty.
+    // If the measurement fails, its folder is removed unless it contains files.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status: if no setting meets the objective and all expectations, the measurement failed.
+/// Returns the exit status: the measurement failed if no setting meets the objective and all expectations.
 fn status(result: &SizeResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -140,7 +140,7 @@ fn settings(args: &Args) -> anyhow::Result<Vec<SizeSetting>> {
     Ok(with(&all, &sorted(&args.replicas), |setting, replicas| setting.replicas = Some(replicas)))
 }
 
-/// Returns true if a shell command uses a variable, as `$NAME` or `${NAME`.
+/// Returns true if a shell command uses a variable, written as `$NAME` or `${NAME`.
 fn uses(command: &str, variable: &str) -> bool {
     let name = variable.trim_start_matches('$');
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -155,7 +155,7 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Combines each setting with each amount; without amounts, the settings stay as they are.
+/// Combines each setting with each amount; without amounts, returns the settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();
@@ -191,7 +191,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
-    // No experiment runs, so that its time is used for the capacity.
+    // The plan has no experiment, so that all time is used to find the capacity.
     plan.search.prove = Prove::Off;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;

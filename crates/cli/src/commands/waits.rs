@@ -55,7 +55,7 @@ struct Answer<'a> {
     databases: &'a [DatabaseProfile],
 }
 
-/// Samples and prints.
+/// Samples the threads and prints the findings.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "waits".into(), ..Plan::default() };
     plan.target.server_pid = args.pid.or(args.server_pid);
@@ -102,7 +102,7 @@ fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
     Ok(if run.interrupted { Exit::Interrupted } else { Exit::Done })
 }
 
-/// Ends the sampling at Ctrl-C.
+/// Ends the sampling when the user presses Ctrl-C.
 struct Interrupt;
 
 impl lab::Watch for Interrupt {

@@ -42,12 +42,12 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Watches, judges and stores the run.
+/// Watches the server, judges the run and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "watch".into(), ..Plan::default() };
     plan.target.server_pid = args.server_pid;
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
-    // Without a duration, the user or the end of the server stops the watch.
+    // Without a duration, the watch ends when the user stops it or the server ends.
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     plan.observe.waits = args.waits;

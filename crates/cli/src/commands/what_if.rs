@@ -43,7 +43,7 @@ pub(crate) struct Args {
     form: FormArgs,
 }
 
-/// Judges the run, solves the model and prints.
+/// Judges the run, computes the prediction and prints it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut run = run::load_run(&args.run)?;
     judge::judge(&mut run);

@@ -4,15 +4,15 @@ use clap::error::ErrorKind;
 
 use super::links::{pages, root};
 
-/// Errors that are allowed for a command in running text, where words such as NAME take the place of a value.
+/// Errors that are accepted for a command in running text, where words such as NAME stand for a value.
 const WRONG_NAMES: &[ErrorKind] = &[ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
 
-/// Place of a command on a page.
+/// Position of a command on a page.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// In a block of commands that a reader copies.
+    /// In a code block, from which a reader copies commands.
     Block,
-    /// In running text.
+    /// In a sentence.
     Text,
 }
 
@@ -48,7 +48,7 @@ fn commands(page: &str) -> impl Iterator<Item = (Place, String)> {
     })
 }
 
-/// Returns a command from a line of a block, without the parts that may precede it: a prompt, or the step of a job.
+/// Returns the command in a line of a block, without what may precede it: a prompt, or the step of a job.
 fn block_command((before, after): (&str, &str)) -> Option<(Place, String)> {
     ["", "$", "- run:", "run:"].contains(&before.trim()).then(|| (Place::Block, after.to_owned()))
 }
@@ -57,7 +57,7 @@ fn span_command(span: &str) -> Option<(Place, String)> {
     Some((Place::Text, span.strip_prefix("loadline ")?.to_owned()))
 }
 
-/// Returns the program's error for the words of a command, up to the first operator of the shell.
+/// Returns the program's error for the words of a command, up to the first shell operator.
 fn error_of(place: Place, command: &str) -> Option<clap::Error> {
     let words = shlex::split(command).unwrap_or_default();
     let words = words.into_iter().take_while(|word| !["|", "&", "&&", ";", ">", ">>"].contains(&word.as_str()));

@@ -1,5 +1,5 @@
-//! Checks that every relative link, heading and source path in docs/ and in the files beside README.md exists. Also
-//! checks that the index of docs/ is complete.
+//! Checks that every relative link, heading and source path in docs/, and in the files next to README.md, exists. Also
+//! checks that the index of docs/ lists all pages.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn the_index_names_every_page_once() {
     }
 }
 
-/// Maximum size of all pictures of the pages together, bytes. The limit keeps a clone and a page small.
+/// Maximum size of all pictures of the pages together, bytes. The limit keeps clones and pages small.
 const MAX_PICTURES_BYTES: u64 = 300_000;
 
 #[test]
@@ -67,7 +67,7 @@ fn the_readme_is_short() {
     assert!(text.lines().count() <= MAX_README_LINES, "README.md is too long");
 }
 
-/// Maximum number of lines of a page about one job.
+/// Maximum number of lines of a how-to page.
 const MAX_HOW_TO_LINES: usize = 50;
 
 #[test]
@@ -78,7 +78,7 @@ fn the_page_of_a_job_is_short() {
     }
 }
 
-/// Returns the links and source paths of a page that lead nowhere.
+/// Returns the links and source paths of a page whose targets do not exist.
 fn missing_in(root: &Path, page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).expect("the page can be read");
     let links = between(&text, "](").filter(|link| !link.contains("://") && !leads_somewhere(page, link));
@@ -92,7 +92,7 @@ fn between<'a>(text: &'a str, open: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside)
 }
 
-/// Returns true if the file of a link exists, and its heading if the link names one.
+/// Returns true if the file of a link exists, and also its heading if the link names one.
 fn leads_somewhere(page: &Path, link: &str) -> bool {
     let (file, heading) = link.split_once('#').unwrap_or((link, ""));
     let target = if file.is_empty() { page.to_path_buf() } else { page.with_file_name(file) };
@@ -111,8 +111,8 @@ fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Returns the path from the root that a code span names: `crates/NAME/…`, or `NAME/src/…` and `NAME/tests/…` of a
-/// crate.
+/// Returns the path, from the repository's root, that a code span names: `crates/NAME/…`, or `NAME/src/…` and
+/// `NAME/tests/…` of a crate.
 fn source_path(span: &str) -> Option<String> {
     if span.contains([' ', '*', '{', '…']) || span.contains("NAME") {
         return None;

@@ -1,5 +1,5 @@
-//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` takes over and
-//! restores the terminal, because a signal handler may have to do so.
+//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` changes and restores
+//! the terminal's state, because a signal handler may have to restore it.
 
 use std::io::{self, Write as _};
 
@@ -8,9 +8,9 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
 use ratatui_core::style::{Color, Modifier};
 
-/// Size of a terminal that does not report its size.
+/// Assumed size of a terminal that does not report its size.
 const USUAL: Size = Size { width: 80, height: 24 };
-/// Maximum number of columns or lines. A larger size is an error, because its cells would take gigabytes.
+/// Maximum number of columns and of lines. A larger size is an error, because its cells would take gigabytes.
 const LARGEST: u16 = 1000;
 
 /// Backend of ratatui; see the module documentation.
@@ -70,7 +70,7 @@ impl Backend for Ansi {
                 look = Some((cell.fg, cell.modifier));
             }
             self.out.extend(cell.symbol().as_bytes());
-            // A symbol that is two columns wide skips the next cell.
+            // If a symbol is two columns wide, the next cell is skipped.
             at = x.checked_add(1).map(|next| (next, y)).filter(|_| cell.symbol().is_ascii());
         }
         Ok(())

@@ -1,5 +1,4 @@
-//! Draws the view in as many lines as the terminal has. The view is complete at 80 x 24, and smaller terminals show
-//! less.
+//! Draws the view with as many lines as the terminal has. The view is complete at 80 x 24; smaller terminals show less.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Stylize as _};
@@ -14,10 +13,10 @@ use super::spread::{scale, stretched};
 
 /// Minimum and maximum number of lines of a chart with its title.
 const CHART: (usize, usize) = (3, 20);
-/// Minimum number of lines of the terminal for the distribution of response times.
+/// Minimum number of lines of a terminal on which the distribution of response times is shown.
 const TALL: usize = 36;
 
-/// Draws the view. `keys` is the last line; `explained` has one line per key if the user asked for them.
+/// Draws the view. The last line shows `keys`; `explained` has one line per key if the user asked for an explanation.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };
@@ -38,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: 
     page.foot(keys);
 }
 
-/// Number of lines for each part.
+/// Number of lines for each part of the view.
 struct Parts {
     chart: usize,
     so_far: Vec<Line<'static>>,
@@ -51,7 +50,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Divides the lines. Head, current figures and keys come first, then the other parts by importance.
+    /// Divides the terminal's lines among the parts. Head, current figures and keys come first; other parts follow by
+    /// importance.
     fn of(model: &Model, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
@@ -68,7 +68,7 @@ impl Parts {
         let note = model.notes.back().map(|note| Line::from(format!("note     {note}")).dim());
         let notes: Vec<Line<'static>> = note.into_iter().take(room.min(1)).collect();
         room -= notes.len();
-        // Charts get half of the remaining lines, and the steps the rest.
+        // Charts get half of the remaining lines, and the list of steps gets the rest.
         let steps = steps(model, room.min(3 + room / 3));
         room -= steps.len();
         let chart = if least == 0 { 0 } else { (CHART.0 + room / charts).min(CHART.1) };
@@ -123,7 +123,7 @@ impl Page<'_, '_> {
     }
 }
 
-/// Returns one bar per value as lines from the top, in eighths of a block.
+/// Returns the bars of all values as lines of text, top line first, with a resolution of an eighth of a block.
 fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let eighths = |v: f64| if most > 0.0 && v.is_finite() { (v / most * (height * 8) as f64) as usize } else { 0 };
@@ -131,7 +131,7 @@ fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
     (0..height).rev().map(line).collect()
 }
 
-/// A figure of each moment in a chart.
+/// Function that returns the charted figure of a moment.
 #[derive(Clone, Copy)]
 struct Of {
     value: fn(&Moment) -> f64,

@@ -1,10 +1,10 @@
-//! The history of a run for the view, in at most as many moments as a screen can show. If there are too many, pairs of
-//! moments are merged, so a week takes no more memory than a minute.
+//! The history of a run for the view, with at most as many moments as a screen can show. If a history has more moments,
+//! pairs of moments are merged, so that a week takes no more memory than a minute.
 
-/// Maximum number of moments that are kept.
+/// Maximum number of moments that are stored.
 const MAX_MOMENTS: usize = 512;
 
-/// A moment of a run. Unknown figures are NaN.
+/// A moment of a run. Unknown figures are stored as NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
     /// Length in seconds.
@@ -13,7 +13,7 @@ pub(crate) struct Moment {
     pub(crate) completed: f64,
     /// Median response time in microseconds.
     pub(crate) p50_us: f64,
-    /// 99th percentile of the response time in microseconds; the largest one of merged moments.
+    /// 99th percentile of the response time in microseconds; for merged moments, the largest one.
     pub(crate) p99_us: f64,
     /// Utilisation of the CPUs, if only counters are watched.
     pub(crate) cpu: f64,
@@ -42,9 +42,9 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The moment that is not complete yet, and the number of source moments in it.
+    /// The incomplete newest moment, and the number of source moments in it.
     open: Option<(Moment, u32)>,
-    /// Number of source moments per kept moment; 0 means 1.
+    /// Number of source moments in each stored moment; 0 means 1.
     each: u32,
 }
 
@@ -65,7 +65,7 @@ impl History {
         }
     }
 
-    /// Returns the whole history in at most `columns` moments.
+    /// Returns the whole history as at most `columns` moments.
     pub(crate) fn in_columns(&self, columns: usize) -> Vec<Moment> {
         let each = self.moments.len().div_ceil(columns.max(1)).max(1);
         pairs(&self.moments, each)

@@ -23,7 +23,7 @@ pub(crate) use model::Model;
 
 /// Time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
-/// Time between two checks for the end of the run.
+/// Time between two checks if the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// State of a run, shared by the conductor and the view.
@@ -46,11 +46,11 @@ struct Flags {
     end: AtomicBool,
     /// True if the user asked to end the run.
     quit: AtomicBool,
-    /// Number of steps by which the user raised the rate, minus the steps down.
+    /// Number of steps by which the user raised the rate, minus the number of steps down.
     steps: AtomicI32,
 }
 
-/// Factor of one step of the rate, and maximum number of steps.
+/// Factor of one step of the rate, and maximum number of steps in each direction.
 const STEP: f64 = 1.1;
 const MOST_STEPS: i32 = 48;
 
@@ -65,7 +65,7 @@ impl Flags {
     }
 }
 
-/// The visible view. Dropping the view restores the terminal.
+/// The view on the screen. Dropping the view restores the terminal.
 #[derive(Debug)]
 pub(crate) struct View {
     flags: Arc<Flags>,
@@ -73,7 +73,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Takes the terminal and starts to draw. Returns `None` if the terminal is not available.
+    /// Takes over the terminal and starts to draw. Returns `None` if the terminal is not available.
     pub(crate) fn begin(shared: &Shared) -> Option<Self> {
         give_back_in_a_panic();
         let taken = FullScreen::take().ok()?;
@@ -101,13 +101,13 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         self.flags.end.store(true, Ordering::Relaxed);
-        // A panicking thread restores the terminal in its panic hook.
+        // If the thread panics, its panic hook restores the terminal.
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
         sys::terminal::give_back();
     }
 }
 
-/// Makes a panic restore the terminal before it prints its message.
+/// Installs a panic hook that restores the terminal before the panic's message is printed.
 fn give_back_in_a_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -125,11 +125,11 @@ struct Painter {
     terminal: Terminal<backend::Ansi>,
     shared: Shared,
     flags: Arc<Flags>,
-    /// State at the time when the user paused the view.
+    /// State at the moment when the user paused the view.
     frozen: Option<Model>,
     /// True if the user may change the rate.
     by_hand: bool,
-    /// True if the view explains the keys.
+    /// True while the view explains the keys.
     explains: bool,
 }
 
@@ -140,13 +140,13 @@ impl Painter {
             if Instant::now() >= due {
                 due = Instant::now() + DRAW_EVERY;
                 if self.paint().is_err() {
-                    // A closed terminal sends SIGHUP, which ends the run.
+                    // If the terminal is closed, SIGHUP ends the run.
                     return;
                 }
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // The unshifted keys of + and - also work.
+                // The keys of + and - without shift also work.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,
@@ -160,12 +160,12 @@ impl Painter {
         self.judge();
         let keys = self.keys();
         let explained = if self.explains { keys::lines(self.by_hand) } else { Vec::new() };
-        // The lock covers only the copy, not the drawing.
+        // The lock is held only while the state is copied, not during the drawing.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
     }
 
-    /// Judges the run so far. The conductor never waits for that.
+    /// Judges the run so far. The conductor does not wait for this judgement.
     fn judge(&self) {
         let unjudged = self.shared.lock().unjudged.take();
         if let Some(mut run) = unjudged {

@@ -1,5 +1,5 @@
-//! The known state of a running run, for the view and the metrics. The conductor's thread updates the state a few times
-//! per second.
+//! What is known about a run in progress, for the view and the metrics. The conductor's thread updates this state a few
+//! times per second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -11,9 +11,9 @@ use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, Trial};
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
 
-/// Maximum number of steps and notes that are kept.
+/// Maximum number of stored steps, and of stored notes.
 const MOST_LINES: usize = 50;
-/// Minimum time in seconds between the two states from which a rate is computed.
+/// Minimum time between the two states from which a rate is computed, seconds.
 const APART_S: f64 = 0.15;
 
 /// State of a running run; see the module documentation.
@@ -24,7 +24,7 @@ pub(crate) struct Model {
     pub(crate) start: Instant,
     /// Expected length of the whole run in seconds; 0 if unknown.
     pub(crate) budget_s: f64,
-    /// True for `watch`: the load is external, so there are only counters.
+    /// True for `watch`: the load is external, so that only counters are known.
     pub(crate) watches: bool,
     /// Planned rate per second of an open loop, if the user may change it.
     pub(crate) rate: Option<f64>,
@@ -33,7 +33,7 @@ pub(crate) struct Model {
     /// Number of trials that ended.
     pub(crate) trials: usize,
     pub(crate) history: History,
-    /// The newest moment.
+    /// The newest complete moment.
     pub(crate) moment: Option<Moment>,
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,
@@ -43,20 +43,20 @@ pub(crate) struct Model {
     failed: BTreeMap<ErrorKind, u64>,
     /// Responses with an unexpected status in trials that ended, by the name of the status.
     unexpected: BTreeMap<String, u64>,
-    /// Newest samples of both sides, client first, and true if both are on one host.
+    /// Newest samples of both sides (client first), and true if both are on one host.
     pub(crate) sides: Vec<SideNow>,
     pub(crate) one_host: bool,
-    /// Client hosts if there are several, with their utilisation.
+    /// Client hosts with their utilisation, if there are several.
     pub(crate) client_hosts: Vec<(String, f64)>,
     /// Devices by utilisation, busiest first.
     pub(crate) busiest: Vec<Device>,
-    /// The steps so far, one line each, and the heading of these lines.
+    /// Heading of the steps so far, and one line per step.
     pub(crate) steps_head: String,
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
-    /// The run so far, until the view's thread has judged it.
+    /// The run so far, until the view's thread judges it.
     pub(crate) unjudged: Option<Box<Run>>,
-    /// Capacity and bottleneck by the trials so far; empty before there are any.
+    /// Capacity and bottleneck according to the trials so far; empty before the first trial.
     pub(crate) so_far: Vec<AnswerLine>,
 }
 
@@ -138,7 +138,7 @@ impl Model {
         ))
     }
 
-    /// Records the newest samples of both sides. A side without a new sample keeps its last one.
+    /// Records the newest samples of both sides. A side without a new sample keeps its older one.
     pub(crate) fn see(&mut self, clients: &[Side], server: Option<&Side>) {
         let of_server = server.map(|side| SideNow::of("server", side)).filter(|now| now.cpu.is_some());
         let sides: Vec<SideNow> = SideNow::of_clients(clients).into_iter().chain(of_server).collect();

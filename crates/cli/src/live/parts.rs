@@ -30,7 +30,7 @@ pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     Line::from(vec![Span::from(format!("{name:<room$}  ")).bold(), Span::from(time)])
 }
 
-/// Draws the capacity and the suspect according to the trials so far.
+/// Draws the capacity and the suspected bottleneck according to the trials so far.
 pub(super) fn so_far(model: &Model) -> Vec<Line<'static>> {
     let line = |(i, line): (usize, &AnswerLine)| {
         let name = if i == 0 { "so far" } else { "suspect" };
@@ -107,7 +107,7 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws the CPU time by kind (once for a shared host) and the use of each side's processes.
+/// Draws the CPU time by kind (once if both sides share a host) and the CPU use of each side's processes.
 pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return vec![Line::from("CPU      no counters yet").dim()];
@@ -124,7 +124,8 @@ pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the utilisation of each client host, busiest first. The CPU bar above this line describes the first host.
+/// Draws the utilisation of each client host, busiest first. The CPU bar above this line describes the first of these
+/// hosts.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -159,7 +160,7 @@ fn uses(side: &SideNow) -> String {
     let uses = &side.uses;
     let cpus = uses.cpus.map(|cpus| format!("{cpus:.2} CPUs"));
     let memory = uses.memory.map(|bytes| quantity(bytes, Unit::Bytes));
-    // Both sides share one line of 80 columns.
+    // The texts of both sides must fit into one line of 80 columns.
     let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} descriptors"));
     let all: Vec<String> = cpus.into_iter().chain(memory).chain(descriptors).collect();
     format!("{} {}", side.role, if all.is_empty() { "unknown".into() } else { all.join(", ") })

@@ -5,12 +5,12 @@ use run::CoarseHist;
 
 /// Number of ranges of response times.
 const RANGES: i32 = 6;
-/// Share of the values that determines the scale, and factor above that scale from which a value is an outlier.
+/// Share of the values that the scale must show, and factor beyond the scale from which a value counts as an outlier.
 const USUAL: f64 = 0.95;
 const OUTLIER: f64 = 3.0;
 
 /// Returns the upper ends of ranges of response times in microseconds, each with its share of the responses. The last
-/// range has no end.
+/// range has no upper end.
 pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
     let (Some(low), Some(high)) = (responses.quantile_us(0.0), responses.quantile_us(0.999)) else { return Vec::new() };
     let (low, high) = (low.max(1e-3), high.max(1e-3));
@@ -40,7 +40,8 @@ pub(super) fn name(end_us: Option<f64>) -> String {
     end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
 }
 
-/// Returns the value of a full column: the largest value, or less if only a few columns are far above the others.
+/// Returns the value that fills a column: the largest value, or a smaller one if only a few columns are far above the
+/// others.
 pub(super) fn scale(values: &[f64]) -> f64 {
     let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     known.sort_by(f64::total_cmp);
@@ -52,7 +53,7 @@ pub(super) fn scale(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the values in at least this many columns. If there are fewer values, each is repeated.
+/// Returns the values stretched to at least this many columns. If there are fewer values, each value is repeated.
 pub(super) fn stretched(values: &[f64], columns: usize) -> Vec<f64> {
     let columns = columns.max(values.len());
     (0..columns).filter_map(|i| values.get(i * values.len() / columns.max(1)).copied()).collect()

@@ -1,6 +1,6 @@
-//! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name that limit or
-//! report that it does not know. `find` must not call any other limit sure or proven. The sources are in
-//! `applications/`.
+//! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name the known limit of
+//! an application or report that it does not know the limit. `find` must not call any other limit sure or proven. The
+//! sources are in `applications/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,9 +15,9 @@ const SURE: f64 = 0.9;
 
 /// An application and the correct verdicts on the application.
 struct Application {
-    /// Language of the application. A program with this name must be installed.
+    /// Language of the application. A program of this name must be installed.
     language: Language,
-    /// Limit, passed as argument to the application.
+    /// Limit built into the application, which gets its name as an argument.
     limit: &'static str,
     /// IDs of the correct verdicts.
     right: &'static [&'static str],
@@ -45,7 +45,7 @@ impl Language {
         }
     }
 
-    /// Returns the command that starts the application, which is built first if the language requires a build.
+    /// Returns the command that starts the application; if the language needs a build, it is built first.
     fn command(self, installed: &Path, build_dir: &Path) -> Command {
         let source = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/applications").join(name);
         let run = |name: &str| {

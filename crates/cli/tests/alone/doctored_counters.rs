@@ -1,6 +1,6 @@
-//! The experiment must refute a verdict from wrong counters. A real experiment runs on a server with a full CPU, and
-//! then the counters of both sides are exchanged. Judge then blames the wrong side, and the levers of the experiment
-//! refute this verdict.
+//! The experiment must refute a verdict from wrong counters. A real experiment runs on a server whose CPU is full; then
+//! the counters of client and server are exchanged. Judge then names the wrong side, and the levers of the experiment
+//! must refute this verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,10 +9,11 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, recording, serve, verdict};
 
-/// Counters of the CPU time of a process or of one of its threads.
+/// Counters for the CPU time of a process or of one of its threads.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
 
-/// Returns true for each row of a side in the measured window. Rows before the window are not exchanged.
+/// Returns one flag per row of a side: true if the row is in the measured window. Rows before the window are not
+/// exchanged.
 fn measured(side: &Value, window: &Value) -> Vec<bool> {
     let within = |t_s: &Value| (num(&window["begin_s"])..=num(&window["end_s"])).contains(&num(t_s));
     side["recording"]["t_s"].as_array().unwrap().iter().map(within).collect()
@@ -25,7 +26,7 @@ fn growth(column: &Value, rows: &[bool]) -> f64 {
     values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first)
 }
 
-/// Returns the column of a counter that grew most, and its growth.
+/// Returns the column of a counter that grew most, and how much it grew.
 fn busiest<'a>(side: &'a mut Value, counter: &str, window: &Value) -> Option<(&'a mut Value, f64)> {
     let rows = measured(side, window);
     let columns = side["recording"]["columns"].as_array_mut().unwrap().iter_mut();
@@ -66,7 +67,7 @@ fn exchange(trial: &mut Value) {
     }
 }
 
-/// Moves the samples of all trials into their sides, as in the files of older versions.
+/// Moves the samples of all trials into the sides, as in the files of older versions.
 fn old_form(run: &mut Value) -> &mut Value {
     for trial in 0..run["trials"].as_array().unwrap().len() {
         for side in ["client", "server"] {
@@ -81,7 +82,7 @@ fn old_form(run: &mut Value) -> &mut Value {
 #[test]
 fn the_levers_refute_an_argument_from_falsified_counters() {
     let (_alone, binary) = alone_with_release!("a planted wrong argument");
-    // The work per request is long enough to fill the server's CPU even on a slow machine.
+    // The work per request is long enough to use the whole CPU of the server, even on a slow machine.
     let server = serve(&binary, 1, &["--option", "work_us=2000"]);
     let url = format!("http://{}/", server.addr);
     let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);

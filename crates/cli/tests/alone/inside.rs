@@ -1,5 +1,5 @@
 //! Programs that are no part of this project, each with one planted cause of waiting or of CPU time. The first sentence
-//! of `find` must name the cause. The sources are in `inside/`; packages come from public registries and are kept in
+//! of `find` must name the cause. The sources are in `inside/`; packages are downloaded from public registries to
 //! `target/applications`.
 
 use std::process::Command;
@@ -15,17 +15,17 @@ use servers::Server;
 
 /// A planted cause.
 enum Planted {
-    /// Cause of waiting, and a part of the name of its object, its function or its peer.
+    /// A cause of waiting, and a part of the name of the lock, function or peer.
     Wait(&'static str, &'static str),
-    /// One of these is a part of the name of a function that uses the CPU.
+    /// A function that uses the CPU: one of these texts is a part of its name.
     Function(&'static [&'static str]),
-    /// Only the verdict is expected, because the cause inside the process is not visible from outside.
+    /// Only the verdict is expected, because the cause within the process cannot be seen from outside.
     Verdict(&'static str),
     /// The test expects no cause of this kind.
     Without(&'static str),
 }
 
-/// Returns true if the beginning of the verdict's sentence is a finding with this cause.
+/// Returns true if the verdict's sentence begins with a finding that has this cause.
 fn is_named(run: &Value, planted: &Planted) -> bool {
     let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default();
     let list = |name: &str| run["findings"][name].as_array().cloned().unwrap_or_default();
@@ -44,8 +44,8 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
     }
 }
 
-/// Runs `find` against a server and checks that the verdict names the cause. Skips the check if other programs took CPU
-/// time meanwhile.
+/// Runs `find` against a server and checks that the verdict names the cause. The check is skipped if other programs
+/// took CPU time during the run.
 fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[&str], planted: &Planted) {
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();
@@ -100,7 +100,7 @@ applications! {
     a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
 }
 
-/// Own servers with planted causes.
+/// Servers written for this test, with planted causes.
 #[test]
 fn own_servers_name_their_planted_causes() {
     let (_alone, binary) = alone_with_release!("own servers");

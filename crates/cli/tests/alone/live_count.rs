@@ -1,5 +1,5 @@
-//! Levers that distinguish limits with similar signs. Taking whole CPUs away distinguishes requests that take turns
-//! from work on all CPUs. Twice the load distinguishes a long distance from a full server.
+//! Levers that tell limits with similar symptoms apart. Taking whole CPUs away shows if requests take turns on one CPU
+//! or are spread over all CPUs. Doubling the load shows if the distance is long or the server is full.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,8 +11,8 @@ use testkit::{
     ChildProcess, OtherPrograms, TwoHosts, alone_with_release, first_line, json, num, program, skip, verdict,
 };
 
-/// Server of four processes that each answer with 2 ms of arithmetic. With "lock", the processes take turns, under a
-/// file lock.
+/// A server with four processes, each of which computes for 2 ms per request. With the argument "lock", the processes
+/// take turns by locking a file.
 const PROCESSES: &str = r#"
 import fcntl, os, socket, sys, tempfile, threading, time
 listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -43,7 +43,7 @@ for child in children:
     os.kill(child, 9)
 "#;
 
-/// Returns the ratio of throughput with whole CPUs taken away to throughput without, and the run.
+/// Returns the throughput with fewer CPUs divided by the throughput with all CPUs, and the run.
 fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)> {
     let Some(python) = program("python3") else {
         skip(test, "python3 is not installed");
@@ -64,7 +64,7 @@ fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)>
     others.stayed_away(test).then(|| (ratio(trial, lever), run))
 }
 
-/// Returns the mean rate of the slots with the lever, divided by the mean rate of the others.
+/// Returns the mean rate in the slots with the lever, divided by the mean rate in the other slots.
 fn ratio(trial: &Value, lever: &Value) -> f64 {
     let rates = trial["completed_rate"].as_array().unwrap().iter().zip(lever["on"].as_array().unwrap());
     let mean = |with: bool| {
@@ -85,8 +85,8 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
     assert_ne!(run["findings"]["bottleneck"]["id"], "server-cpu", "{}", verdict(&run));
 }
 
-/// The server is 30 ms away, and the load has 4 connections. Nothing is full, so twice the connections get twice the
-/// answers, although the user allowed no more.
+/// The server is 30 ms away, and there are 4 connections. No resource is full, so that twice the connections get twice
+/// the answers; the user did not allow more than 4.
 #[test]
 fn over_a_distance_twice_the_load_is_twice_the_throughput() {
     let (_alone, binary) = alone_with_release!("more load over a distance");

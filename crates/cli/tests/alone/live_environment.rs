@@ -1,5 +1,6 @@
-//! Limits outside the server: a link with its own rate, a firewall that drops connects, a quota of the generator. There
-//! is also a server that is too slow for many measurements. `find` must not be sure that something else is the limit.
+//! Limits outside of the server: a link with a limited rate, a firewall that drops connects, a CPU quota of the
+//! generator. Another test has a server that is too slow for many measurements. `find` must not claim with certainty
+//! that something else is the limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +12,7 @@ use testkit::{
 /// Confidence from which a verdict counts as sure.
 const SURE: f64 = 0.9;
 
-/// Checks that the verdict is one of the right ones, or says that it does not know.
+/// Checks that the verdict is one of the correct ones, or that it says it does not know.
 #[track_caller]
 fn is_right(run: &Value, right: &[&str]) {
     let proof = &run["findings"]["proof"];
@@ -26,7 +27,7 @@ fn is_right(run: &Value, right: &[&str]) {
     );
 }
 
-/// Checks that no verdict but the right ones is sure or proven.
+/// Checks that no verdict except the correct ones is sure or proven.
 #[track_caller]
 fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     let found = &run["findings"]["bottleneck"];
@@ -38,8 +39,8 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     );
 }
 
-/// The link passes 1 MB at once and then 10 Mbit/s. Such a link delays answers as a server with a rate limit does. Only
-/// the server's round-trip time and unacknowledged bytes distinguish the two.
+/// The link lets 1 MB pass at once, and then 10 Mbit/s. The link delays answers in the same way as a server with a rate
+/// limit. Only the server's round-trip time and unacknowledged bytes tell the two apart.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";
@@ -55,8 +56,8 @@ fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     is_right(&run, &["network-medium"]);
 }
 
-/// A firewall on the server's host passes 40 new connections a second and drops the other SYN packets without an
-/// answer. The client repeats a dropped SYN after one second.
+/// A firewall on the server's host lets 40 new connections per second pass, and drops all other SYN packets without an
+/// answer. The client sends a dropped SYN again after one second.
 #[test]
 fn a_firewall_that_drops_connects_is_no_full_server() {
     let test = "a firewall that drops connects";
@@ -77,7 +78,7 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
 }
 
-/// All levers act through the generator's control group, so a thief in it gets less CPU time than ordered.
+/// All levers run in the generator's control group, so that a CPU thief in it gets less CPU time than intended.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");
@@ -89,7 +90,7 @@ fn a_quota_of_the_generator_is_its_own_limit() {
     is_right(&run, &["client-cpu"]);
 }
 
-/// Three programs of the highest priority leave the generator's CPU hardly any time.
+/// Three programs of the highest priority leave hardly any CPU time for the generator.
 #[test]
 fn a_generator_behind_urgent_programs_blames_no_server() {
     let (_alone, binary) = alone_with_release!("a generator behind urgent programs");
@@ -104,8 +105,8 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
     is_not_sure_of_another(&run, &["client-cpu"]);
 }
 
-/// One worker needs 180 ms for each request, so that there are 5.5 requests a second. The default budget must contain
-/// an experiment.
+/// The server has one worker that needs 180 ms per request, so that it completes 5.5 requests per second. An experiment
+/// must fit into the default budget.
 #[test]
 fn a_server_of_five_requests_a_second_gets_an_experiment() {
     let (_alone, binary) = alone_with_release!("a slow server");

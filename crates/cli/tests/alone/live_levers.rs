@@ -1,5 +1,5 @@
-//! Levers that change the load, each on a real server for which it decides: kept connections, and more generator
-//! threads. (The lever `window` is tested in `live_window.rs`, because it needs a long line.) These tests need the
+//! Levers that change the load, each with a real server for which the lever decides: kept connections, and more
+//! generator threads. (`live_window.rs` tests the lever `window`, because it needs a long line.) These tests need the
 //! release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -7,7 +7,7 @@
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Returns the effect of a lever as the ends of the interval of its ratio.
+/// Returns both ends of the interval of a lever's ratio.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];
@@ -16,8 +16,8 @@ fn effect(run: &Value, lever: &str) -> [f64; 3] {
     ["low", "ratio", "high"].map(|name| num(&one[name]))
 }
 
-/// The server accepts four connections every 50 ms and then answers at once. A client that keeps its connection waits
-/// only once.
+/// The server accepts four connections every 50 ms, and then answers at once. If a client keeps its connection, it
+/// waits only once.
 #[test]
 fn a_slow_accept_is_proven_by_keeping_connections() {
     let (_alone, binary) = alone_with_release!("proof of accept-queue");
@@ -34,7 +34,7 @@ fn a_slow_accept_is_proven_by_keeping_connections() {
         verdict(&run)
     );
     assert_eq!(proof["measured"]["lever"], "keep-alive", "{proof:#}");
-    // Most of the response time is the wait in the accept queue, which the prediction must include.
+    // Most of the response time is waiting in the accept queue; the prediction must include this wait.
     let predicted = num(&proof["prediction"]["ratio"]);
     let [low, ratio, high] = effect(&run, "keep-alive");
     assert!(predicted > 3.0 && low > 3.0, "{ratio} ({low} to {high}) times as much, predicted {predicted}");

@@ -1,4 +1,4 @@
-//! Limits that the operating system sets, on real servers: `find` names a CPU quota, a memory limit and a disk. These
+//! Limits set by the operating system, on real servers: `find` must name a CPU quota, a memory limit and a disk. These
 //! tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -26,22 +26,23 @@ fn a_quota_of_a_fifth_of_a_cpu_is_named() {
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
-/// The disk work of each request: Python code that uses a file of 128 MiB past the page cache. The response has no
+/// Disk work of each request: Python code that accesses a file of 128 MiB without the page cache. The response has no
 /// body.
 struct DiskWork {
-    /// Size of each access in bytes, and how the file is opened.
+    /// Python code with the size of each access in bytes, and with the way in which the file is opened.
     piece: u32,
     open: &'static str,
-    /// Python code that uses `FILE`, `self.memory` (memory for one access), and `at` (position in the file).
+    /// Python code of one access; it may use `FILE`, `self.memory` (memory for one access), and `at` (position in the
+    /// file).
     each: &'static str,
 }
 
-/// Reads that use the disk for long, and the CPUs and loopback only briefly.
+/// Reads that need the disk for a long time, but the CPUs and loopback only briefly.
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// Flushes, as a server does that must not lose acknowledged records. With six records per request, the disk work
-/// outweighs the rest.
+/// Flushes, as in a server that must not lose records it has acknowledged. With six records per request, disk work is
+/// the largest part.
 const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
     piece: 2 << 20,
     open: "os.O_RDWR",
@@ -49,7 +50,7 @@ const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
 };
 
 impl DiskWork {
-    /// Returns the server's source. The server's arguments are the file and the port.
+    /// Returns the source of the server. Its arguments are the file and the port.
     fn server(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -78,10 +79,10 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
     }
 }
 
-/// Number of threads that use the disk at once, equal to the connections of `find`.
+/// Number of threads that access the disk at the same time, equal to the number of connections of `find`.
 const AT_ONCE: u32 = 16;
-/// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which a disk reads;
-/// with small pages, the CPU would be nearly as slow as some disks.
+/// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which the disk reads;
+/// with small pages, it would be nearly as slow as some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -92,13 +93,13 @@ def memory():
     return lies
 "#;
 
-/// Maximum share of a CPU that the disk work alone may need. The rest of the server's work needs about as much. Above
-/// this share, the CPU would be full at about the same load as the disk.
+/// Maximum share of a CPU that disk work alone may need. The rest of the server's work needs about as much CPU time
+/// again. If disk work needed more, CPU and disk would become full at about the same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a program that does this work for a second without a server. The program's argument is the file. The
-    /// program prints the share of a CPU that the work took.
+    /// Returns a program that does this disk work for one second, without a server. Its argument is the file. The
+    /// program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -125,22 +126,22 @@ print((time.process_time() - cpu) / (time.monotonic() - begin))
     }
 }
 
-/// Returns the share of a CPU that the disk work takes in one second.
+/// Returns the share of a CPU that disk work takes during one second.
 fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, String> {
     let output = Command::new(python).args(["-c", &work.alone()]).arg(file).output().unwrap();
     let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the limit. The error states what the machine lacks. The disk's
-/// speed is measured before any load, independently of the verdict.
+/// Creates a file on a disk that is slow enough to be the limit. The error says what the machine lacks. The disk's
+/// speed is measured before any load, independent of the verdict.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
-    // The temporary directory is unsuitable, because it may be in memory.
+    // The temporary directory is not used, because it may be in memory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, vec![b'x'; 128 << 20]).map_err(|e| format!("cannot write 128 MiB: {e}"))?;
     std::fs::File::open(&file).and_then(|f| f.sync_all()).map_err(|e| format!("cannot flush 128 MiB: {e}"))?;
-    // The lowest of ten measurements counts, because other programs increase the CPU time of the work.
+    // The smallest of ten measurements is used, because other programs increase the CPU time of disk work.
     let mut share = f64::INFINITY;
     for _ in 0..10 {
         share = share.min(share_alone(work, python, &file)?);
@@ -155,8 +156,8 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     }
 }
 
-/// Runs a command against a server that does this work for each request. `args` gets the URL and the directory of the
-/// disk. Returns `None` if no disk of this machine can be the limit.
+/// Runs a command against a server that does this disk work for each request. The function `args` gets the URL and a
+/// directory on the disk. Returns `None` if this machine has no disk that can be the limit.
 fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> Vec<String>) -> Option<Value> {
     let _alone = alone();
     let binary = release_binary(test, binary!())?;
@@ -211,8 +212,8 @@ fn a_disk_is_named_if_each_request_flushes_to_it() {
     assert!(lines.contains("flushes") && lines.contains("a request writes"), "{}", verdict(&run));
 }
 
-/// A server that reads a hundred random pages of a mapped file per request. The file is larger than the server's memory
-/// limit. Arguments: the file of 128 MiB, the port.
+/// A server that reads a hundred random pages of a mapped file for each request. The file is larger than the server's
+/// memory limit. Its arguments are the file of 128 MiB and the port.
 const FILE_BEYOND_MEMORY_LIMIT: &str = r#"
 import http.server, mmap, os, random, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -244,7 +245,8 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // dd drops the file from the page cache. Otherwise the file's pages would count for the test's own control group.
+    // The program dd is used to drop the file from the page cache. If the file stayed in the page cache, its pages
+    // would count as memory of the test's own control group.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

@@ -1,5 +1,5 @@
-//! Verdicts proven by experiments on real servers: `prove` runs its levers under a steady load, and throughput changes
-//! as the verdict predicts. These tests need the release binary, because relative speeds matter.
+//! Verdicts that experiments prove on real servers: `prove` uses its levers under a steady load, and throughput must
+//! change as the verdict predicts. These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ fn effect<'a>(run: &'a Value, lever: &str) -> &'a Value {
     all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {}", run["findings"]["proof"]))
 }
 
-/// A request set that captures a token from an answer of 24 KiB, as a login would.
+/// A request set that takes a token from an answer of 24 KiB, as a login would.
 const TOKEN: &str = r#"
 order = "sequence"
 
@@ -50,7 +50,7 @@ path = "/file"
 headers = { Authorization = "Bearer {{token}}" }
 "#;
 
-/// Parsing an answer takes several times the CPU time that nginx needs for sending a file.
+/// Parsing an answer takes several times the CPU time that nginx needs to send a file.
 #[test]
 fn slowing_a_generator_that_parses_answers_proves_it() {
     let (_alone, binary) = alone_with_release!("proof of client-cpu");
@@ -74,8 +74,8 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
-/// nginx's first process is given by its number, and its workers belong to it. An earlier version slowed only the first
-/// process, which never computes, and excluded the server's CPU.
+/// The user gives the ID of nginx's first process, and its workers belong to the server. An earlier version slowed only
+/// the first process, which never computes, and concluded that the server's CPU was not the limit.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");
@@ -90,8 +90,8 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
     assert!(num(&part["low"]) > 0.5, "{part:#}\n{}", verdict(&run));
 }
 
-/// With an open loop, the experiment predicts the response time. The growth belongs to the server, and the generator's
-/// share is below a quarter.
+/// With an open loop, the experiment predicts the change of the response time. The server must explain the growth; the
+/// generator's share must be below a quarter.
 #[test]
 fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
@@ -109,7 +109,7 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    // A 95 % interval misses once in 20 times. If it is widened by half, the interval misses once in 300 times.
+    // A 95 % interval is wrong once in 20 times. If it is made wider by half, it is wrong only once in 300 times.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
@@ -128,7 +128,7 @@ fn a_second_address_proves_a_limit_by_address() {
     };
     proven(&run, "server-rate-limit");
     let [low, ratio, high] = ["low", "ratio", "high"].map(|name| num(&effect(&run, "sources")[name]));
-    // If the machine stalled meanwhile, the ratio is less certain, and its interval is wider.
+    // If the machine stalled during the experiment, the ratio is less certain and its interval is wider.
     let about = (1.8..=2.2).contains(&ratio) || (low <= 2.0 && high >= 2.0 && (1.6..=2.4).contains(&ratio));
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
 }
@@ -148,7 +148,7 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 
 /// Starts a server that computes, in a control group with a quota of a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // Periods of 50 ms: a slot has eight of them, so half a period more or less matters little.
+    // Periods last 50 ms: a slot contains eight of them, so that half a period more or less matters little.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -169,8 +169,8 @@ fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }
 
-/// Each connection takes a thread and a descriptor, and sleeps 40 ms per request. Twice the limit allows more than
-/// twice the connections.
+/// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. Twice the limit allows
+/// more than twice as many connections.
 #[test]
 fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");
@@ -185,8 +185,8 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     assert_eq!(limit(), before);
 }
 
-/// An application with one thread that computes 10 ms per request. This work is far more than the proxy's CPU time,
-/// even on a slow machine.
+/// An application with one thread that computes for 10 ms per request. The application needs far more time than the
+/// proxy's CPU time, even on a slow machine.
 const APP: &str = "
 import http.server, sys, time
 class App(http.server.BaseHTTPRequestHandler):

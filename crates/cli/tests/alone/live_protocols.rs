@@ -1,4 +1,5 @@
-//! `find` with each protocol and transport finds a capacity, the server's cost per request, and a verdict, as for HTTP.
+//! With each protocol and transport, `find` must find a capacity, the server's cost per request, and a verdict, as with
+//! HTTP.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +14,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// Checks that a run of a few seconds contains everything that a run with HTTP contains.
+/// Checks that a run of a few seconds contains everything that is in a run with HTTP.
 fn whole(what: &str, run: &Value) {
     let findings = &run["findings"];
     let rate = findings["capacity"]["rate"].as_f64().unwrap_or_default();
@@ -76,9 +77,9 @@ Server(sys.argv[1], Handler).serve_forever()
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
 }
 
-/// The server handles one request at a time, in 2.5 ms of wall clock time. The server catches up on delays by a busy
-/// machine, so its rate is exact. The server allows four streams per connection, so of eight requests per connection,
-/// four wait.
+/// The server handles one request at a time, which takes 2.5 ms of wall clock time. If a busy machine delays the
+/// server, it catches up, so that its rate is exact. The server allows four streams per connection, so that four of
+/// eight requests per connection must wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"
@@ -101,7 +102,7 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     let (port, mut command) = (free_port(), Command::new(node));
     command.args(["-e", SERVER, &port.to_string()]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
-    // A step of the sweep takes a second on a machine that stalls, and the verdict needs several steps.
+    // If the machine stalls, a step of the sweep takes a second, and the verdict needs several steps.
     let more = ["--http2", "--streams", "8", "--budget", "15s"];
     let others = OtherPrograms::watch();
     let run = find("streams", &format!("http://{}/", server.addr), &more);
@@ -118,8 +119,8 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
-/// Nine short windows at the end compare kept connections with one connection per request, with full and with resumed
-/// handshakes, in turn.
+/// Nine short windows at the end alternate between kept connections and one connection per request, with full and with
+/// resumed handshakes.
 #[test]
 fn find_tells_what_a_handshake_costs() {
     let _alone = alone();
@@ -136,7 +137,7 @@ fn find_tells_what_a_handshake_costs() {
     let (full, again) = ("a connection for each request", "a connection for each request, sessions resumed");
     assert!(of(full, "handshakes") > 0 && of(full, "handshakes_resumed") == 0, "{}", of(full, "handshakes_resumed"));
     let (made, resumed) = (of(again, "handshakes"), of(again, "handshakes_resumed"));
-    // In each window, the first one or two handshakes of the four connections cannot resume a session.
+    // In each window, the first one or two handshakes on each of the four connections cannot resume a session.
     assert!(made > 0 && resumed + 24 >= made, "{resumed} of {made}");
     let cost = &run["findings"]["tls_handshake_cpu_us"];
     for side in ["server", "client", "server_resumed", "client_resumed"] {

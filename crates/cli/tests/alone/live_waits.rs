@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{ChildProcess, alone, binary, free_port, json, program, served, skip};
 
-/// A server in Python: a thread per connection with one lock, or a pool of workers without a lock.
+/// A Python server: either a thread per connection with one lock, or a pool of workers without a lock.
 const PYTHON: &str = r#"
 import concurrent.futures, http.server, socketserver, sys, threading, time
 lock, pool = threading.Lock(), concurrent.futures.ThreadPoolExecutor(16)
@@ -30,7 +30,7 @@ class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
 (Threads if sys.argv[1] == "lock" else Pool)(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
 "#;
 
-/// The mutex of the C library with a thread per connection.
+/// A C server with a mutex of the C library and a thread per connection.
 const C: &str = r#"
 #include <pthread.h>
 #include <unistd.h>
@@ -69,10 +69,10 @@ int main(int argc, char **argv) {
 const NODE: &str = "require('http').createServer((q, r) => { \
     require('crypto').pbkdf2Sync('a', 'b', 20000, 64, 'sha512'); r.end('ok') }).listen(+process.argv[1], '127.0.0.1')";
 
-/// Part of a CPU that sampling may use. An unoptimised build unwinds about twice as slowly.
+/// Share of a CPU that the sampling may use. In an unoptimised build, unwinding stacks takes about twice as long.
 const MAX_COST: f64 = if cfg!(debug_assertions) { 0.02 } else { 0.01 };
 
-/// Loads a server with some clients, and samples its threads meanwhile.
+/// Loads a server with a few clients, and samples its threads during the load.
 fn waits(port: u16, clients: u32, seconds: &str) -> Value {
     let _load = loaded(port, clients);
     sampled(port, seconds)
@@ -110,7 +110,7 @@ fn assert_lock(found: &Value, clients: f64) {
     assert_eq!(first["holder"], "sleep", "{first}");
 }
 
-/// Returns the CPU time that sampling took, and for how long it sampled, both in seconds.
+/// Returns the CPU time that the sampling took, and the length of the sampling, both in seconds.
 fn cost(found: &Value) -> (f64, f64) {
     let [cpu, seconds] = ["cpu", "seconds"].map(|name| found["profile"][name].as_f64().unwrap());
     (cpu * seconds, seconds)
@@ -121,7 +121,8 @@ fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
     let _alone = alone();
     let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
     let _load = loaded(port, 16);
-    // Symbols are read once in both measurements. Only the difference is the cost of the sampling.
+    // The measurements with and without sampling include the time for reading symbols once. The cost of the sampling is
+    // therefore the difference of both.
     let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
     let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
     assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");

@@ -1,6 +1,6 @@
 //! Compares predictions of `what-if`, made from one run, with a second run of the changed server. Each of five
-//! predictions must be within its tolerance, and at least four intervals must contain the result. This test needs the
-//! release binary, because relative speeds matter.
+//! predictions must be within its tolerance, and at least four intervals must contain the measured result. This test
+//! needs the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ fn found(binary: &Path, server: &Running, out: &Path) -> Value {
     json(binary, &["find", &url, "--cpus", "0", "--prove", "off", "--budget", "16s", "--out", out])
 }
 
-/// Returns the median throughput of the seconds of a load. A second in which the machine stalls is left out. The CPU
+/// Returns the median throughput over the seconds of a load. Seconds in which the machine stalls are left out. The CPU
 /// quota has ten periods per second.
 #[track_caller]
 fn completed(run: &Value) -> f64 {
@@ -30,17 +30,17 @@ fn completed(run: &Value) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Returns the throughput of the changed server with more clients than it needs to be full.
+/// Returns the throughput of the changed server, with more clients than it needs to be full.
 fn came(binary: &Path, server: &Running) -> f64 {
     let url = format!("http://{}/", server.addr);
     let run = json(binary, &["load", &url, "--cpus", "0", "--connections", "16", "--duration", "8s"]);
     completed(&run)
 }
 
-/// A prediction and the result.
+/// A prediction and the measured result.
 struct Predicted {
     what: &'static str,
-    /// Maximum relative error.
+    /// Maximum relative error of the prediction.
     share: f64,
     answer: Value,
     came: f64,
@@ -147,7 +147,7 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// Two workers share caches and a memory bus, whose cost the model ignores.
+/// Two workers share caches and a memory bus; the model ignores the cost of sharing.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

@@ -1,12 +1,12 @@
-//! `find` names small buffers with a long line as the limit: one window per round trip, for the buffer of either end.
-//! The hosts are a testbed, so no root is needed. These tests need the release binary.
+//! If both ends of a long line have small buffers, `find` names them as the limit: only one window fits into a round
+//! trip. The hosts are a testbed, so that root is not needed. These tests need the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// The delay is far longer than any delay by a busy machine, so the line determines the round trip.
+/// The delay of the line is far longer than any delay by a busy machine, so that it determines the round trip.
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {
@@ -14,7 +14,7 @@ fn find(way: &TwoHosts, body: u32) -> Value {
     way.run("find", &["--body-bytes", &body.to_string()], &flags)
 }
 
-/// Returns the value in the verdict's evidence that comes from this counter.
+/// Returns the value in the verdict's evidence that this counter has.
 fn evidence(run: &Value, counter: &str) -> f64 {
     let lines = run["findings"]["bottleneck"]["evidence"].as_array().into_iter().flatten();
     lines.filter(|e| e["counter"] == counter).map(|e| num(&e["value"])).next().unwrap_or(f64::NAN)
@@ -33,20 +33,20 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
-    // Half of the window gives at most about half of the throughput, because the kernel may shrink the window by more
-    // than ordered. The effect is then not the predicted one, so it supports the verdict and does not prove it.
+    // Half of the window gives at most about half of the throughput; the kernel may shrink the window by more than
+    // requested. The effect then differs from the prediction, so that it supports the verdict without proving it.
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
     let ratio = num(&proof["measured"]["ratio"]);
     let outcome = if ratio > 0.4 { "proven" } else { "supported" };
     assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &outcome.into()), "{}\n{proof:#}", verdict(&run));
     assert!(ratio < 0.7, "{proof:#}");
-    // The window lever itself must prove the verdict, even if other levers had no effect.
+    // The verdict must be proven by the lever `window` itself, even if the other levers had no effect.
     assert_eq!(proof["measured"]["lever"], "window", "{proof:#}");
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 65536);
-    // The page is many times larger than the buffer, for any size of the kernel's segments and their overhead.
+    // The page is many times larger than the buffer, whatever the size of the kernel's segments and their overhead.
     let run = find(&way, 524_288);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.write_full") >= 0.5, "{}", verdict(&run));

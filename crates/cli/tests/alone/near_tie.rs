@@ -1,5 +1,5 @@
-//! A near tie: redis-server on one CPU and the generator on another, both nearly full. No two verdicts may contradict
-//! each other with confidence, and the shares must agree.
+//! A near tie: redis-server on one CPU and the generator on another, with both CPUs nearly full. No two searches may
+//! give contradictory verdicts with confidence, and their shares must agree.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use testkit::{Running, alone_with_release, bottleneck, free_port, json, num, pro
 const TIMES: usize = 10;
 /// Confidence above which a verdict counts as sure.
 const SURE: f64 = 0.6;
-/// Maximum difference between shares.
+/// Maximum difference between the shares of two searches.
 const MAX_SHARE_DIFFERENCE: f64 = 0.2;
 
 /// Result of one search: the verdict, its confidence, and the shares of the server's and the generator's CPU.

@@ -1,5 +1,5 @@
-//! Slowing a full medium and making requests longer proves that it is full. After the experiment the medium has its
-//! full speed again, even if loadline was killed.
+//! Two levers prove that a medium is full: slowing it, and making requests longer. After the experiment the medium has
+//! its full speed again, even if loadline was killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
-/// Flags for a page that takes most of a medium's rate.
+/// Flags for a page that uses most of a medium's rate.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
 /// Checks that the verdict is a full link, proven by this lever.
@@ -22,7 +22,7 @@ fn proven_by(lever: &str, run: &Value) {
     println!("{}", proof["why"]);
 }
 
-/// Returns the run of `prove` on a full medium.
+/// Returns the run of `prove` on a medium that is full.
 fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<Value> {
     let _alone = alone();
     let way = TwoHosts::up(test, binary!(), medium)?;
@@ -38,7 +38,7 @@ fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<V
     Some(run)
 }
 
-/// One client fills most of the wire. The client's requests use the wire of the answers, too.
+/// A single client uses most of the wire. Its requests use the same wire as the answers.
 #[test]
 fn a_full_shared_wire_is_proven_by_longer_requests() {
     let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "50s") else { return };

@@ -1,4 +1,4 @@
-//! The main paths of the program, with one test each. The tests measure, so each has the machine to itself.
+//! The main paths of the program, with one test each. Each test measures something and needs the machine for itself.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod compare;

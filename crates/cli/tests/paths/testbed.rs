@@ -1,4 +1,4 @@
-//! `loadline testbed`: separate commands create, use and remove a testbed, also after its keeper was killed.
+//! `loadline testbed`: separate commands create, use and remove a testbed, even if its keeper process was killed.
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 use crate::testbed_command::{gone, holders, loadline, said, status, up};

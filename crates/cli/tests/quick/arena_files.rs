@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Returns the error of a command that is refused.
+/// Returns the error of a command that must be refused.
 fn refused(dir: &Path, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_loadline")).arg("arena").args(arguments).current_dir(dir).output();
     let output = output.unwrap();

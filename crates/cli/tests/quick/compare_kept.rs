@@ -1,4 +1,4 @@
-//! `loadline compare` on stored runs: every old run can be compared, and a run that cannot be compared gives a clear
+//! `loadline compare` with stored runs: every old run can be compared, and a run that cannot be compared causes a clear
 //! error.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! For a user who may have no more processes, loadline prints one sentence and leaves no process behind.
+//! If a user may have no more processes, loadline prints one sentence and leaves no process behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,10 +7,10 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{binary, eventually, has, is_root, serve, skip};
 
-/// ID of a user without other processes. The kernel limits the number of processes of each user except root.
+/// ID of a user who has no other processes. The kernel limits the number of processes of each user except root.
 const USER: u32 = 61_234;
-/// Limits on processes and threads. The first limit does not allow any agent; the others do not allow all of an agent's
-/// threads.
+/// Limits on processes and threads. The first limit allows no agent at all; the others allow an agent, but not all of
+/// its threads.
 const LIMITS: [u32; 4] = [1, 2, 4, 5];
 
 /// Runs loadline as the user with a limit.
@@ -48,7 +48,7 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{limit}: {said}");
         assert!(said.contains("processes ran out") && said.contains("ulimit -u"), "{limit}: {said}");
-        // Notes about counters may come before the error.
+        // Notes about counters may be printed before the error.
         let errors = said.lines().filter(|line| !line.starts_with("note: ")).count();
         assert!(!said.contains("panicked") && errors == 1, "{limit}: {said}");
         eventually(|| (processes() == 0).then_some(()));

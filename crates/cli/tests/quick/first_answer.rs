@@ -1,4 +1,4 @@
-//! The first answer decides if there is a load at all. An answer that counts as a failure is shown, and a redirect is
+//! If the first answer is a failure, no load follows. An answer that counts as a failure is shown, and a redirect is
 //! mentioned.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,5 +1,5 @@
-//! Group models whose next group cannot start or serve because descriptors ran out. The connections of such a group are
-//! reset and reported, never left hanging, and the other groups continue.
+//! Models with groups of connections, if the next group cannot start or serve because descriptors ran out. The
+//! connections of such a group are reset and reported, never left hanging, and the other groups continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use testkit::{Running, binary, free_port, has};
 
-/// Model, option, connections per group, and the number of descriptors left for the next group besides the connection
-/// itself. The remaining descriptors are enough for one of three parts: nothing, the group's waker, or its waker and
-/// ring without all events.
+/// Model, option, connections per group, and the number of descriptors that remain for the next group besides the
+/// connection itself. The remaining descriptors are enough for nothing, for the group's waker, or for its waker and
+/// ring but not all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,7 +26,7 @@ fn serve(model: &str, option: &str) -> Running {
     Running::start(command, port, dir)
 }
 
-/// Sends a byte and returns the result: the byte came back, or how the connection ended.
+/// Sends a byte and returns the result: the byte came back, or the way in which the connection ended.
 fn exchange(stream: &mut TcpStream) -> Result<(), ErrorKind> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"x").map_err(|e| e.kind())?;
@@ -37,14 +37,14 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of groups of a server: one, or two if the first test connection still occupied its slot.
+/// Returns the number of groups of a server: one, or two if the first test connection still used its slot.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.trim() == "serve-group").count()
 }
 
-/// Sets the descriptor limit of a process so that this many descriptors are free.
+/// Sets the descriptor limit of a process to leave this many descriptors free.
 fn leave(pid: u32, free: u64) {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let mut numbers: Vec<u64> = open.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();

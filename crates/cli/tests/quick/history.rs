@@ -26,7 +26,7 @@ fn run_json(day: usize, capacity: f64, label: &str) -> Value {
     })
 }
 
-/// Writes a run for each day. The capacity has a noise of 1 % and is multiplied by a factor.
+/// Writes one run for each day. The capacity has a noise of 1 %, and is multiplied by the factor of the day.
 fn write_runs(root: &Path, days: usize, factor: impl Fn(usize) -> f64) {
     let mut random = fastrand::Rng::with_seed(11);
     for day in 0..days {

@@ -9,7 +9,7 @@ use testkit::{Running, alone, binary, free_port, json, loadline, logged_by_nginx
 /// Size of the page in bytes.
 const PAGE: u64 = 50_000;
 
-/// nginx with HTTP/2 on a plain port and one within TLS. A line of its log has the protocol, the status and the
+/// nginx with HTTP/2 on a plain port, and on a port with TLS. Each line of its log has the protocol, the status and the
 /// connection.
 struct Server {
     nginx: Running,
@@ -91,11 +91,11 @@ fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     assert_eq!(lines.len() as u64, completed);
     let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
     assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
-    // nginx answers before it has read the body, and the rest of the body is then not sent.
+    // nginx answers before it has read the whole body, and the rest of the body is not sent.
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 
-/// If the server closes a connection with many streams, it has not processed some of their requests.
+/// When the server closes a connection with many streams, it has left some of their requests unprocessed.
 #[test]
 fn unprocessed_requests_are_repeated_on_the_next_connection() {
     let _alone = alone();
@@ -134,7 +134,7 @@ fn the_server_s_stream_limit_is_kept_and_reported() {
     assert_eq!((server.logged(completed).len() as u64, total(&run, "sent")), (completed, completed));
 }
 
-/// Both requests are under way at once on each connection, so pieces of their responses arrive interleaved.
+/// Both requests are in flight at the same time on each connection, so that pieces of their responses alternate.
 #[test]
 fn an_expected_text_is_searched_only_in_its_own_response() {
     let _alone = alone();

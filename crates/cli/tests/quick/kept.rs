@@ -69,7 +69,7 @@ fn a_failing_target_leaves_the_earlier_run_unchanged() {
 fn a_full_disk_leaves_no_incomplete_file_and_hides_no_result() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("small")).unwrap();
-    // Uses a disk of 16 KiB if a mount namespace is allowed, otherwise a limit on the size of files.
+    // The test uses a disk of 16 KiB if mount namespaces are allowed, otherwise a limit on the size of files.
     let script = "if mount -t tmpfs -o size=16k none small 2>/dev/null; then :; else ulimit -f 8; fi; \"$@\" --out small/run; \
                   echo \"status $?\"; find small -type f";
     let mut command = Command::new("unshare");

@@ -43,7 +43,7 @@ fn a_mistake_is_answered_in_the_words_of_the_command_line() {
     }
 }
 
-/// The reader of standard error may be gone, as with `2>&1 | head -1`.
+/// The reader of standard error may have ended, as in `2>&1 | head -1`.
 #[test]
 fn a_closed_standard_error_is_no_panic() {
     let mut command = Command::new(binary!());

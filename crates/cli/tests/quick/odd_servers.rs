@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that the server waits before each answer. This wait keeps the number of requests small.
+/// Time that the server waits before each answer. Because of this wait, few requests are made.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Starts a server. `answer` takes the request's number (from 1) and the time since the first request. `answer` returns
-/// the bytes of the answer, and true if the connection ends after them.
+/// Starts a server. `answer` gets the number of the request (from 1) and the time since the first request. The function
+/// returns the bytes of the answer, and true if the connection ends after them.
 fn start(
     is_request: fn(&str) -> bool,
     answer: impl Fn(u64, Duration) -> (String, bool) + Send + Sync + 'static,
@@ -47,7 +47,7 @@ fn talk(stream: TcpStream, is_request: fn(&str) -> bool, answer: impl Fn(u64) ->
     }
 }
 
-/// Returns true for the empty line, which ends the head of a request without a body.
+/// Returns true for an empty line, which ends the head of a request without a body.
 fn ends_head(line: &str) -> bool {
     line.is_empty()
 }
@@ -69,7 +69,7 @@ fn is_ping(line: &str) -> bool {
     line == "PING"
 }
 
-/// Every second answer of a Redis server is an error, under any load.
+/// Every second answer of this Redis server is an error, under any load.
 #[test]
 fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     let redis = start(is_ping, |n, _| {
@@ -90,7 +90,7 @@ fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     assert!(sentence(&run).contains("first: \"no backend\""), "{}", sentence(&run));
 }
 
-/// A token expires 0.7 s after the first request.
+/// In this test, a token expires 0.7 s after the first request.
 #[test]
 fn failures_that_begin_at_a_moment_are_told_with_it() {
     let expires = start(ends_head, |_, since| match since < Duration::from_millis(700) {
@@ -106,7 +106,7 @@ fn failures_that_begin_at_a_moment_are_told_with_it() {
     assert!(text.contains("\"token expired\""), "{text}");
 }
 
-/// One answer in ten is cut off in its body, and another one in ten has more bytes than it declares.
+/// One answer in ten is cut off within its body, and another one in ten has more bytes than its header says.
 #[test]
 fn cut_and_surplus_bodies_are_one_failure_each() {
     let odd = || {
@@ -122,7 +122,7 @@ fn cut_and_surplus_bodies_are_one_failure_each() {
     let (cut, surplus) = (errors["cut_response"].as_u64().unwrap(), errors["malformed"].as_u64().unwrap());
     assert!(errors.as_object().unwrap().len() == 2 && cut > 3 && surplus > 3, "{errors}");
     let unanswered = trial["unanswered"].as_u64().unwrap_or(0);
-    // The test request before the load was answered, too.
+    // The test request before the load also got an answer.
     let sent = trial["sent"].as_u64().unwrap();
     assert_eq!(completed + cut + surplus + unanswered, sent, "each request has one outcome: {trial:#}");
     let url = format!("http://{}/", odd());

@@ -1,5 +1,5 @@
 //! Real runs of version 0.1.0 (crates/run/tests/fixtures), judged and drawn by this version. Measurements and findings
-//! are the same as then, in every form.
+//! must be the same as in that version, in every form.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,8 +30,8 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     let (c, before) = (capacity(&now), capacity(&then));
     assert_eq!((c.failed_at, c.held), (before.failed_at, before.held));
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
-    // The server answers in 88 us at 400/s, and in 2 ms to one client that sends its next request at once. Version
-    // 0.1.0 called this a concurrency of one worker with 2 ms. In fact, a rate limit delays requests.
+    // The server answers in 88 us at 400/s, but in 2 ms if a single client sends each request right after an answer.
+    // Version 0.1.0 concluded that the server has one worker that needs 2 ms. In fact, a rate limit delays requests.
     assert_eq!(then.findings.bottleneck.id, "server-concurrency");
     assert_eq!(now.findings.bottleneck.id, "server-rate-limit");
 }
@@ -57,9 +57,9 @@ fn old_runs_are_drawn_in_every_form() {
             assert!(text.len() > 500, "{name} as {}: {text}", form.name);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(form.name != "text" || widest <= Some(80), "{name}: {widest:?} columns\n{text}");
-            // Forms for people show the verdict, and forms for programs show the counts.
+            // Forms for people must show the verdict, and forms for programs must show the counts.
             let words: Vec<String> = match form.name {
-                // An experiment shows a verdict per row instead of one of the whole run.
+                // An experiment shows a verdict in each row instead of one for the whole run.
                 "text" | "markdown" | "html" if name == "io-models.json" => vec!["not-saturated".to_string()],
                 "text" | "markdown" | "html" => vec![run.findings.bottleneck.id.clone()],
                 "hdr" => Vec::new(),

@@ -1,4 +1,4 @@
-//! A repeated load is one run, and its repeats are compared.
+//! A load with repeats is stored as one run, and its repeats are compared.
 
 use serde_json::Value;
 use std::path::Path;

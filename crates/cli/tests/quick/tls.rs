@@ -12,7 +12,7 @@ use testkit::{
     total,
 };
 
-/// A certificate authority and the certificates that it signed, created by openssl.
+/// A certificate authority, and certificates that it signed, made by openssl.
 struct Certificates {
     dir: TempDir,
 }
@@ -45,8 +45,8 @@ impl Certificates {
     }
 }
 
-/// nginx with TLS. A line of its log has the TLS version, `r` for a resumed session or `.`, and the connection's
-/// number.
+/// nginx with TLS. Each line of its log has the TLS version, `r` for a resumed session or `.` for a new one, and the
+/// number of the connection.
 struct Tls {
     nginx: Running,
     port: u16,
@@ -125,8 +125,8 @@ fn resumed_sessions_equal_the_server_s_log() {
         let lines = server.logged(total(&run, "completed"));
         let reused = lines.iter().filter(|line| line[1] == "r").count() as u64;
         assert_eq!(reused, resumed, "{version} {resume}");
-        // The first handshake of each of the eight connections cannot resume a session. If a ticket came late, the
-        // second handshake cannot either.
+        // The first handshake of each of the eight connections cannot resume a session. If a ticket arrives late, the
+        // second handshake cannot resume one either.
         let can = handshakes.saturating_sub(16) as f64;
         let expected = match resume {
             "on" => can..=handshakes as f64,
@@ -164,7 +164,7 @@ fn a_client_certificate_is_sent_if_the_server_requests_it() {
         |server: &Certificates| format!("ssl_client_certificate {}; ssl_verify_client on;", server.file("ca.pem"));
     let Some(certificates) = Certificates::make("client certificate") else { return };
     assert!(Command::new("chmod").arg("-R").arg("a+rX").arg(certificates.dir.path()).status().unwrap().success());
-    // Different authorities sign the certificates of client and server, as is common.
+    // The certificates of client and server are signed by different authorities, as is common.
     let Some(server) = Tls::start("client certificate", "server", &directives(&certificates)) else { return };
     let (cert, key) = (certificates.file("client.pem"), certificates.file("client.key"));
     let run = server.load(&["--cert", &cert, "--key", &key]);

@@ -1,4 +1,5 @@
-//! Servers with another protocol, and malicious servers. Each of these servers causes one clear sentence, and no hang.
+//! Servers that speak another protocol, and malicious servers. Each of these servers causes one clear sentence, and no
+//! hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +9,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, loadline, served};
 
-/// Maximum number of bytes that a flood sends to one connection, far beyond every limit.
+/// Maximum number of bytes that a malicious server sends on one connection, which is far beyond every limit.
 const FLOOD: usize = 64 << 20;
 
 fn serve(args: &[&str]) -> Running {
@@ -25,8 +26,8 @@ fn said(url: &str, more: &[&str]) -> String {
     text
 }
 
-/// Starts a server that answers the first bytes with `greeting` and the next ones with `begin`, and afterwards sends
-/// `again` without end.
+/// Starts a server that answers the first bytes with `greeting` and the next ones with `begin`, and then sends `again`
+/// endlessly.
 fn flood(greeting: Vec<u8>, begin: Vec<u8>, again: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -79,7 +80,7 @@ fn servers_with_another_protocol_are_named() {
 #[test]
 fn floods_are_refused_with_a_sentence() {
     let settings = frame(4, 0, 0, &[]);
-    // One name of 4 KiB enters the header table. A single block refers to this name many times.
+    // A name of 4 KiB is put into the header table. A single block then refers to this name many times.
     let large = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&[0x88], &large[..], &[0xbe; 12_000]].concat());
     let cases = [
@@ -101,7 +102,7 @@ fn floods_are_refused_with_a_sentence() {
     }
 }
 
-/// Starts a server that answers everything it reads with `answer`, and again 100 ms later.
+/// Starts a server that sends `answer` for everything it reads, and sends it again 100 ms later.
 fn twice(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -119,7 +120,7 @@ fn twice(answer: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// The test request listens for 50 ms, so it does not see the second answer.
+/// After the test request, loadline listens only for 50 ms, so that it does not see the second answer.
 #[test]
 fn servers_that_answer_twice_have_no_rate() {
     let ask = tempfile::NamedTempFile::new().unwrap();

@@ -29,7 +29,7 @@ pub(crate) fn up(dir: &Path, test: &str, arguments: &[&str]) -> bool {
     true
 }
 
-/// Waits until none of these processes keeps a network namespace.
+/// Waits until no network namespace is kept by these processes.
 pub(crate) fn gone(pids: &[u64]) {
     eventually(|| pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/ns/net")).exists()).then_some(()));
 }

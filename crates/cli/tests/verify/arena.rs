@@ -1,4 +1,4 @@
-//! `loadline arena` on live servers: ranks, refusals, failed entries, an interrupt and its continuation.
+//! `loadline arena` with live servers: ranks, refusals, failed entries, and an interrupted comparison that is resumed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Writes a file with these servers (name and options of `loadline serve`), and returns their port.
+/// Writes a file with these servers (name and options of `loadline serve`), and returns the port that they use.
 fn write(dir: &Path, servers: &[(&str, &str)]) -> u16 {
     let port = free_port();
     let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");
@@ -110,7 +110,7 @@ fn a_killed_arena_leaves_no_server() {
     eventually(|| (!listens(port)).then_some(()));
 }
 
-/// A server in a container is started, measured and removed like one of a command.
+/// A server in a container is started, measured and removed, like a server with a command.
 #[test]
 fn a_server_in_a_container_is_measured() {
     let test = "a_server_in_a_container";
@@ -135,7 +135,7 @@ fn a_server_in_a_container_is_measured() {
     assert!(left.stdout.is_empty(), "a container is left: {}", text(&left));
 }
 
-/// The generators run in a control group with a fifth of a CPU, and the servers outside of it.
+/// The generators run in a control group that may use a fifth of a CPU; the servers are outside of it.
 #[test]
 fn a_throttled_generator_gets_no_ranks() {
     let _alone = alone();
@@ -156,6 +156,6 @@ fn a_throttled_generator_gets_no_ranks() {
         assert!(cell["group"].is_null(), "{result:#}");
         assert!(["generator", "stall"].map(Value::from).contains(&cell["refused_kind"]), "{result:#}");
     }
-    // No server has a rank.
+    // No server got a rank.
     assert_eq!(output.status.code(), Some(1), "{result:#}");
 }

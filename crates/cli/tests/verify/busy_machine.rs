@@ -1,4 +1,5 @@
-//! If other programs use the machine, the first warning says so, even for an experiment that only times calls.
+//! If other programs use the machine, the first warning says so, even in an experiment that only measures the time of
+//! calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

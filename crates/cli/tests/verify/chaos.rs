@@ -1,5 +1,5 @@
-//! Experiments are killed at random moments, by every signal, alone and two at once. After the next command, the server
-//! is as it was before.
+//! Experiments are killed at random moments, by every signal, one at a time and two at once. After the next command,
+//! the server must be in its original state.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,18 +14,18 @@ use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually,
 
 /// Number of killed processes.
 const KILLS: usize = 100;
-/// Number of rounds with whole experiments; two experiments are killed in each.
+/// Number of rounds with whole experiments; in each round, two experiments are killed.
 const WHOLE_ROUNDS: usize = 4;
-/// Number of kills of a lever that slows a link.
+/// Number of times that a lever which slows a link is killed.
 const LINK_KILLS: usize = 12;
-/// Minimum share of rounds in which something was changed at the moment of the kill. With a smaller share, the test
+/// Minimum share of rounds in which a change was in effect at the moment of the kill. With a smaller share, the test
 /// would show nothing.
 const MIN_CHANGED_SHARE: f64 = 0.2;
 /// Descriptor limits of the server's processes. Levers raise limits up to 2048.
 const DESCRIPTORS: &str = "256";
 /// Signals that end a process, and the number of each.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
-/// Server with three worker processes below one parent; each accepts for itself.
+/// Server with three worker processes and their parent; each worker accepts connections itself.
 const PREFORK: &str = "
 import os, selectors, socket, sys
 s = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=512)
@@ -50,14 +50,14 @@ while True:
             c.close()
 ";
 
-/// A server with everything that an experiment can change.
+/// A server on which an experiment can use every lever.
 struct Victim {
     server: Running,
     group: Option<ControlGroup>,
     before: State,
 }
 
-/// State of the server: CPU quota, and for each process its limit of descriptors and whether it is stopped.
+/// State of the server: its CPU quota, and for each process its descriptor limit and true if it is stopped.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
     quota: Option<String>,
@@ -115,14 +115,14 @@ impl Victim {
         format!("http://{}/", self.server.addr)
     }
 
-    /// Returns the levers that can be used here.
+    /// Returns the levers that can be used on this machine.
     fn levers(&self) -> Vec<&'static str> {
         let quota = self.group.as_ref().map(|_| "quota");
         quota.into_iter().chain(["worker", "descriptors"]).collect()
     }
 }
 
-/// Ends the server's processes even if they are stopped.
+/// Ends the server's processes, including those that are stopped.
 impl Drop for Victim {
     fn drop(&mut self) {
         for pid in self.pids() {
@@ -134,7 +134,7 @@ impl Drop for Victim {
     }
 }
 
-/// A lever's agent; this test is its conductor.
+/// Agent of a lever; this test plays the part of its conductor.
 struct LeverAgent(Child);
 
 impl LeverAgent {
@@ -154,17 +154,17 @@ impl LeverAgent {
         agent
     }
 
-    /// Writes a line. Ignores errors, since a refused lever has already ended.
+    /// Sends a line to the agent. Errors are ignored, because a refused lever has already ended.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.0.stdin.as_mut().unwrap(), "{line}");
     }
 
-    /// Ends as when the conductor is killed: its pipe closes.
+    /// Closes the agent's input, as if the conductor was killed.
     fn hang_up(&mut self) {
         self.0.stdin.take();
     }
 
-    /// Waits for the end, and returns all reports.
+    /// Waits for the agent's end, and returns all of its reports.
     fn end(mut self) -> Vec<String> {
         self.hang_up();
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
@@ -173,7 +173,7 @@ impl LeverAgent {
     }
 }
 
-/// Runs a command that does not concern the server.
+/// Runs a command that has nothing to do with the server.
 fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     let mut command = Command::new(binary!());
     match random.u8(0..3) {
@@ -187,7 +187,7 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Number of kills, and number of rounds in which a kill came while something was changed.
+/// Number of kills, and number of rounds in which a change was in effect at the moment of the kill.
 #[derive(Default)]
 struct Count {
     kills: usize,
@@ -195,7 +195,7 @@ struct Count {
     changed: usize,
 }
 
-/// Ends an agent by a random signal, or as if its conductor was killed.
+/// Ends an agent by a random signal, or as if its conductor had been killed.
 fn kill_agent(mut agent: LeverAgent, random: &mut fastrand::Rng) -> Vec<String> {
     if random.u8(0..4) == 0 {
         agent.hang_up();
@@ -247,7 +247,7 @@ fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Cou
     }
     eventually(|| experiments.iter_mut().all(|experiment| !experiment.runs()).then_some(()));
     next_command(random, victim);
-    // Agents notice the end of their conductor within milliseconds, and undo their changes themselves.
+    // Agents notice the conductor's end within milliseconds, and undo their changes themselves.
     eventually(|| (victim.state() == victim.before).then_some(()));
 }
 
@@ -268,7 +268,8 @@ fn ctrl_c_ends_an_experiment_and_blames_nobody() {
     let (took, text) = (begin.elapsed(), String::from_utf8_lossy(&output.stdout).into_owned());
     assert!(output.status.code() == Some(130) && text.contains("Interrupted"), "{text}");
     assert!(!text.contains("ended at") && !text.contains("generator \""), "{text}");
-    // The experiment had tens of seconds left. A report on a busy machine takes a few seconds.
+    // The experiment would have lasted tens of seconds longer. On a busy machine, writing the report takes a few
+    // seconds.
     assert!(took < Duration::from_secs(20), "{took:?}");
     assert_eq!(victim.state(), victim.before);
 }
@@ -325,7 +326,7 @@ fn a_link_has_its_rate_again_after_its_lever_is_killed() {
         std::thread::sleep(Duration::from_millis(random.u64(50..300)));
         changed += usize::from(queues(&holders) != before);
         kill_agent(agent, &mut random);
-        // The keeper restores the rate when it sees the end of the connection.
+        // The keeper process restores the rate when the connection to it ends.
         eventually(|| (queues(&holders) == before).then_some(()));
     }
     said(&loadline(dir.path(), &["down", "x"]));

@@ -1,5 +1,5 @@
-//! The action of the repository (`action.yml`): its steps run in an empty folder, as a runner of GitHub Actions runs
-//! them.
+//! The GitHub action in this repository (`action.yml`): its steps run in an empty folder, as on a runner of GitHub
+//! Actions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,14 +7,15 @@ use std::process::{Command, Output};
 
 use testkit::{alone, free_port};
 
-/// A step: its variables with their values as written, and its script.
+/// A step: its script, and its variables with their values as written in the file.
 #[derive(Debug, Default)]
 struct Step {
     variables: BTreeMap<String, String>,
     script: String,
 }
 
-/// Reads the steps of the action. The form of the steps is fixed: `env:` with one variable per line, and `run:` last.
+/// Reads the steps of the action. The steps always have the same form: `env:` with one variable per line, and `run:` at
+/// the end.
 fn steps() -> Vec<Step> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../action.yml");
     let text = std::fs::read_to_string(file).unwrap();
@@ -35,7 +36,7 @@ fn step(text: &str) -> Step {
     Step { variables, script }
 }
 
-/// A folder with the files of a runner.
+/// A folder with the files that a runner has.
 struct Runner {
     dir: tempfile::TempDir,
 }
@@ -44,7 +45,7 @@ impl Runner {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         ["temp", "bin", "work"].iter().for_each(|name| std::fs::create_dir(dir.path().join(name)).unwrap());
-        // A fake `gh` that stores its arguments and the comment.
+        // A substitute for `gh`, which stores its arguments and the comment.
         let gh = dir.path().join("bin/gh");
         let text = "#!/bin/sh\necho \"$@\" >\"$RUNNER_TEMP/gh\"\ncat \"$5\" >\"$RUNNER_TEMP/comment\"\n";
         std::fs::write(&gh, text).unwrap();
@@ -56,7 +57,7 @@ impl Runner {
         std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default()
     }
 
-    /// Runs all steps with a command line of loadline. Returns the output of the first step that failed.
+    /// Runs all steps with a command line of loadline. Returns the output of the first step that fails.
     fn run(&self, line: &str, undecided: &str) -> Option<Output> {
         steps().iter().map(|step| self.step(step, line, undecided)).find(|output| !output.status.success())
     }
@@ -124,7 +125,7 @@ fn the_action_checks_expectations_and_passes_on_the_status() {
     let runner = Runner::new();
     let failed = runner.run(&line("p50<1ns"), "").expect("a broken limit");
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-    // The shell must not interpret words of the command line as commands.
+    // The shell must not execute words of the command line as commands.
     let runner = Runner::new();
     let failed = runner.run("load $(touch ran) `touch ran`; touch ran", "").expect("no such target");
     let file = runner.dir.path().join("work/ran");

@@ -1,4 +1,4 @@
-//! A run that is killed, or whose server stops answering, leaves its measurements, and is marked as incomplete.
+//! If a run is killed, or its server stops answering, its measurements are kept and it is marked as incomplete.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,8 +22,8 @@ fn a_killed_run_is_marked_as_incomplete() {
     assert!(run["interrupted"] == true && !run["trials"].as_array().unwrap().is_empty(), "{:#}", run["interrupted"]);
 }
 
-/// A server that answers for four seconds from the first request on, then accepts requests without answering, as behind
-/// a broken link.
+/// A server that answers for four seconds after the first request, and then accepts requests without answering, as
+/// behind a broken link.
 const FALLS_SILENT: &str = r#"
 import socketserver, sys, time
 begin = []

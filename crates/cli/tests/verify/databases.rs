@@ -1,4 +1,5 @@
-//! A row lock of a live PostgreSQL is named: from the titles of its processes, and from its sessions with `--behind`.
+//! A row lock in a live PostgreSQL server must be named: from the titles of its processes, and with `--behind` from its
+//! sessions.
 
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
@@ -10,10 +11,10 @@ use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, pyt
 
 use crate::row_app::row_app;
 
-/// User without rights, since databases refuse to run as root.
+/// User without rights, because databases refuse to run as root.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// Python code of PostgreSQL's own protocol, for [`row_app`].
+/// Python code that speaks PostgreSQL's own protocol, for [`row_app`].
 const DRIVER: &str = r#"
 host, port = sys.argv[1:3]
 SLEEP = "SELECT pg_sleep(0.02)"
@@ -41,7 +42,7 @@ query(first, "INSERT INTO counters VALUES (1, 0, '') ON CONFLICT DO NOTHING")
 query(first, "DO $$ BEGIN CREATE ROLE watcher LOGIN PASSWORD 'hunter3' IN ROLE pg_monitor; EXCEPTION WHEN duplicate_object THEN END $$")
 "#;
 
-/// Returns a program of PostgreSQL, which distributions keep out of PATH.
+/// Returns the path of a program of PostgreSQL, which distributions store outside of PATH.
 fn of_postgres(name: &str) -> Option<PathBuf> {
     let versions = || std::fs::read_dir("/usr/lib/postgresql").ok();
     let in_versions =
@@ -80,13 +81,13 @@ fn postgres() -> Option<Postgres> {
     Some(Postgres { _server: ChildProcess::listening(&mut server, port), dir, port })
 }
 
-/// Starts the app and samples it under load.
+/// Starts the application and samples it under load.
 fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Value {
     let (_app, at) = python_server(python, &row_app(DRIVER), &[host, &postgres.port.to_string()]);
     waits_under_load(at, ("PGPASSWORD", "hunter3"), behind)
 }
 
-/// Loads a server over 12 connections and samples it meanwhile.
+/// Loads a server with 12 connections, and samples it during the load.
 pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str), behind: &[&str]) -> Value {
     let mut load = Command::new(binary!());
     load.args([
@@ -106,7 +107,7 @@ pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str
         command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
         json_of(command.env(variable, password))
     };
-    // The load has begun when sessions wait for the lock.
+    // As soon as sessions wait for the lock, the load has begun.
     eventually(|| sample("500ms")["waits"][0]["session"].is_string().then_some(()));
     sample("3s")
 }
@@ -115,7 +116,8 @@ fn assert_row_lock(found: &Value) {
     let first = &found["waits"][0];
     assert_eq!(first["cause"], "row-lock", "{found:#}");
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
-    // Of the twelve backends, one holds the lock. Two further backends may exist, one of which made the table.
+    // One of the twelve backends holds the lock. The database may have two more backends, one of which created the
+    // table.
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(first["sentence"].as_str().unwrap().contains("backends of postgres wait for a row lock"), "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
@@ -140,7 +142,7 @@ fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
         let first = &found["waits"][0];
         assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
         assert!(first["event"].as_str().unwrap().starts_with("Lock:"), "{first:#}");
-        // The holder sleeps for 20 ms, so most samples meet it during its sleep.
+        // The holder sleeps for 20 ms, so that most samples see it sleeping.
         assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"SELECT pg_sleep(?)".into()));
         assert!(first["held_s"].as_f64().unwrap() > 0.01, "{first:#}");
         assert!(found["databases"][0]["samples"].as_u64().unwrap() >= 10, "{found:#}");

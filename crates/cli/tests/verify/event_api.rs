@@ -1,5 +1,4 @@
-//! A small run of the event API experiment, and the proxy in front of nginx under loadline's load with cold
-//! connections.
+//! A short run of the event API experiment, and the proxy in front of nginx under load with cold connections.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! Bad input and faults. Each bad input and each fault ends in one clear sentence with advice, keeps all measurements,
-//! and causes no panic.
+//! Bad input and faults during a run. Each must end in one clear sentence with advice, keep all measurements, and cause
+//! no panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use testkit::{
     total,
 };
 
-/// Starts a server that answers every connection with these bytes, repeatedly if `endless`.
+/// Starts a server that answers every connection with these bytes; with `endless`, it repeats them.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -37,7 +37,7 @@ fn errors(output: &Output) -> String {
     text
 }
 
-/// Runs loadline and checks for status 2 and one line that contains these words.
+/// Runs loadline, and checks for exit status 2 and one line that contains these words.
 fn refused(args: &[&str], words: &str) {
     let output = loadline(binary!(), args);
     let text = errors(&output);
@@ -103,11 +103,11 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the cause of an aborted run is its title, and that the verdict on the time before is weak. A note alone
-/// fails the check.
+/// Checks that the title of an aborted run is the cause, and that the verdict on the time before is uncertain. If only
+/// a note names the cause, the check fails.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
-    // The title follows the progress notes, and a long title takes several lines.
+    // The title follows the notes about progress; a long title has several lines.
     let blocks = stdout.trim_start().split("\n\n").map(|block| block.trim_start().replace('\n', " "));
     let title = blocks.into_iter().find(|block| !block.starts_with("note:")).unwrap_or_default();
     let incidents = run["trials"].as_array().into_iter().flatten().flat_map(|t| t["incidents"].as_array());
@@ -117,11 +117,10 @@ fn headline_says_it(output: &Output, run: &Value) {
     assert!(num(&verdict["confidence"]) <= 0.3, "{verdict:#}");
 }
 
-/// Starts `find`, waits until `run.json` has trials, disturbs the run, and waits for its end.
+/// Starts `find`, waits until `run.json` has trials, causes a fault, and waits for the end of the run.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
     let mut command = Command::new(binary!());
-    // The budget is far longer than any of these tests needs. With a short budget, a step could end before it is
-    // disturbed.
+    // The budget is far longer than any of these tests needs. With a short budget, a step could end before the fault.
     command.args(["find", url, "--budget", "60s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
     let ended = eventually(|| {
@@ -175,7 +174,7 @@ fn a_stopped_server_does_not_make_loadline_hang() {
     assert!(!run["trials"].as_array().unwrap().is_empty());
 }
 
-/// Returns true if the process is a generator in the middle of its load, which has used at least 50 ms of CPU time.
+/// Returns true if the process is a generator whose load has begun: it has used at least 50 ms of CPU time.
 fn makes_load(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -184,7 +183,7 @@ fn makes_load(pid: u32) -> bool {
     line.split(|&byte| byte == 0).any(|word| word == b"agent") && ticks >= 5
 }
 
-/// Returns true if a process has ended, whether or not its parent has waited for it.
+/// Returns true if a process has ended, even if its parent has not waited for it yet.
 fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().is_empty() || rest.trim_start().starts_with('Z'))
@@ -195,8 +194,8 @@ fn a_generator_that_dies_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        // A generator that is killed between two steps is replaced without an error. If that happens, the test kills
-        // the next generator.
+        // If a generator is killed between two steps, another one takes its place without an error. If another
+        // generator takes over, the test kills the next generator.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
                 // The process may have ended in the meantime.
@@ -240,7 +239,7 @@ fn a_closed_terminal_interrupts_the_run() {
 #[test]
 fn a_server_pid_without_a_process_is_refused() {
     let server = serve(binary!(), 0, &[]);
-    // The process ID 4194305 is above the largest process ID of Linux.
+    // The process ID 4194305 is larger than any process ID of Linux.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no process");
     // This process exists but listens on no port.
@@ -268,10 +267,10 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // 26 connections fit beside the descriptors that a process needs itself, so four agents hold the hundred. The count
-    // includes the connection of the test request.
+    // Besides the descriptors that a process needs itself, 26 connections fit, so that four agents hold the hundred.
+    // The test request's connection is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    // A stall of the machine also causes incidents of kind "silence".
+    // If the machine stalls, there are also incidents of kind "silence".
     let of_a_server = |incident: &Value| incident["kind"] != "silence";
     let incidents = run["trials"][0]["incidents"].as_array();
     assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");
@@ -299,7 +298,7 @@ fn without_io_uring_epoll_is_used_and_reported() {
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
-/// C source of a program that runs another one with a failing io_uring_setup(2), as many containers do.
+/// C source of a program that runs another program in which io_uring_setup(2) fails, as in many containers.
 const DENY_URING: &str = r#"
 #include <errno.h>
 #include <stddef.h>
@@ -326,7 +325,7 @@ int main(int argc, char **argv) {
 fn no_root_is_needed() {
     let Some(setpriv) = program("setpriv") else { return skip("no root", "setpriv is not installed") };
     let dir = tempfile::tempdir().unwrap();
-    // The user nobody gets a copy in a readable directory.
+    // The user nobody gets a copy of the program in a directory that all users can read.
     let copy = dir.path().join("loadline");
     std::fs::copy(binary!(), &copy).unwrap();
     assert!(Command::new("chmod").args(["-R", "a+rx"]).arg(dir.path()).status().unwrap().success());
@@ -342,8 +341,8 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// Tests definitions of a good answer, and expectations on the result. A missed expectation is named and sets the exit
-/// status.
+/// Tests the user's definitions of a good answer, and expectations on the result. If an expectation is not met, the
+/// output names it and the exit status is 1.
 #[test]
 fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);

@@ -1,5 +1,5 @@
-//! Peers written in Go: their servers count what loadline counts, a gRPC client is answered, and h2spec finds no errors
-//! in loadline's client and server.
+//! Clients and servers written in Go. Go servers count the same requests as loadline, a gRPC client gets answers, and
+//! h2spec finds no errors in loadline's client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ struct Server {
     /// Address of the server, as in a URL.
     at: String,
     dir: tempfile::TempDir,
-    /// Numbers of requests and of connections at the last look.
+    /// Numbers of requests and connections when they were last read.
     seen: (u64, u64),
 }
 
@@ -31,7 +31,7 @@ impl Server {
         Self { _held: held, at, dir, seen: (0, 0) }
     }
 
-    /// Returns the new requests, once there are as many as expected, and the new connections.
+    /// Waits until there are as many new requests as expected; returns them and the number of new connections.
     fn counted(&mut self, expected: u64) -> (u64, u64) {
         let read = || {
             let text = std::fs::read_to_string(self.dir.path().join("counts")).ok()?;
@@ -68,7 +68,7 @@ fn counts_equal_those_of_go_net_http() {
     for (scheme, tls) in [("http", false), ("https", true)] {
         let mut server = Server::start(&peers, "http", tls);
         let (url, body) = (format!("{scheme}://{}/page", server.at), server.body());
-        // Twelve concurrent requests for a server that allows six. No request may be refused.
+        // The load has twelve requests at a time, and the server allows six. No request may be refused.
         for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
             let mut more = [&["--http2"], more].concat();
             more.extend(tls.then_some("--insecure"));
@@ -101,7 +101,8 @@ fn counts_equal_those_of_grpc_go() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // The first call of a load must succeed, and every third call fails, so the count is moved to a suitable start.
+        // The first call of a load must succeed, but every third call fails, so that calls are made until the next one
+        // succeeds.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);
             server.counted(total(&run, "completed"));
@@ -133,7 +134,7 @@ fn a_grpc_go_client_is_answered() {
     }
 }
 
-/// Runs h2spec and checks that it ran this many cases without finding an error.
+/// Runs h2spec, and checks that it ran this many cases and found no error.
 #[track_caller]
 fn finds_no_errors(command: &mut Command, cases: u32) {
     let output = command.output().unwrap();
@@ -159,9 +160,9 @@ fn h2spec_finds_no_errors_in_our_server() {
     spec_of_server(&peers, "epoll", true);
 }
 
-/// The first connection of each program, which checks the server before the load, is answered correctly. The
-/// connections of the load get the test case. The load lasts a second. A shorter load may end before a case is complete
-/// if the machine stalls, and then rightly closes its connection.
+/// The first connection of each program, which checks the server before the load, gets correct answers. The connections
+/// of the load get the test cases. The load lasts a second. If a load is shorter and the machine stalls, it may end
+/// before a case is complete, and then rightly closes its connection.
 #[test]
 fn h2spec_finds_no_errors_in_our_client() {
     let _alone = alone();

@@ -12,8 +12,8 @@ use testkit::{
     ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total,
 };
 
-/// A server that answers with the message twice. Every third call of `Third` fails, and `None` does not exist. A thread
-/// writes the counts to a file.
+/// A server whose answer contains the message twice. Every third call of `Third` fails, and the method `None` does not
+/// exist. A thread writes the counts to a file.
 const SERVER: &str = r#"
 import grpc, os, sys, threading, time
 from concurrent import futures
@@ -69,7 +69,7 @@ impl Server {
         Some(Self { _held: held, addr, dir, seen: 0 })
     }
 
-    /// Returns the number of new calls, once there are as many as expected.
+    /// Waits until there are as many new calls as expected, and returns their number.
     fn counted(&mut self, expected: u64) -> u64 {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).ok()?.parse::<u64>().ok();
         let count = eventually(|| read().filter(|count| *count >= self.seen + expected));
@@ -99,7 +99,8 @@ fn call_counts_equal_those_of_the_server() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // The first call of a load must succeed, and every third call fails, so the count is moved to a suitable start.
+    // The first call of a load must succeed, but every third call fails, so that calls are made until the next one
+    // succeeds.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));

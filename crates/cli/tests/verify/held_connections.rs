@@ -5,12 +5,12 @@
 use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
-/// Maximum user memory per connection in bytes. A connection itself needs a third of this memory, but a process's
-/// tables grow in steps.
+/// Maximum user memory per connection in bytes. A connection itself needs a third of this, but the tables of a process
+/// grow in steps.
 const USER_BYTES: f64 = 300.0;
 
-/// Returns the reason why this machine cannot hold the connections. The connections need 10,300 descriptors per
-/// process, and 11 kB of memory each.
+/// Returns the reason why this machine cannot hold the connections; `None` if it can. Each process needs 10,300
+/// descriptors, and each connection 11 kB of memory.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 11_000 {

@@ -44,7 +44,7 @@ fn counts_equal_those_of_node() {
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
     let (asked, body) = (dir.path().join("asked"), body.display().to_string());
     let mut seen = 0;
-    // Twelve concurrent requests for a server that allows six. No request may be refused.
+    // The load has twelve requests at a time, and the server allows six. No request may be refused.
     for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
         let run = load(&url, more);
         let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
@@ -56,12 +56,12 @@ fn counts_equal_those_of_node() {
     }
 }
 
-/// Returns the number in a file, once it is as large as expected.
+/// Waits until the number in a file is as large as expected, and returns it.
 fn counted(file: &Path, expected: u64) -> u64 {
     eventually(|| std::fs::read_to_string(file).ok()?.trim().parse().ok().filter(|n| *n >= expected))
 }
 
-/// Starts Apache with mod_http2 on a plain port. A line of its log has the protocol and the status.
+/// Starts Apache with mod_http2 on a plain port. Each line of its log has the protocol and the status.
 fn apache() -> Option<Running> {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     let modules = "/usr/lib/apache2/modules";
@@ -147,12 +147,12 @@ fn a_sequence_sends_captured_tokens_and_cookies() {
     let mix = file("mix.toml", &toml);
     let run = load(&url, &["--requests", &mix]);
     let trial = &run["trials"][0];
-    // A GET /me without its token, trace or cookies would have an unexpected status.
+    // Without its token, trace or cookies, a GET /me would have an unexpected status.
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
     assert_logged_in(&run, 3);
 
-    // A JSON pointer that matches nothing is reported before any load. A sequence with a second request before the
-    // first answer is refused.
+    // If a JSON pointer finds nothing, this is reported before any load. A sequence that sends a second request before
+    // the first answer is refused.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     for (mix, more, says) in [
         (&wrong, &[][..], "what is captured from it is not in it"),

@@ -1,5 +1,5 @@
-//! loadline is killed in the middle of an experiment. Everything that loadline changed is restored, and no process that
-//! loadline started is left.
+//! loadline is killed in the middle of an experiment. Everything that it changed must be restored, and no process that
+//! it started may remain.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove` and returns it once its levers run: the load and two CPU thieves are its children.
+/// Starts `prove`, and returns it when its levers run: the load and two CPU thieves are its children.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -20,13 +20,15 @@ fn proving(url: &str, more: &[&str]) -> ChildProcess {
     ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Returns true for a process that has not ended. A process that its parent has not waited for counts as ended.
+/// Returns true if a process has not ended. If a process has ended but its parent has not waited for it yet, it counts
+/// as ended.
 fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Polls until `look` returns a value. Levers with turns come first, and the longest budget here is 44 s.
+/// Polls until `look` returns a value. Levers that need turns come first, and the longest budget in these tests is 44
+/// s.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -39,7 +41,7 @@ fn none_left(pids: &[u32]) {
     eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
 }
 
-/// Kills this many conductors whose CPU thieves are at work, each a little later than the previous one.
+/// Kills this many conductors while their CPU thieves are active, each at a slightly later moment.
 fn kill(times: u32) {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
@@ -79,7 +81,7 @@ fn a_quota_is_restored_after_a_kill_of_its_lever() {
     assert_eq!(group.cpu_quota(), before);
 }
 
-/// One server is a child of a shell, and the other one runs in the background in a session of its own.
+/// One server is a child process of a shell; the other runs in the background in a session of its own.
 #[test]
 fn servers_of_a_comparison_end_with_it() {
     let program = binary!().display().to_string();
@@ -98,7 +100,7 @@ fn servers_of_a_comparison_end_with_it() {
     }
 }
 
-/// Returns the processes with this text in their command line.
+/// Returns the processes whose command line contains this text.
 fn with_words(words: &str) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -109,8 +111,8 @@ fn with_words(words: &str) -> Vec<u32> {
     pids.filter(|pid| has(pid) && lives(*pid)).collect()
 }
 
-/// Killing the conductor and one of the two agents above a server never leaves the server running, although it has its
-/// own session. If the conductor and both agents are killed, the next command ends the server.
+/// The server has its own session, but it must end if the conductor and one of the two agents above it are killed. If
+/// the conductor and both agents are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();
@@ -130,11 +132,12 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         rounds_with_a_server += u32::from(!with_words(&listen).is_empty());
         let outer = children(comparison.pid());
         let inner: Vec<u32> = outer.iter().copied().flat_map(children).collect();
-        // Each round kills the conductor with the outer agents, with the inner ones, or with both.
+        // In each round, the conductor is killed together with the outer agents, the inner agents, or both.
         let agents = [outer.clone(), inner.clone(), [outer, inner].concat()][round % 3].clone();
         kill_all(&[&[comparison.pid()][..], &agents].concat());
         if round % 3 == 2 {
-            // No process of loadline is left to end the server. The next command of any kind ends the server.
+            // No loadline process is left that could end the server. The next loadline command, whatever it is, must
+            // end it.
             let next = Command::new(binary!()).args(["explain", "server-cpu"]).stdout(Stdio::null()).status();
             assert!(next.unwrap().success());
         }

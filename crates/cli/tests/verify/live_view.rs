@@ -1,5 +1,5 @@
-//! The full-screen view in a real terminal (tmux): its content at each size, and the restored terminal after any end of
-//! the run.
+//! The full-screen view in a real terminal (tmux): its content at each size, and the restored terminal however the run
+//! ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, children, eventually, has, num, serve};
 
-/// A terminal of a private tmux server, with one command line in a shell.
+/// A terminal of a private tmux server, in which a shell runs one command line.
 struct Terminal {
     dir: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// Waits until all these words are on the screen.
+    /// Waits until the screen shows all these words.
     #[track_caller]
     fn shows(&self, words: &[&str]) -> String {
         let mut seen = String::new();
@@ -53,8 +53,8 @@ impl Terminal {
         eventually(|| children(shell).first().copied())
     }
 
-    /// Checks that the run ended with this status and the terminal is restored: no view is left, the cursor is visible,
-    /// and keys are echoed and read by line.
+    /// Checks that the run ended with this status, and that the terminal is restored: no view is left, the cursor is
+    /// visible, and keys are echoed and read line by line.
     #[track_caller]
     fn is_as_before(&self, status: u8) {
         let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);
@@ -62,7 +62,7 @@ impl Terminal {
         assert_eq!(self.tmux(&["display", "-p", "#{alternate_on} #{cursor_flag}"]).trim(), "0 1", "{text}");
     }
 
-    /// Returns all output, including lines that scrolled off the screen.
+    /// Returns all output, including lines that have scrolled off the screen.
     fn printed(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-200"])
     }
@@ -130,8 +130,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     let trial = &run["trials"][0];
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
-    // The rate offered in the window, and the rate that the run records as requested, are between the lowest and the
-    // highest rate that was set.
+    // Both the rate offered in the window and the rate recorded as requested are between the lowest and the highest
+    // rate that was set.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);
@@ -166,7 +166,7 @@ fn any_signal_that_ends_loadline_restores_the_terminal() {
         let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
         terminal.shows(&PARTS);
         let pid = terminal.pid();
-        // The third signal in a row ends loadline at once. Later signals find no process.
+        // The third signal in succession ends loadline at once. Any later signal finds no process.
         let kills = format!("kill -{name} {pid}; ").repeat(times);
         Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
         terminal.is_as_before(status);
@@ -202,7 +202,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     }
     let server = serve(binary!(), 0, &[]);
     let (via, own) = (tempfile::NamedTempFile::new().unwrap().into_temp_path(), binary!().display());
-    // The hosts are this machine: the engine ignores the host name.
+    // All hosts are this machine: the engine ignores the host name.
     std::fs::write(&via, "shift\nexec sh -c \"$*\"\n").unwrap();
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);

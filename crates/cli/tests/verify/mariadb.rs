@@ -1,4 +1,4 @@
-//! A row lock of a live MariaDB is named with `--behind`: its statement, and what its holder does.
+//! A row lock in a live MariaDB server must be named with `--behind`: its statement, and the activity of its holder.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use testkit::{ChildProcess, free_port, program, python_server, skip};
 use crate::databases::{NOBODY, waits_under_load};
 use crate::row_app::row_app;
 
-/// Python code of MariaDB's own protocol, for [`row_app`].
+/// Python code that speaks MariaDB's own protocol, for [`row_app`].
 const DRIVER: &str = r#"
 port = int(sys.argv[1])
 SLEEP = "DO SLEEP(0.02)"
@@ -34,7 +34,7 @@ def query(c, text):
 connect()
 "#;
 
-/// Statements of the server's start. Each statement takes one line.
+/// Statements that the server executes when it starts. Each statement is one line.
 const INIT: &str = "CREATE DATABASE app;
 CREATE TABLE app.counters (id int PRIMARY KEY, n int, word text);
 INSERT INTO app.counters VALUES (1, 0, '');
@@ -88,7 +88,7 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     assert_eq!((&first["cause"], &first["event"]), (&"row-lock".into(), &"LOCK WAIT".into()), "{found:#}");
     assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
     assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"DO SLEEP(?)".into()), "{first:#}");
-    // One of twelve sessions holds the lock.
+    // One of the twelve sessions holds the lock.
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");

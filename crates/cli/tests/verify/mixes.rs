@@ -1,4 +1,4 @@
-//! Request sets against servers that record the requests.
+//! Request sets, tested with servers that record the requests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -43,7 +43,7 @@ impl Server {
         path.display().to_string()
     }
 
-    /// Returns the requests by method and path, once there are as many as expected.
+    /// Waits until there are as many requests as expected, and returns them by method and path.
     fn logged(&self, expected: u64) -> BTreeMap<String, u64> {
         let log = self.dir.path().join("log");
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|t| t.lines().count() as u64 >= expected));
@@ -216,7 +216,7 @@ fn secrets_of_a_request_set_reach_the_server_and_are_not_stored() {
     assert!(!String::from_utf8_lossy(&text).contains("Planted"));
 }
 
-/// Compares the requests of curl with those that loadline makes from the same command line.
+/// Compares the requests that curl sends with those that loadline sends for the same command line.
 #[test]
 fn curl_command_lines_make_the_same_requests_as_curl() {
     let Some(curl) = testkit::program("curl") else { return skip("curl lines", "curl is not installed") };

@@ -1,4 +1,4 @@
-//! The Debian package: installed by dpkg into a directory, tried, and removed again.
+//! The Debian package is installed by dpkg into a directory, tried, and removed again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,14 +22,15 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Builds the package with the program that this test uses.
+/// Builds the package with the program that this test tests.
 fn package(to: &Path) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deb");
     let from = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();
     PathBuf::from(output(Command::new(script).arg(to).env("FROM", from)).trim())
 }
 
-/// Runs dpkg with its own root and database. The root has no C library, so the package's dependencies are not checked.
+/// Runs dpkg with a root directory and a database of its own. The root directory has no C library, so that the
+/// package's dependencies are not checked.
 fn dpkg(root: &Path) -> Command {
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", root.display())).arg("--force-depends");

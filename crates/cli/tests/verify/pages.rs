@@ -1,21 +1,21 @@
-//! Runs the commands in the tutorial, in the pages about jobs, and in README.md's table of jobs, as a reader does. A
-//! block of a page is run if its first command starts a reference server, because its further commands need nothing
-//! else. Ports are free ones, and times are shorter.
+//! Runs the commands in the tutorial, in the how-to pages, and in README.md's table, as a reader would. A block of
+//! commands is run if the first one starts a reference server, because the others then need nothing else. Ports are
+//! replaced by free ones, and times are shorter.
 
 use std::path::Path;
 use std::process::Command;
 
 use testkit::free_port;
 
-/// Folders of docs/ with pages whose commands a reader copies.
+/// Folders of docs/ that have pages with commands to copy.
 const FOLDERS: &[&str] = &["tutorial", "how-to"];
-/// Ports of the servers in the pages.
+/// Ports used by the servers on the pages.
 const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
-/// Times in the pages, and those of the test.
+/// Times on the pages, and the shorter times for the test.
 const SHORTER: &[(&str, &str)] =
     &[("--budget 20s", "--budget 8s"), ("--duration 10s", "--duration 1s"), ("/20s", "/2s")];
 
-/// Words at the end of README.md's commands, by their first words, so that the commands end soon.
+/// Words appended to commands of README.md, by the commands' first words, so that they end soon.
 const ENDS: &[(&str, &str)] = &[
     ("loadline find", " --budget 6s --out latest-find"),
     ("loadline load", ""),
@@ -29,7 +29,7 @@ const ENDS: &[(&str, &str)] = &[
     ("loadline what-if", ""),
     ("loadline lab", " --quick --model epoll"),
 ];
-/// Parts of README.md's commands that need other hosts or a long time, and their replacements.
+/// Parts of README.md's commands that need other hosts or a long time, with their replacements.
 const README: &[(&str, &str)] = &[
     ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
     (
@@ -42,7 +42,7 @@ const README: &[(&str, &str)] = &[
     ("/60s", "/2s"),
 ];
 
-/// Returns the commands of README.md's table of jobs, made shorter.
+/// Returns the commands of README.md's table, made shorter.
 fn table(readme: &str) -> Vec<String> {
     let rows = readme.lines().filter(|line| line.starts_with('|'));
     let commands = rows.filter_map(|row| row.split('`').skip(1).step_by(2).find(|span| span.starts_with("loadline ")));
@@ -54,7 +54,7 @@ fn table(readme: &str) -> Vec<String> {
     commands.map(shorter).collect()
 }
 
-/// Returns commands that make what README.md's table names: two servers, a log, two runs, and a file of servers.
+/// Returns commands that make what README.md's table needs: two servers, a log, two runs, and a file of servers.
 fn set_up() -> Vec<String> {
     let servers = "[[profile]]\nname = \"hello\"\npath = \"/\"\n";
     let entry = |name: &str, port: u16| format!("[[entry]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:{port}\"\n");
@@ -74,7 +74,7 @@ fn set_up() -> Vec<String> {
     .into()
 }
 
-/// Returns the commands of each block of a page that starts a reference server.
+/// Returns the commands of each block that starts a reference server, for one page.
 fn sessions(page: &str) -> Vec<Vec<String>> {
     let blocks = page.split("\n\n").map(|block| {
         let commands = block.lines().filter_map(|line| line.strip_prefix("    $ "));
@@ -83,8 +83,8 @@ fn sessions(page: &str) -> Vec<Vec<String>> {
     blocks.filter(|commands| commands.first().is_some_and(|first| first.starts_with("loadline serve"))).collect()
 }
 
-/// Returns a script of these commands. The script waits for a server that it starts. The script's exit status is that
-/// of the first command that failed.
+/// Returns a script with these commands. If it starts a server, it waits until the server listens. Its exit status is
+/// that of the first command that failed.
 fn script(commands: &[String]) -> String {
     let mut script = String::from("trap 'kill $(jobs -p)' EXIT\n");
     for command in commands {
@@ -93,7 +93,7 @@ fn script(commands: &[String]) -> String {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 format!("{command}\nuntil (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
             }
-            // Status 1 and 3 are answers: a regression, a limit that does not hold, or an undecided comparison.
+            // The statuses 1 and 3 are results: a regression, a limit that was exceeded, or an undecided comparison.
             None => format!("{command}\nstatus=$?; case $status in 0|1|3) ;; *) exit $status;; esac\n"),
         });
     }
@@ -103,7 +103,7 @@ fn script(commands: &[String]) -> String {
         .fold(script, |script, port| script.replace(&port.to_string(), &free_port().to_string()))
 }
 
-/// Runs a script in an empty folder. Returns the script's error output if the script failed.
+/// Runs a script in an empty folder. If it failed, returns its error output.
 fn run(script: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();

@@ -1,4 +1,4 @@
-//! `--repeat`: a whole load is repeated, and the repeats are parts of one run.
+//! `--repeat`: a whole load is repeated, and all repeats are stored in one run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

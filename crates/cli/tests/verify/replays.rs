@@ -1,4 +1,5 @@
-//! Access logs of real servers are replayed by frequency and by time. Some replays change their rate over time.
+//! Access logs of real servers are replayed: by the frequency of requests, and by their times. Some replays change
+//! their rate over time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +17,7 @@ use testkit::{
 };
 
 const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
-/// Requested paths with their number of requests.
+/// Requested paths, with the number of requests for each.
 const ASKED: &[(&str, &str, usize)] = &[("GET", "/file", 30), ("GET", "/none?a=b", 10), ("POST", "/file", 5)];
 
 /// A server with an access log.
@@ -43,7 +44,8 @@ fn by_apache() -> Option<Logged> {
 }
 
 impl Logged {
-    /// Returns the requests by method and path, once there are as many as expected. Other lines of the log are ignored.
+    /// Waits until there are as many requests as expected, and returns them by method and path. Other lines of the log
+    /// are ignored.
     fn counts(&self, expected: usize) -> BTreeMap<String, u64> {
         let asked =
             |text: &str| text.lines().filter(|line| line.contains(" /file ") || line.contains(" /none")).count();
@@ -57,7 +59,7 @@ impl Logged {
     }
 }
 
-/// Sends one request on a new connection.
+/// Sends one request over a new connection.
 fn ask(addr: SocketAddr, method: &str, path: &str) {
     let mut stream = TcpStream::connect(addr).unwrap();
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
@@ -84,7 +86,8 @@ fn logs_of_nginx_and_apache_are_replayed() {
         let packed = copy.with_extension("copy.gz");
         let url = format!("http://{}/", server.addr);
 
-        // Replay by time sends every GET once more. The most frequent one is also the test request before the load.
+        // A replay by time sends every GET once more. The most frequent one is also sent as the test request before the
+        // load.
         let run = load(&url, &packed, &["--speed", "2"]);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{name}");
         let after = server.counts(total + 41);
@@ -102,7 +105,7 @@ fn logs_of_nginx_and_apache_are_replayed() {
         );
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
-        // Replay by frequency sends three of four requests.
+        // A replay by frequency sends three of the four requests.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
@@ -124,8 +127,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
     let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
     let trial = &run["trials"][0];
-    // The number of due requests is the area under the ramp, which stays at 400/s after its end. The measured window
-    // has a known length and begins a little after the load.
+    // The number of due requests is the area under the ramp, which continues at 400/s after its end. The length of the
+    // measured window is known; it begins slightly later than the load.
     let length_s = num(&trial["measured"]["length_s"]);
     let area = |s: f64| 100.0 * s.min(2.0).powi(2) + 400.0 * (s - 2.0).max(0.0);
     let due = num(&trial["due"]);
@@ -133,8 +136,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    // Requests that a stall delays in the first half are sent in the second half. A stall in the second half may delay
-    // requests beyond the end.
+    // If a stall delays requests in the first half, they are sent in the second half. A stall in the second half may
+    // delay requests until after the end.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {
@@ -144,8 +147,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
-/// Returns the time at which `before` requests are due. Within each piece (seconds, from, to), the rate changes
-/// linearly.
+/// Returns the time at which this number of requests (`before`) are due. Within each piece (seconds, from, to), the
+/// rate changes linearly.
 fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
     let mut begin_s = 0.0;
     for &(seconds, from, to) in pieces {
@@ -165,11 +168,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The server's own log gives the times of arrival. A busy machine may send some requests late, but not most of them.
+/// The times of arrival come from the server's own log. A busy machine may send some requests late, but not most of
+/// them.
 #[test]
 fn sines_spikes_and_steps_reach_the_server_on_time() {
     let _alone = alone();
-    // The log is in memory if possible, because a server that waits for a disk would be late.
+    // If possible, the log is in memory, because a server that waits for a disk would be late.
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let port = free_port();
     assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
@@ -211,13 +215,13 @@ fn sines_spikes_and_steps_reach_the_server_on_time() {
         let there = |text: &String| (text.lines().count() - before) as f64 >= completed;
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(there));
         assert_eq!((text.lines().count() - before) as f64, completed, "{rate}");
-        // The first request is the test request before the load.
+        // The first request in the log is the test request before the load.
         let mut at_s: Vec<f64> = text.lines().skip(before).map(|line| line.parse().unwrap()).collect();
         before += at_s.len();
         at_s.sort_by(f64::total_cmp);
         let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
         assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
-        // Requests due during a stall are sent afterwards, in another third or half a second late.
+        // Requests that are due during a stall are sent afterwards, possibly in a later third or half of a second.
         if longest_ns > 150_000_000 {
             println!("{rate}: the machine stood still for {longest_ns} ns: when its requests came is not compared");
             continue;
@@ -241,7 +245,7 @@ fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();
     let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    // The file has the times of a burst and of one request every tenth of a second, in a column without order.
+    // The times in the file are those of a burst, and of one request every tenth of a second, in no order.
     let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
     let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
     let file = dir.path().join("times.csv");
@@ -267,7 +271,7 @@ fn requests_come_at_the_times_of_a_file() {
     }
     let two = load(&["--threads", "2"]);
     assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
-    // The hosts are this machine: the engine ignores the host name.
+    // All hosts are this machine: the engine ignores the host name.
     let via = dir.path().join("via");
     std::fs::write(&via, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&via).status().unwrap().success());

@@ -1,5 +1,5 @@
-//! A server in Python with a thread and a database connection per client. Each request updates one row and keeps the
-//! row locked for 20 ms.
+//! A server in Python with a thread and a database connection per client. Each request updates a row and keeps it
+//! locked for 20 ms.
 
 /// Python code: imports, and a function that reads a given number of bytes.
 const HEAD: &str = r#"
@@ -31,8 +31,8 @@ print("127.0.0.1:%d" % server.server_address[1], flush=True)
 server.serve_forever()
 "#;
 
-/// Returns the script of a server. `driver` is Python code of the database's protocol. The code defines `connect()`,
-/// `query(c, text)` and the statement `SLEEP`, and may run something once at the start.
+/// Returns the script of the server. `driver` is Python code that speaks the protocol of a database. The driver defines
+/// `connect()`, `query(c, text)` and the statement `SLEEP`, and may run code once at the start.
 pub(crate) fn row_app(driver: &str) -> String {
     format!("{HEAD}{driver}{SERVER}")
 }

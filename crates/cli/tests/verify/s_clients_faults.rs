@@ -1,5 +1,5 @@
-//! Faults during a load of S-Clients. The result must name each fault, offered and sent rates must stay constant, and
-//! the run must be saved.
+//! Faults during a load of S-Clients. The result must name each fault, the offered and sent rates must stay constant,
+//! and the run must be saved.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,16 +18,16 @@ fn computed(pid: u32) -> u64 {
     after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Waits until the server, which takes 5 ms per request, has answered twenty requests and the warm-up is over.
+/// Waits until the server, which takes 5 ms per request, has answered twenty requests and the warm-up has ended.
 fn under_way(server: &Running, before: u64) {
     eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
 }
 
-/// Loads a slow server with S-Clients, disturbs it, and returns the saved run.
+/// Loads a slow server with S-Clients, causes a fault, and returns the saved run.
 fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     let (server, out) = (serve(binary!(), 0, &SLOW), tempfile::tempdir().unwrap());
-    // The load is long enough to include the fault even if this test stalls for a while.
+    // The load is long enough to include the fault, even if this test stalls for some time.
     let mut command = load_of(binary!(), &format!("http://{}/", server.addr), D, ("5s", &["--out"]));
     command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let before = computed(server.pid());
@@ -41,14 +41,14 @@ fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     run
 }
 
-/// Checks that the incident is in the notes and in the warnings, and that the verdict is not sure.
+/// Checks that notes and warnings mention the incident, and that the verdict is not sure.
 fn told(run: &Value, words: &str) {
     for part in [&run["trials"][0]["notes"], &run["findings"]["trust"]["warnings"]] {
         assert!(part.to_string().contains(words), "{words:?} is not in {part:#}");
     }
     let bottleneck = &run["findings"]["bottleneck"];
     assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
-    // The headline states the incident that ended the run, and the verdict's sentence does not repeat this incident.
+    // The headline names the incident that ended the run, and the sentence of the verdict does not repeat it.
     let ended = run["findings"]["failure"] == "died";
     assert_eq!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), !ended, "{bottleneck:#}");
 }
@@ -67,7 +67,7 @@ fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // The pause is long, because loadline on a busy machine checks the server late and could miss a short pause.
+        // The pause is long, because on a busy machine loadline checks the server late and could miss a short pause.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
@@ -98,7 +98,7 @@ fn a_restarted_server_is_named() {
     assert!(run["trials"][0]["notes"].to_string().contains(&pid), "{:#}", run["trials"][0]["notes"]);
 }
 
-/// Returns `sh -c SCRIPT` with a limit on descriptors and a load as `"$@"`.
+/// Returns the command `sh -c SCRIPT`, which limits the number of descriptors, with a load as `"$@"`.
 fn limited(descriptors: u32, load: &Command) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$@\""), "sh"]).arg(load.get_program());
@@ -112,8 +112,8 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // 136 descriptors are left in addition to those that a process needs itself. A fifth of these descriptors is for
-    // established connections.
+    // Besides the descriptors that a process needs itself, 136 are left. A fifth of them is for established
+    // connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);
@@ -122,7 +122,7 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
 #[test]
 fn descriptors_that_run_out_are_named() {
     let _alone = alone();
-    // Every connect succeeds at once and is answered late, so established connections use all descriptors.
+    // Every connect succeeds at once but is answered late, so that established connections use all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
     let server = serve(binary!(), 0, &late);
     let url = format!("http://{}/", server.addr);
@@ -149,7 +149,7 @@ fn ports_that_run_out_are_named() {
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-ports", "{}", verdict(&run));
     assert!(trial["notes"].to_string().contains("local ports ran out"), "{:#}", trial["notes"]);
     honest(&run, 3000.0);
-    // Attempts that never left the machine do not count as sent. All other attempts count.
+    // A connect that never left the machine does not count as sent. All other connects count as sent.
     let measured = &trial["measured"];
     let tally = &measured["tally"];
     let never_left = num(&tally["errors"]["client_ports"]);
@@ -167,8 +167,8 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let hogs = Hog::on(0, 3);
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
-    // Two limits are planted: the generator starves, and the slow server lets its accept queue overflow. The verdict
-    // may name either limit, but not as the only one.
+    // Two limits are planted: the generator gets too little CPU time, and the slow server's accept queue overflows. The
+    // verdict may name either of them, but not as the only one.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

@@ -1,5 +1,5 @@
 //! Requests that depend on each other: a login to a small Python application, and placeholders that are filled in for
-//! every send.
+//! each request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,8 +12,8 @@ use testkit::{
     skip, total,
 };
 
-/// An application with a login: POST /login returns a token and a cookie for a user and a password. GET /me needs the
-/// token and the cookie, and returns their user.
+/// An application with a login: POST /login returns a token and a cookie for a user name and a password. GET /me needs
+/// the token and the cookie, and returns the user name.
 const APP: &str = r#"
 import json, secrets, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -70,7 +70,7 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
     // The run contains none of the passwords in the file.
     assert!(!run.to_string().contains("three") && run["plan"]["load"]["requests"]["data"]["columns"][1] == "password");
 
-    // A JSON pointer that matches nothing and an unknown name are reported before any load.
+    // If a JSON pointer finds nothing or a name is unknown, this is reported before any load.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     let said = refused(binary!(), &["load", &url, "--requests", &wrong, "--data", &users]);
     assert!(said.contains("what is captured from it is not in it"), "{said}");
@@ -118,7 +118,7 @@ fn placeholders_are_filled_without_repeats_and_zipf_has_its_skew() {
     assert!(said.contains("12000 rows of data are too few"), "{said}");
 }
 
-/// The hosts are this machine: the engine ignores the host name.
+/// All hosts are this machine: the engine ignores the host name.
 #[test]
 fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let _alone = alone();
@@ -148,6 +148,6 @@ fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");
-    // All four agents used rows of their own, because the first rows are assigned one by one.
+    // All four agents used different rows, because the first rows are assigned one by one.
     assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
 }

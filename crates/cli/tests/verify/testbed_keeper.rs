@@ -1,4 +1,4 @@
-//! A testbed whose keeper is killed or stopped leaves nothing behind.
+//! If the keeper process of a testbed is killed or stopped, nothing of the testbed remains.
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 use std::process::Command;

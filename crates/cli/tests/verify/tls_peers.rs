@@ -1,4 +1,4 @@
-//! HTTP within TLS against HAProxy: requests and handshakes equal HAProxy's own counters.
+//! HTTP over TLS with HAProxy: requests and handshakes equal HAProxy's own counters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -63,7 +63,7 @@ fn counts_equal_those_of_haproxy() {
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // HAProxy counts a connection that the end of the previous load cut only when it notices this end.
+        // If the end of the load before cut a connection, HAProxy counts it only when it notices that end.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));
@@ -76,7 +76,7 @@ fn counts_equal_those_of_haproxy() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy also counts connections that the end of the load cut before their handshake was over, or before
+        // HAProxy also counts connections that the end of the load cut before their handshake had ended, or before
         // loadline knew that they were established.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);

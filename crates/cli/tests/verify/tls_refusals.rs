@@ -1,5 +1,5 @@
-//! TLS servers with which no connection is possible, or that require more than the client gives. Each of these servers
-//! causes one clear sentence or a counted error, and no hang.
+//! TLS servers that accept no connection, or that require more than the client offers. Each of them must cause one
+//! clear sentence or a counted error, and nothing may hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
 
 use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
-/// Maximum memory in KiB of a process of loadline. A chain of 1 MiB, kept by each of 16 connections in pieces and as a
-/// whole, would take a little less.
+/// Maximum memory of a loadline process, KiB. If a certificate chain of 1 MiB was stored twice for each of 16
+/// connections, in pieces and as a whole, this would take a little less.
 const MAX_MEMORY_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
-/// Starts `openssl s_server` with further arguments. The server answers every request with a page.
+/// Starts `openssl s_server` with additional arguments. The server answers every request with a page.
 fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
@@ -25,7 +25,7 @@ fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     ChildProcess::listening(&mut command, port)
 }
 
-/// Creates a folder with a certificate. Skips the test without openssl.
+/// Makes a folder with a certificate. Without openssl, the test is skipped.
 fn folder(test: &str) -> Option<tempfile::TempDir> {
     if !has(test, "openssl") {
         return None;
@@ -48,7 +48,7 @@ fn refused(port: u16, more: &[&str]) -> String {
 fn each_reason_for_a_failed_handshake_is_named() {
     let Some(dir) = folder("refusals within TLS") else { return };
     let cases: [(&[&str], &[&str], &str); 3] = [
-        // A cipher without forward secrecy, which loadline does not support.
+        // This cipher has no forward secrecy, and loadline does not support it.
         (&["-tls1_2", "-cipher", "AES128-SHA256"], &[], "no cipher in common"),
         (&["-tls1_2"], &["--tls", "1.3"], "leave --tls out"),
         (&["-tls1_3"], &["--tls", "1.2"], "leave --tls out"),
@@ -61,7 +61,7 @@ fn each_reason_for_a_failed_handshake_is_named() {
     }
 }
 
-/// OpenSSL's page `/reneg` requests a second handshake, and continues after a refusal.
+/// The page `/reneg` of OpenSSL requests a second handshake, and continues if it is refused.
 #[test]
 fn a_server_that_requests_renegotiation_is_refused_and_answers() {
     let _alone = alone();
@@ -73,8 +73,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
         let args =
             ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
         let run = json(binary!(), &args);
-        // openssl serves one connection after another and keeps none. Only completed requests are checked, because the
-        // end of the load may cut one.
+        // openssl serves connections one after another, and does not keep them. Only completed requests are checked,
+        // because the end of the load may cut one request.
         assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
         assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
     }
@@ -83,8 +83,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
     assert!(messages.contains("HelloRequest") && messages.contains("no_renegotiation"), "{messages}");
 }
 
-/// A line on its standard input makes OpenSSL request a handshake while a request waits. OpenSSL ends after the
-/// refusal.
+/// If OpenSSL reads a certain line on standard input, it requests a handshake while a request waits. After the refusal,
+/// OpenSSL ends.
 #[test]
 fn a_server_that_insists_on_renegotiating_is_named() {
     let Some(dir) = folder("renegotiation that is insisted on") else { return };
@@ -111,7 +111,8 @@ fn a_server_that_insists_on_renegotiating_is_named() {
     asks.join().unwrap();
 }
 
-/// Starts a forwarder: the first connection goes to one server, all others to another. Returns the forwarder's port.
+/// Starts a forwarder: the first connection goes to one server, and all others go to another server. Returns the
+/// forwarder's port.
 fn first_to(first: u16, others: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -135,7 +136,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
     let _alone = alone();
     let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
     let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
-    // The file repeats one certificate. PEM is base64, so three quarters of the file's size are sent.
+    // The file contains the same certificate many times. PEM is base64, so that three quarters of the file's size are
+    // sent.
     std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
     for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
         let (good, long) = (free_port(), free_port());
@@ -145,7 +147,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
         assert!(said.contains("more than 64 KiB") && said.contains("certificate chain"), "{version}: {said}");
         let url = format!("https://localhost:{}/", first_to(good, long));
         let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "2s"];
-        // The server's process is this test, whose symbols take more memory than all that the server sends.
+        // The server runs in the process of this test, whose symbols take more memory than all data that the server
+        // sends.
         let Watched { run, peak_kib, generators } =
             watched(binary!(), &[&args[..], &["--warmup", "0s", "--no-stacks"]].concat());
         let errors = run.unwrap()["trials"][0]["errors"].clone();

@@ -1,4 +1,4 @@
-//! A closed loop of users, each of whom thinks between an answer and the next request.
+//! A closed loop of users; each has a think time between an answer and the next request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ fn users_think_between_an_answer_and_the_next_request() {
     let trial = &run["trials"][0];
     let intensity = trial["intensity"].to_string();
     assert!(intensity.contains("\"connections\":5") && intensity.contains("\"exponential\":true"), "{intensity}");
-    // Five users who think for 50 ms make at most 100 requests/s on average. The scatter over 2 s is 7 %.
+    // Five users with think times of 50 ms make at most 100 requests/s on average. Over 2 s, this number varies by 7 %.
     let rate = num(&trial["completed_rate"]);
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
     let again =
@@ -31,7 +31,7 @@ fn users_think_between_an_answer_and_the_next_request() {
 
 #[test]
 fn the_capacity_is_found_in_users() {
-    // The server handles one request at a time in 20 ms: 50 requests/s.
+    // The server handles one request at a time, which takes 20 ms: 50 requests/s.
     let Some((_server, addr)) = script_server(&one_loop("", "time.sleep(0.02)")) else {
         return skip("users of a server that serves one at a time", "python3 is not installed");
     };
@@ -40,11 +40,12 @@ fn the_capacity_is_found_in_users() {
     let run = json(binary!(), &find);
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
-    // The server is full at 26 users: (500 ms + 20 ms) / 20 ms. With twice as many, each waits for half a second.
+    // The server is full with 26 users: (500 ms + 20 ms) / 20 ms. With twice as many users, each of them waits for half
+    // a second.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
     assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("the median was")), "{users}");
-    // Each repeat runs its own search and begins with few users again.
+    // Each repeat searches on its own and begins with few users.
     let again =
         ["find", &url, "--users", "60", "--think", "exp:500ms", "--p50", "100ms", "--budget", "4s", "--repeat", "2"];
     let run = json(binary!(), &again);

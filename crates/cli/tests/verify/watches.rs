@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
 
-/// Starts an external load, which ends with the returned value.
+/// Starts an external load; it ends when the returned value is dropped.
 fn external_load(server: &Running) -> ChildProcess {
     let code = "import sys, socket
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
@@ -101,7 +101,7 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
     command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
     command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
     let mut run = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    // Clients that connect and send nothing, or send without end.
+    // These clients connect and send nothing, or send data endlessly.
     let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
     let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _ = endless.write_all(&[b'x'; 20_000]);
@@ -122,8 +122,7 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
         assert!(text.contains(family), "{family} is missing: {text}");
     }
     assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
-    // If the server handled one client at a time, sixty clients that send nothing for 200 ms each would make it wait
-    // for 12 s.
+    // If the server served one client at a time, sixty clients that send nothing for 200 ms each would take 12 s.
     let slow: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     let begin = Instant::now();
     assert!(ask("/metrics").ends_with("# EOF\n"));

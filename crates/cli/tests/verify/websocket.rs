@@ -1,4 +1,4 @@
-//! WebSocket: counts equal those of a Python server, and loadline's server answers a Python client.
+//! WebSocket: counts must equal those of a Python server, and loadline's server must answer a Python client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -57,7 +57,7 @@ impl Server {
         Some(Self { _held: held, addr, dir })
     }
 
-    /// Returns the number of messages, once there are as many as expected, and how many of them were text.
+    /// Waits until there are as many messages as expected; returns their number, and how many were text.
     fn counted(&self, expected: u64) -> (u64, u64) {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).unwrap_or_default();
         let pair = || {
@@ -92,7 +92,7 @@ fn message_counts_equal_those_of_the_server() {
         let (all, text) = server.counted(before + completed);
         assert_eq!(all - before, completed, "{more:?}");
         assert_eq!(text == all, !more.contains(&"--body"), "{more:?}");
-        // The last connections may end before their handshakes do.
+        // The last connections may end before their handshakes are complete.
         let shaken = total(&run, "handshakes");
         assert!(
             completed > 20 && (connections - 4..=connections).contains(&shaken),

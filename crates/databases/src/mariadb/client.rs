@@ -103,7 +103,7 @@ impl Client {
             Some(&ERROR) | None => return Err(refused(&first)),
             Some(_) => {}
         }
-        // The columns' descriptions end with one packet, and the rows with the next one.
+        // One packet ends the descriptions of the columns, and the next one ends the rows.
         while !is_end(&self.receive()?) {}
         let mut rows = Vec::new();
         loop {
@@ -120,7 +120,7 @@ impl Client {
 
 const PROTOCOL: DatabaseError = DatabaseError::Protocol("MariaDB");
 
-/// Returns true for a packet that ends a list. Rows whose first byte has the same value are longer.
+/// Returns true for a packet that ends a list. A row may begin with the same byte, but is longer.
 fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&END) && packet.len() < 9
 }

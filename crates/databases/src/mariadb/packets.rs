@@ -59,7 +59,7 @@ impl Greeting {
         // The thread's id comes before the nonce.
         reader.take(4)?;
         let mut nonce = reader.take(8)?.to_vec();
-        // A zero byte, capabilities, the character set, the status, a length and reserved bytes.
+        // These bytes are a zero byte, capabilities, the character set, the status, a length and reserved bytes.
         reader.take(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
         nonce.extend_from_slice(reader.take(12)?);
         Some(Self { version, nonce })
@@ -115,7 +115,7 @@ pub(super) fn row(packet: &[u8]) -> Option<Vec<Option<String>>> {
     Some(row)
 }
 
-/// Returns the words of an error packet: after its mark, its number and its state.
+/// Returns the text of an error packet, which follows its first byte, its number and its state.
 pub(super) fn error(packet: &[u8]) -> String {
     let words = packet.get(3..).unwrap_or_default();
     let words = if words.starts_with(b"#") { words.get(6..).unwrap_or_default() } else { words };
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_that_of_the_manual() {
-        // Made with the server's own formula in Python's hashlib.
+        // The expected value was computed with the server's own formula in Python's hashlib.
         let nonce: Vec<u8> = (1..=20).collect();
         let expected = [190, 44, 190, 193, 63, 210, 104, 207, 146, 23, 116, 218, 141, 222, 153, 68, 125, 105, 148, 85];
         assert_eq!(proof("hunter2", &nonce), expected);

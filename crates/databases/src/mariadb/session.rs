@@ -6,22 +6,23 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Sessions of clients with their transactions. InnoDB renews its tables ten times a second.
+/// Statement that selects the sessions of clients with their transactions. InnoDB updates these tables ten times per
+/// second.
 const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024) FROM information_schema.processlist p \
     LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
-/// Transactions that block others and do not wait for a lock themselves.
+/// Statement that selects the transactions that block others and do not wait for a lock themselves.
 const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.state, b.trx_state, LEFT(p.info, 1024) \
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
-/// Limit of each sample, seconds. A sample that takes longer is dropped, because its moment is uncertain.
+/// Time limit of each sample, seconds. A sample that takes longer is dropped, because its moment is uncertain.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row.
 const LOCK_WAIT: &str = "LOCK WAIT";
 
-/// A connection that samples.
+/// A connection that takes samples.
 #[derive(Debug)]
 pub(crate) struct MariadbSession {
     client: Client,

@@ -6,24 +6,26 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Sessions of clients. `left` limits what the server sends; idle sessions only count.
+/// Statement that selects the sessions of clients. `left` limits how much text the server sends; idle sessions are only
+/// counted.
 const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN state = 'idle' THEN '' ELSE left(query, 1024) END \
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
-/// Blockers of a few sessions, since pg_blocking_pids locks out others from the lock table for a moment. Sessions that
-/// wait for a tuple form a queue, and only the first of them waits for the holder's transaction.
+/// Statement that selects who blocks a few sessions. More sessions are not asked for, since pg_blocking_pids locks the
+/// whole lock table for a moment. Sessions that wait for a tuple form a queue, and only the first of them
+/// waits for the holder's transaction.
 const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.wait_event, left(b.query, 1024), \
     extract(epoch FROM clock_timestamp() - w.waitstart) \
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
-/// Limit of each sample. A sample that takes longer than a second is dropped, because its moment is uncertain.
+/// Time limit of each sample. A sample that takes longer than a second is dropped, because its moment is uncertain.
 const LIMITS: &str = "SET statement_timeout = 1000";
 /// First version whose pg_locks shows when a wait began.
 const WAITSTART_VERSION: u32 = 14;
 /// First version with `backend_type`.
 const FIRST_VERSION: u32 = 10;
 
-/// A connection that samples.
+/// A connection that takes samples.
 #[derive(Debug)]
 pub(crate) struct PostgresSession {
     client: Client,
@@ -111,7 +113,7 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(1).and_then(|pid| pid.parse().ok()).unwrap_or_default(),
         state: state_of(text(2).unwrap_or_default(), text(3), text(4)),
         statement: text(5).unwrap_or_default().into(),
-        // A wait for another lock may be older than its current holder's lock.
+        // A wait for another lock may have begun before its current holder got that lock.
         held_s: held_s.filter(|seconds| blocked == SessionState::RowLock && *seconds >= 0.0),
     }
 }

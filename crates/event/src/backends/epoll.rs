@@ -1,6 +1,6 @@
 //! epoll, edge-triggered, which maps one to one to the paper's interface. The kernel's ready list is the paper's HINTS
-//! queue, and an entry's list node is the pending bit. The kernel polls the file again at delivery, so no queue can
-//! overflow.
+//! queue, and an entry's link into that list is the paper's pending bit. The kernel checks the file's state again at
+//! delivery, so no queue can overflow.
 //!
 //! One difference to the paper: declaring a ready descriptor queues an event even if the caller did not request the
 //! state. The paper waits for the next arrival. Source: fs/eventpoll.c.
@@ -41,7 +41,8 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // Modifying the registration makes the kernel check again, unless the caller reads the state itself.
+            // Modifying the registration makes the kernel check the state again. The check is not needed if the caller
+            // reads the state itself.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -103,7 +104,7 @@ impl EpollQueue {
         }
     }
 
-    /// Makes undelivered events of a descriptor outdated.
+    /// Marks undelivered events of a descriptor as outdated.
     fn clear(&mut self, fd: RawFd) {
         if let Some(slot) = self.table.get(fd) {
             (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);

@@ -42,7 +42,7 @@ impl Mechanism {
     }
 
     /// Declares or changes an interest; an empty mask revokes it. If `told` is true, the caller reads the state itself,
-    /// so a ready descriptor needs no event.
+    /// so no event is needed for a descriptor that is already ready.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
         each!(self, queue => queue.declare(fd, mask, told))
@@ -63,7 +63,7 @@ impl Mechanism {
     /// Records that the application has read everything from a descriptor.
     #[inline]
     pub(crate) fn drained(&mut self, fd: RawFd) {
-        // The other mechanisms check every event again, or report only the current state.
+        // The other mechanisms check every event again, or report only the current state, so they need no such record.
         if let Self::Uring(queue) = self {
             queue.drained(fd);
         }

@@ -1,7 +1,7 @@
 //! select(2), a baseline: every call passes three bitmaps of all declared descriptors to the kernel, as wide as the
-//! highest descriptor needs. The call reports states and no events. If more descriptors are ready than fit into the
-//! result, they take turns. A hang-up is reported for reading, and an error for reading and writing, neither as an
-//! exceptional condition.
+//! highest descriptor needs. The call reports states instead of events. If more descriptors are ready than fit into the
+//! result, they take turns. A hang-up is reported as readable, and an error as readable and writable. Neither a hang-up
+//! nor an error is reported as an exceptional condition.
 
 use std::os::fd::RawFd;
 
@@ -15,7 +15,7 @@ use crate::{Event, Mask};
 
 #[derive(Debug, Default)]
 pub(crate) struct SelectQueue {
-    /// Sets of declared descriptors for reading, writing and exceptional conditions.
+    /// Sets of the descriptors declared for reading, for writing and for exceptional conditions.
     declared: [FdSet; 3],
     /// Sets that the last call returned.
     found: [FdSet; 3],

@@ -1,4 +1,4 @@
-//! io_uring, with one multishot poll per descriptor. Completions feed a FIFO queue of hints in user space, with one
+//! io_uring, with one multishot poll per descriptor. Completions add to a FIFO queue of hints in user space, with one
 //! pending bit per descriptor. The data structures are those of the paper, but in user space. Declarations are batched
 //! and submitted by the next wait, so a wait that finds hints may need no system call at all.
 //!
@@ -7,7 +7,7 @@
 //! ([`EventQueue::drained`](crate::EventQueue::drained)): only the application itself can read data that arrives later.
 //! Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
-//! A multishot poll that ended by itself is armed again, which reports missed arrivals at once. An overflow of the
+//! A multishot poll that the kernel ended is armed again, which reports missed arrivals at once. An overflow of the
 //! completion queue therefore loses no event. Source: io_uring/poll.c.
 
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub(crate) struct UringQueue {
     pub(super) table: Table,
     /// Queued tokens, oldest first. Tokens of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Descriptors whose polls ended by themselves and must be armed again.
+    /// Descriptors whose polls the kernel ended, and which must be armed again.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,
@@ -99,8 +99,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel takes no more requests. In this case the kernel ends the poll when the
-        // ring is closed.
+        // Disarming fails only if the kernel takes no more requests. If disarming fails, the kernel ends the poll when
+        // the ring is closed.
         let _ = self.disarm(fd);
     }
 
@@ -149,7 +149,7 @@ impl UringQueue {
         Ok(arrived)
     }
 
-    /// Arms a poll again that ended by itself. Hints of the descriptor stay valid, because its generation does not
+    /// Arms a poll again that the kernel ended. Hints of the descriptor stay valid, because its generation does not
     /// change.
     fn arm_again(&mut self, fd: RawFd) -> sys::Result<()> {
         let slot = self.table.open(fd);
@@ -169,8 +169,8 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Records that the application has read everything from `fd`. Later notifications stay valid until delivered.
-    /// Earlier notifications may already be read, so delivery checks them.
+    /// Records that the application has read everything from `fd`. Later notifications stay valid until delivered. The
+    /// data of earlier notifications may already have been read, so delivery checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         // If a poll cannot be armed now, the next call arms it or reports the error.
@@ -180,7 +180,7 @@ impl UringQueue {
         }
     }
 
-    /// Takes as many hints as fit, in order, and polls the uncertain ones in one call.
+    /// Takes as many hints as the result has room for, in order, and checks the uncertain ones with one poll(2).
     #[inline]
     fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         self.checks.clear();
@@ -205,7 +205,7 @@ impl UringQueue {
         if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
     }
 
-    /// Fills in the kinds of events that need a check, and removes events whose kinds no longer hold.
+    /// Checks the state for events that need a check, and removes events whose kinds no longer hold.
     fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
         let (mut at, mut next) = (0, 0);
@@ -252,8 +252,8 @@ impl UringQueue {
     }
 }
 
-/// Kinds that a completion cannot guarantee. A write may have filled the send buffer, and a wake-up for data also
-/// reports exceptional conditions.
+/// Kinds of events that may no longer hold although a completion reported them. A write may have filled the send
+/// buffer, and a wake-up for data also reports exceptional conditions.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
 /// Stores the bits of a completion if they stay valid until delivery.

@@ -4,8 +4,8 @@ use std::os::fd::RawFd;
 
 use sys::{Errno, poll as bits};
 
-/// Fails with EBADF unless the number is an open descriptor. Backends whose own kernel call checks the number later use
-/// this function.
+/// Fails with EBADF unless the number is an open descriptor. Backends use this function if their kernel call checks the
+/// number only later.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }

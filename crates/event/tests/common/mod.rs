@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 
 use loadline_event::{BACKENDS, Backend, EventQueue, Options, Revocation};
 
-/// One end of a connection, non-blocking.
+/// One end of a non-blocking connection.
 pub enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),

@@ -51,7 +51,7 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
-/// Returns a response time in whole microseconds. A lower bound is marked as one.
+/// Returns a response time in whole microseconds. A lower bound is marked as such.
 fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
     match trial.latency_us.figure(figure) {
         TimeFigure::Exact(us) => format!("{us:.0} us"),

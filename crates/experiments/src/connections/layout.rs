@@ -4,8 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Maximum number of connections from one source address to one server. The kernel first looks for a free port in one
-/// half of the ephemeral range (14,000 of 28,000 ports by default). Once that half is used up, each connect searches
-/// all ports in use.
+/// half of the ephemeral range (14,000 of 28,000 ports by default). If that half is used up, each connect searches all
+/// used ports.
 const CONNECTIONS_PER_SOURCE: u32 = 10_000;
 /// First loopback address of the servers, and of the generators.
 const SERVERS: u32 = 0x7f4e_0001;

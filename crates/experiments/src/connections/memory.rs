@@ -1,5 +1,5 @@
 //! Memory per connection: the difference between two trials with equal numbers of processes and different numbers of
-//! connections. The fixed memory of the processes cancels out.
+//! connections. The fixed memory of the processes cancels out in the difference.
 
 use run::{Side, Trial, Window};
 

@@ -18,7 +18,7 @@ const CONNECTION_BYTES: f64 = 11_000.0;
 const PROCESS_BYTES: f64 = 8e6;
 /// Maximum share of the available memory that may be used.
 const MAX_MEMORY_SHARE: f64 = 0.9;
-/// Number of descriptors that this program needs for itself and for each process that it controls.
+/// Number of descriptors that this program needs for itself and for each process it controls.
 const PIPES: u64 = 3;
 const OWN: u64 = 128;
 
@@ -48,7 +48,8 @@ fn free_files() -> Option<f64> {
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the number of processes per side: the requested number, or else as many as the descriptor limit requires.
+/// Returns the number of processes per side: the requested number; without one, as many as the descriptor limit
+/// requires.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);

@@ -9,7 +9,7 @@ use testbed::{Spec, Testbed};
 pub(super) struct Stage {
     server: Box<dyn Host>,
     client: Box<dyn Host>,
-    /// The testbed that owns the namespace; `None` on this machine's loopback.
+    /// The testbed that owns the namespace; `None` if the loopback of this machine is used.
     bed: Option<Testbed>,
 }
 

@@ -1,4 +1,4 @@
-//! One trial: servers, generators, and the resources that both use.
+//! One trial: servers, generators, and the resources that both sides use.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Counter sources that are read during the trial. None of these sources lists every socket.
+/// Counter sources that are read during the trial. None of them lists every socket.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
 /// Maximum drain time in seconds. Many generators close a million connections before they report their results.
 const DRAIN_S: f64 = 120.0;
@@ -41,7 +41,7 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
-    // Both trials have a fixed load and are no steps of a sweep, because they make equal numbers of requests.
+    // The two trials count as a fixed load and not as steps of a sweep, because they make equal numbers of requests.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
@@ -82,7 +82,8 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
     Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
 }
 
-/// Returns the plan of a pair's generator. With random pauses, every connection is equally likely to send next.
+/// Returns the plan of a pair's generator. With random pauses, every connection is equally likely to be the next one
+/// that sends.
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
     let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);

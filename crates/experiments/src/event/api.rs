@@ -1,5 +1,5 @@
-//! `lab event-api`: setup of the trials, and the sweep over cold connections. `bench` times calls, `sweeps` has the
-//! other sweeps, and `conclude` the checks.
+//! `lab event-api`: setup of the trials, and the sweep over cold connections. The module `bench` measures calls,
+//! `sweeps` has the other sweeps, and `conclude` has the checks.
 
 use run::{Key, Trial};
 
@@ -57,8 +57,8 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 
 /// Measures calls and declarations on every backend in rounds, for one number of cold connections.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // For a level-triggered backend, whose cost grows a thousandfold, one round suffices. The other backends need
-    // several rounds to show that their cost does not grow.
+    // With a level-triggered backend, whose cost grows a thousandfold, one round is enough. Backends that are not
+    // level-triggered need several rounds to show that their cost does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

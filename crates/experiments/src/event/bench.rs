@@ -1,4 +1,4 @@
-//! Times single calls of the event API with the cycle counter.
+//! Measures the time of single calls of the event API with the cycle counter.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::callers::Caller;
 use super::hot::Hot;
 
 /// Share of calls at each end that the trimmed mean excludes. Calls interrupted by the scheduler are among the excluded
-/// ones. The median of short calls would be limited by the resolution of the counter.
+/// ones. The median is not used, because for short calls it is limited by the resolution of the counter.
 const TRIM: f64 = 0.05;
 
 /// Times of a number of calls, without the cost of reading the clock.
@@ -22,8 +22,8 @@ pub(super) struct Timing {
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no events and would have blocked. The other figures of the timing exclude these
-    /// calls.
+    /// Number of calls that found no events and would have blocked. Calls without events are not included in any other
+    /// figure.
     pub(super) rejected: usize,
     /// Time in microseconds per event, including its arrival, its share of the call, and reading the data.
     pub(super) whole_us: f64,
@@ -71,7 +71,7 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls. `pieces` arrivals precede each event.
+/// Times calls. For each event, there are `pieces` arrivals.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -105,8 +105,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two callers with interest in the same connections. For every batch of events, one caller runs after the other.
-/// The caller that comes first alternates.
+/// Measures two callers that have interest in the same connections. For every group of events, one caller runs after
+/// the other. The callers take turns in running first.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

@@ -1,4 +1,4 @@
-//! The timed callers: the library, and the plain system call, both with equal interest.
+//! The two callers that are measured: the library and the plain system call, with the same interest.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Stops informing the library when all data of a descriptor was read, because the paper's interface has no such
+    /// Stops telling the library when all data of a descriptor was read, because the interface in the paper has no such
     /// call.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }

@@ -11,7 +11,8 @@ use crate::values::PROCESSES;
 
 /// Backends on which the cost of a call must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring, the work of each at delivery, and the maximum additional cost per event relative to epoll.
+/// Variants of io_uring, the work that each does when it delivers events, and the maximum additional cost per event
+/// compared with epoll.
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
@@ -57,7 +58,7 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
     let found = points(run, |t| {
         let fits = own(&t) && t.key.clients == Some(most);
-        // The fit uses medians, because network interrupts on the proxy's CPU extend some calls.
+        // The fit uses medians, because network interrupts on the proxy's CPU make some calls longer.
         fits.then_some((t.results.get(RETURNED)?, t.results.get(MEDIAN_US)?))
     });
     let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
@@ -81,8 +82,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// Describes the growth without a check. Hints without a check at delivery cost so little that cache misses dominate
-/// the growth.
+/// Describes the growth of a call's cost in a sentence, without checking it. Backends that deliver events without
+/// checking them have such a low cost that cache misses dominate the growth.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -110,7 +111,8 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The base is the measurement without cold connections, because the intercept of a line can be far from a curve.
+    // The base is the measurement without cold connections, because the intercept of a fitted line can be far from the
+    // curve.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);

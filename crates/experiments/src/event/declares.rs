@@ -34,8 +34,8 @@ fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)
     tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / fds.len().max(1) as u64 + clock.overhead
 }
 
-/// Times declaring and revoking interest in all hot connections in turn, including batched submissions. Also times the
-/// plain epoll system calls for these descriptors.
+/// Measures declaring and revoking interest in all hot connections in turn, including submissions of several changes at
+/// once. Also measures the plain epoll system calls for these descriptors.
 pub(super) fn declares(
     library: &mut Library,
     hot: &mut Hot,

@@ -15,7 +15,7 @@ pub(super) struct Hot {
     /// Index of a connection by its descriptor.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Connections without declared interest, and the total number of pieces for a connection and its decoy.
+    /// Connections without declared interest, and the total number of pieces that a connection and its decoy get.
     decoys: Option<(Box<Hot>, usize)>,
 }
 
@@ -43,8 +43,8 @@ impl Hot {
         Ok(hot)
     }
 
-    /// Opens connections with decoys. Each pair of a connection and its decoy receives an equal number of pieces. The
-    /// work between two calls and the state of the caches therefore never vary.
+    /// Opens connections with decoys. A connection and its decoy together always get the same number of pieces. The
+    /// work between two calls and the state of the caches are therefore always the same.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })

@@ -1,6 +1,7 @@
-//! Cost of a call by the number of arrivals per event, which the paper calls the hot rate. The number alternates from
-//! call to call, on one queue with constant connections. Decoys keep the work between calls constant. Slow periods of
-//! the machine and cold caches therefore affect all numbers equally.
+//! Cost of a call depending on the number of arrivals per event, which the paper calls the hot rate. The number of
+//! arrivals per event alternates from call to call, on one queue with constant connections. Decoys keep the work
+//! between calls constant. Slow periods of the machine and cold caches therefore affect all numbers of arrivals
+//! equally.
 
 use sys::tsc::Calibration;
 
@@ -13,10 +14,10 @@ use lab::{Lab, LabError};
 
 /// Numbers of arrivals per event to compare.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Number of connections, and maximum number of events per call. Each call takes the events of all connections, so all
-/// events of a call have equal numbers of arrivals.
+/// Number of connections, and maximum number of events per call. Each call returns the events of all connections, so
+/// that all its events have the same number of arrivals.
 const EVENTS: usize = 10;
-/// Number of warm-up turns, whose times are excluded.
+/// Number of turns for warming up, which are not measured.
 const WARM: usize = 100;
 /// Time for all numbers together, as a multiple of the time of one point.
 const SECONDS_SHARE: u32 = 6;

@@ -30,7 +30,7 @@ pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
     /// Receive buffer in bytes of the proxy's connections to the web server. Each read empties the window and lets the
-    /// next piece arrive. The proxy therefore decides how many of the thousands of events come together.
+    /// next piece arrive. The proxy therefore decides how many of the thousands of events are returned together.
     buffer_bytes: u32,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // Pauses are off, so that only the calls decide how many events come together.
+        // Pauses are off, so that only the calls determine how many events are returned together.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
@@ -69,8 +69,8 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
 }
 
 /// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. The
-/// clients behave like S-Clients whose connects are never refused: each has one transfer at a time. Real S-Clients
-/// would start more transfers than figure 6 shows.
+/// clients act like S-Clients whose connects are never refused: each has one transfer at a time. Real S-Clients would
+/// start more transfers than figure 6 shows.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)

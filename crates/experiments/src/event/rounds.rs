@@ -1,4 +1,4 @@
-//! Amount of measurement per point in a sweep through the proxy, and selection of the valid rounds.
+//! How much is measured per point in a sweep through the proxy, and which rounds are valid.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use crate::Parameters;
 
 /// Largest array of events in figure 6 of the paper.
 const SOURCE_ARRAY: usize = 10;
-/// Additional rounds for points of the paper with too few calls. A round may be rejected or slow.
+/// Additional rounds for points of the paper with too few calls. A round may be rejected, or may be slow.
 const MORE_ROUNDS: u32 = 2;
 
 /// Calls of several rounds at one point. A round is rejected if a call in it would have blocked, because the proxy was
-/// not saturated. If all rounds are rejected, their calls count, and the point is marked as not saturated.
+/// not saturated. If all rounds are rejected, their calls are used, and the point is marked as not saturated.
 #[derive(Default)]
 pub(super) struct Rounds {
     good: Vec<(u64, u32)>,
@@ -66,7 +66,7 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Returns the array sizes for a number of clients: those that the clients can fill, and the next two, at which the
+    /// Returns the array sizes for a number of clients: those that these clients can fill, and the next two, where the
     /// line ends. The largest number of clients uses all sizes.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
@@ -95,8 +95,8 @@ impl Sweep {
         }
     }
 
-    /// Returns the amount for a round at a point that already has `have` calls, or `None` if they suffice. Large arrays
-    /// get only the regular rounds.
+    /// Returns how much to measure in a round at a point that already has `have` calls; `None` if they are enough.
+    /// Large arrays get no additional rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
         let own = array <= SOURCE_ARRAY;
@@ -114,8 +114,8 @@ impl Sweep {
     }
 }
 
-/// Time budget of a sweep, which limits the experiment to minutes. One half of the time is divided equally. The other
-/// half goes to measurements that need more, first come, first served.
+/// Time budget of a sweep, which limits the experiment to minutes. Half of the time is divided equally. The other half
+/// of the time goes to measurements that need more time, in the order of their requests.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,

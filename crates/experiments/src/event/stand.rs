@@ -145,8 +145,8 @@ impl Bench {
     }
 }
 
-/// Accepts connections until there are enough. Once no client opens more connections, the function stops after a while
-/// without new ones.
+/// Accepts connections until there are enough. When the clients open no more connections, the function stops after some
+/// time without new ones.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {
@@ -162,7 +162,8 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Creates a trial from a timing. `line` names the point's line in the chart; `rest` distinguishes trials in a table.
+/// Creates a trial from a timing. `line` is the name of the point's line in the chart; `rest` distinguishes trials in a
+/// table.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)

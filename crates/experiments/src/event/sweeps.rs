@@ -1,5 +1,5 @@
-//! Sweeps of `lab event-api` with a fixed number of cold connections: figures 6 and 7 of the paper with its own load,
-//! the hot rate, and the library against the plain system call.
+//! Sweeps of `lab event-api` with a fixed number of cold connections: figures 6 and 7 of the paper with the paper's
+//! load, the hot rate, and the library compared with the plain system call.
 
 use ::event::{Backend, Options};
 use run::Key;
@@ -105,7 +105,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// Compares the library with the plain system call on the same connections and events, one directly after the other.
+/// Compares the library with the plain system call, on the same connections and events, one right after the other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {
         let mut hot = Hot::open(HOT)?;

@@ -65,7 +65,7 @@ pub(crate) const fn q(of: Of, label: &'static str, unit: FigureUnit) -> Quantity
     Quantity { of, label, unit, logarithmic: false }
 }
 
-/// Creates a chart of all trials without published points.
+/// Several lines, each a value with its name.
 pub(crate) const fn chart(
     title: &'static str,
     caption: &'static str,

@@ -27,8 +27,8 @@ pub(crate) struct Figures {
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared: a description and some values, of which the first that is present
-    /// counts.
+    /// Times by which two runs can be compared: a description and several values. The first value that is present is
+    /// used.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
@@ -39,7 +39,7 @@ impl Figures {
     /// Builds the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
         let mut tables = ranked::tables(self.rankings, &run.trials);
-        // A terminal does not repeat trials that a ranking already shows.
+        // Trials that a ranking already shows are not shown again in a terminal.
         let full_only = !tables.is_empty();
         tables.extend((self.own_table)(run));
         for spec in self.tables {

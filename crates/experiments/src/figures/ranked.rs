@@ -21,7 +21,7 @@ pub(crate) struct Ranking {
 pub(crate) struct Order {
     pub(crate) of: Of,
     pub(crate) most_first: bool,
-    /// Significant digits that are compared; 0 compares exactly. Equal values are a tie, which the next value breaks.
+    /// Significant digits that are compared; 0 compares exactly. If two values are equal, the next value decides.
     pub(crate) digits: i32,
 }
 

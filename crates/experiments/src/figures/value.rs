@@ -1,5 +1,5 @@
-//! A value of a trial, for an axis or a table column. Plain fields are read directly. Costs and counters have IDs,
-//! which a test checks.
+//! A value of a trial, for an axis or a table column. Plain fields of the trial are read directly. Costs and
+//! counters have IDs, which a test checks.
 
 use run::{Recording, Side, Summary, SummaryFigure, Trial, ValueName, Window};
 
@@ -79,14 +79,14 @@ fn side(trial: &Trial, who: Who) -> Option<&Side> {
     }
 }
 
-/// Returns a figure that is known, and not only its lower bound.
+/// Returns a figure if it is known exactly, and not only as a lower bound.
 fn of_summary(s: &Summary, figure: SummaryFigure) -> Option<f64> {
     s.figure(figure).exact().filter(|_| s.count > 0)
 }
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
     let times = rec.cpu_times("total", trial.measured.window)?;
-    // Stolen time counts neither as kernel time nor as user time.
+    // Time taken by the hypervisor counts neither as kernel time nor as user time.
     Some(times.kernel_us() / positive(times.all_us() - times.steal_us)?)
 }
 

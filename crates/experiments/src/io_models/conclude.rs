@@ -1,4 +1,4 @@
-//! Checks of the table of I/O models: numbers of threads, the collapse of select on arrays, the CPU time of the
+//! Checks of the table of I/O models: numbers of threads, the collapse of select with arrays, the CPU time of the
 //! completion port, and the memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
@@ -10,8 +10,8 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries in which the non-blocking server of the paper moved no more bytes: entry, accepted connections, attempted
-/// connections.
+/// Entries in which the non-blocking server of the paper moved no more bytes: number of the entry, accepted
+/// connections, attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
 /// Maximum share of select's throughput that counts as a collapse.
 const LEFT: f64 = 0.34;
@@ -35,7 +35,8 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Checks that the number of additional threads follows the held connections while nothing changes.
+/// Checks that, while nothing changes, the number of additional threads is as the model predicts from the number of
+/// connections.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -46,12 +47,12 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
     rows.iter().filter_map(one).collect()
 }
 
-/// Checks the collapse of select on arrays in entries 1 and 2. The server of the paper accepted only some connections
-/// and moved no bytes. This server also accepts one connection per wait, so both entries check its share of accepted
-/// connections. Entry 2 also checks the server's throughput, because few connections are ready at once. In entry 1,
-/// this model accepts fewer connections than the paper's server before the trial ends, so its throughput means nothing.
-/// The variant that accepts all connections is compared with select instead, if both hold at least as many connections
-/// as the paper's server.
+/// Checks the collapse of select with arrays in entries 1 and 2. The server of the paper accepted only some connections
+/// and moved no bytes. The model's server also accepts only one connection per wait, so that both entries check the
+/// share of connections that it accepted. Entry 2 also checks its throughput, because few connections are ready at a
+/// time. In entry 1, it accepts fewer connections before the trial ends than the paper's server did, so that its
+/// throughput means nothing. Instead, the variant that accepts all connections is compared with select, if both hold at
+/// least as many connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -78,7 +79,7 @@ fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Compares the CPU time per message of `uring` with the lowest of the other five models, from alternating trials of
+/// Compares the CPU time per message of `uring` with the lowest of the other five models, in alternating trials of
 /// entry 1.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);

@@ -21,7 +21,7 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Parses a name. `model:option` turns on an option, and `model+strategy` selects a strategy.
+    /// Parses a name. In a name, `model:option` turns on an option, and `model+strategy` selects a strategy.
     pub(super) fn read(name: &str) -> Self {
         let (model, strategy) = name.split_once('+').unwrap_or((name, ""));
         let (model, option) = model.split_once(':').map_or((model, None), |(model, option)| (model, Some(option)));

@@ -1,5 +1,6 @@
-//! Growth of memory since before the load, by part and per connection. The memory before the load is sampled several
-//! times after it has settled. A growth within the spread of these samples counts as noise.
+//! Growth of memory since the time before the load, for each part and per connection. Before the load, memory is
+//! sampled several times, after it has become steady. If a growth is within the spread of these samples, it counts as
+//! noise.
 
 use std::time::Duration;
 
@@ -104,14 +105,14 @@ enum Growth {
     BelowNoise(f64),
 }
 
-/// Computes the growth. A negative growth itself shows the size of the noise.
+/// Computes the growth. If a growth is negative, its size shows how large the noise is.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
 }
 
-/// Adds growth and thread switches to a trial's results. Unknown values are left out, and noise limits have names of
-/// their own.
+/// Adds growth and thread switches to a trial's results. Unknown values are left out, and limits of the noise are
+/// stored under names of their own.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };

@@ -1,5 +1,5 @@
-//! An entry on the hosts of the plan: the server on one host, and its blocks of connections on the others. The server's
-//! own counts and the observer's recording replace values that other setups read from local files.
+//! An entry on the hosts of the plan: the server on one host, and its blocks of connections on the others. Values that
+//! other set-ups read from local files come from the server's own counts and the observer's recording.
 
 use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};
@@ -10,7 +10,7 @@ use super::loads::{offered_bytes_per_s, put_bytes};
 use super::servers::{self, COUNTED};
 use crate::Parameters;
 
-/// Note that is added once.
+/// Note that is added once to the run.
 const MISSING: &str = "kernel memory, the threads that a model's rule asks for and the use of the wire are missing: they are \
                        read where server and clients are on this machine";
 

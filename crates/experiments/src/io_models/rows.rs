@@ -17,6 +17,6 @@ pub(super) fn row<'a>(rows: &[&'a Trial], model: &str, entry: u32) -> Option<&'a
 /// Returns the server's CPU time per message in microseconds.
 pub(super) fn cost(trial: &Trial) -> Option<f64> {
     let us = trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()?;
-    // A server without CPU time in the window has no cost per message.
+    // If the server has no CPU time in the window, its cost per message is unknown.
     (us > 0.0).then_some(us)
 }

@@ -1,4 +1,4 @@
-//! Server processes of an entry, with the blocks divided among them. An entry has one process, or as many as the
+//! Server processes of an entry, and the division of the blocks among them. An entry has one process, or as many as the
 //! descriptor limit requires.
 
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub(super) struct Layout {
 }
 
 /// Assigns blocks to `processes` servers, each block to the server with the fewest connections. 0 means as many
-/// processes as the descriptor limit requires. A group needs up to two descriptors of its own per 62 connections.
+/// processes as the descriptor limit requires. A group needs up to two descriptors of its own for each 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();
@@ -54,7 +54,7 @@ pub(super) struct Servers {
 impl Servers {
     pub(super) fn start(lab: &Lab<'_>, host: &dyn Host, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
         let mut plan = plan.clone();
-        // The thread limit applies to the machine, so the processes share it.
+        // The thread limit is for the whole machine, so that all processes share it.
         if let Some(most) = plan.options.get("max_threads").and_then(|n| n.parse::<usize>().ok()) {
             plan.options.insert("max_threads".into(), (most / layout.processes).max(1).to_string());
         }
@@ -99,7 +99,7 @@ impl Servers {
     }
 }
 
-/// Stores the server's own measurements of a trial: bytes moved in the window, and reasons why threads ended.
+/// Stores what the server itself measured in a trial: bytes moved in the window, and the reasons why threads ended.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);

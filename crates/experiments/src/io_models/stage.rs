@@ -74,7 +74,7 @@ impl ThisMachine {
         self.server.as_ref()
     }
 
-    /// Returns the host for a block. Blocks go to the hosts in turn.
+    /// Returns the host for a block. x
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }

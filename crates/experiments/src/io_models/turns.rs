@@ -1,5 +1,5 @@
-//! Alternating trials of the completion port and the other I/O models that cost least per message. Between rows that
-//! are minutes apart, the machine's speed changes more than the cost per message differs between models.
+//! Alternating trials of the completion port and the other I/O models that cost least per message. If rows are measured
+//! minutes apart, the machine's speed changes by more than the models differ in their cost per message.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::Parameters;
 use crate::values::{ENTRY, MODEL};
 use lab::{Lab, LabError};
 
-/// Number of models compared with the completion port: the cheapest ones by their rows.
+/// Number of models compared with the completion port: those with the lowest cost per message.
 const OTHERS: usize = 2;
 
 /// Runs the alternating trials of entry 1 and stores the results in the rows.

@@ -72,7 +72,7 @@ fn least_processor(full: &[&Trial]) -> String {
     text
 }
 
-/// Describes what select on arrays loses by accepting one connection per wait, and by its searches.
+/// Describes what select with arrays loses by accepting only one connection per wait, and by its searches.
 fn collapse(rows: &[&Trial]) -> Vec<String> {
     let accepting = || {
         let array = row(rows, "select-array", 1)?;

@@ -61,7 +61,7 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Limits the number of clients to the number of available hosts. Adds a note if that is lower than requested.
+/// Limits the number of clients to the number of available hosts. If the hosts are too few, a note is added.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {
@@ -73,7 +73,7 @@ fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     clients.min(places)
 }
 
-/// Returns the largest relative difference between the measured mean response time and N/X.
+/// Returns the largest relative difference between the mean response time, as measured, and N/X.
 fn off_n_over_x(trials: &[Trial]) -> f64 {
     let off = |t: &Trial| (t.latency_us.mean / known(t.results.get(RESPONSE_N_OVER_X_US)) - 1.0).abs();
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
@@ -129,7 +129,7 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// Checks that the published series meets conditions (a) and (b) of its own study.
+    /// The published series must meet conditions (a) and (b) of its own study.
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Describes step 1: the demand of each device per read, with one client.
+/// Describes step 1: how long one read uses each device, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
@@ -47,8 +47,8 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
 /// CPU utilization above which clients may be waiting for the server's own work.
 const SERVER_BUSY: f64 = 0.8;
 
-/// Concludes from the server's CPU time per read. The delay is elsewhere only if this time stayed constant, the
-/// server's CPU was not full, and the response time grew.
+/// Finds out from the server's CPU time per read where the delay is. The delay is elsewhere only if this time stayed
+/// the same, the server's CPU was not full, and the response time grew.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

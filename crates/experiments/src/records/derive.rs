@@ -9,7 +9,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Utilization of the wire in the measured window. Of several wires, this is the busiest.
+/// Utilization of the wire in the measured window. If there are several wires, this is the busiest one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the simulated wire.
@@ -61,8 +61,8 @@ pub(super) fn derive(trial: &mut Trial) {
     let clients = f64::from(trial.key.clients.unwrap_or(1));
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
-    // The whole trial is used, because reads at the edges of the window would blur the message sizes of 60 and 2108
-    // bytes.
+    // The values are from the whole trial, because reads at both ends of the window would distort the message sizes of
+    // 60 and 2108 bytes.
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
@@ -110,9 +110,9 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the CPU utilization of a side by the experiment: its own processes and all interrupts. Other programs are
-/// excluded, because they would not run on a dedicated host. Most kernels also charge interrupts to the interrupted
-/// process, so interrupts add at most the time in which the CPUs were not idle.
+/// Returns the CPU utilization of a side because of the experiment: its own processes and all interrupts. Other
+/// programs are excluded, because they would not run on a dedicated host. Most kernels also charge interrupts to the
+/// interrupted process, so that interrupts add at most the time in which the CPUs were not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;

@@ -2,7 +2,7 @@
 //! namespaces, the server is the record service, and each client is an agent with one connection in its own host.
 //!
 //! Server and clients have separate CPUs if there are two. Each CPU takes the place of one host. Exchanges that took
-//! milliseconds on the machines of the study take microseconds today, so the first client would fill the wire. The
+//! milliseconds on the machines of the study take microseconds today, so that a single client would fill the wire. The
 //! server can therefore sleep for a fixed time per exchange (`exchange_ms`).
 
 mod checks;

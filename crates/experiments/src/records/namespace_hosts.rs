@@ -51,7 +51,8 @@ impl NamespaceHosts {
         Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
     }
 
-    /// Returns the client hosts after the first one. On loopback, all clients share one namespace, which is read once.
+    /// Returns the client hosts after the first one. On loopback, all clients share one namespace, which is observed
+    /// only once.
     pub(super) fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         if self.one_namespace() {
             return Ok(Vec::new());
@@ -75,8 +76,8 @@ impl NamespaceHosts {
     }
 }
 
-/// Returns the time of an exchange besides the wire time. The result is the requested time, or else the published time
-/// if the medium corresponds to the published one.
+/// Returns the time of an exchange besides the wire time. The result is the requested time; without a requested time,
+/// it is the published time if the medium corresponds to the published one.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,
@@ -96,9 +97,9 @@ fn is_sources(bed: &Testbed) -> bool {
     bed.medium_spec().name == "ethernet10"
 }
 
-/// Sets the congestion control of all hosts before any of them opens a socket. BBR, the default of some machines, paces
-/// by an estimate of the path's rate. With one record at a time, it never learns that rate: reads of 56 KiB over a
-/// switch reached half of the throughput with reno.
+/// Sets the congestion control of all hosts before any of them opens a socket. BBR, the default of some machines,
+/// adjusts its rate to an estimate of the path's rate. With one record at a time, it never finds that rate: reads of 56
+/// KiB over a switch had half the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

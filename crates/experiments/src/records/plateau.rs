@@ -1,6 +1,6 @@
-//! The plateau of `throughput-profile` in detail: one read of 2048 bytes at every level, from the client's messages
-//! down to the wire. The table shows the published numbers (redirector, server and network segment) beside the measured
-//! ones.
+//! The plateau of `throughput-profile` in detail: one read of 2048 bytes, counted at every level from the client's
+//! messages down to the wire. The table shows the published numbers (redirector, server and network segment) beside the
+//! measured ones.
 //!
 //! To add a level, add a row to [`LEVELS`].
 
@@ -12,7 +12,8 @@ use crate::figures::{Client, Of, Server, value};
 /// Record size in bytes that the study analyses.
 const RECORD: u64 = 2048;
 
-/// One level, for example the messages of the client. A level is absent if its count is unknown.
+/// One level at which a read is counted, for example the client's messages. If its count is unknown, the level is
+/// absent.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,

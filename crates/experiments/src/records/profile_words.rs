@@ -13,7 +13,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Returns the conclusions as sentences.
+/// Returns all conclusions as sentences.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
@@ -98,7 +98,7 @@ fn ends(t: &Trial, bed: &TestBed) -> String {
     format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
 }
 
-/// Describes where the server's records came from, as the server and the kernel count them.
+/// Describes where the server's records came from, as counted by the server and by the kernel.
 fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
@@ -127,7 +127,7 @@ fn segments(t: &Trial) -> String {
     )
 }
 
-/// Describes the CPU time of hosts and processes, and the difference.
+/// Describes the CPU time of hosts and processes, and the difference between them.
 fn processors(t: &Trial) -> String {
     format!(
         "2048 bytes, CPU time: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
@@ -166,8 +166,8 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
-/// Explains why the parts exceed the whole. A kernel medium sends faster after idle time, so that amount is not
-/// parallel work.
+/// Explains why the sum of the parts is larger than the whole. A medium simulated by the kernel sends faster after idle
+/// time; this amount is not parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";

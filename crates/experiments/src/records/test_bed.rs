@@ -26,7 +26,7 @@ pub(super) struct TestBed {
     seconds: f64,
     /// Fixed time of an exchange in milliseconds.
     pub(super) exchange_ms: f64,
-    /// Declared last, so that observers end before the connections to their hosts.
+    /// Declared last, so that observers end before the connections to their hosts are closed.
     hosts: Hosts,
 }
 
@@ -140,7 +140,7 @@ impl TestBed {
         self.bed().is_some()
     }
 
-    /// Returns the traffic that the medium passes at once after idle time, as microseconds of wire time; NaN for hosts
+    /// Returns how much traffic the medium passes at once after idle time, as microseconds of wire time; NaN for hosts
     /// of a plan.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)

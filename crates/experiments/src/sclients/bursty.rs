@@ -50,11 +50,11 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Creates the load. Each arrival is one connect of an S-Client, which is abandoned after T and not repeated, as with
-/// the paper's think times. The trial lasts whole periods, and counts cover the whole trial.
+/// Creates the load. Each arrival is one connect of an S-Client; after T it is given up and not repeated, like the
+/// think times in the paper. The trial lasts a whole number of periods, and counts are for the whole trial.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    // A self-similar process has no maximum rate. In practice such a process stays below eight times its mean.
+    // A self-similar process has no maximum rate. In practice, it stays below eight times its mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
@@ -73,7 +73,7 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Returns the share of due requests that completed in the whole trial. A window could exclude the after-effects of a
+/// Returns the share of due requests that completed in the whole trial. A window could leave out the after-effects of a
 /// peak.
 fn done(trial: &Trial) -> f64 {
     trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
@@ -114,8 +114,8 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the additional loss of the longest peaks relative to the shortest peaks of equal height. Of several mean
-/// rates, the one with the smallest difference counts. Returns `None` if no height has two lengths.
+/// Returns by how much more the longest peaks cost than the shortest peaks of the same height. If there are several
+/// mean rates, the one with the smallest difference is used. Returns `None` if no height has two lengths.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

@@ -1,4 +1,4 @@
-//! Division of a load among the client hosts.
+//! Division of a load among client hosts.
 
 use run::{Intensity, LoadPlan};
 

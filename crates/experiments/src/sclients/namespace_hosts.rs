@@ -42,9 +42,9 @@ impl NamespaceHosts {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts. The kernel's receive work for the server runs on the server's own CPU, like the interrupts of
-    /// a network card. Without this setting, the work would run on the sender's CPU. A note states which CPU does this
-    /// work.
+    /// Builds the hosts, and assigns the kernel's work of receiving. For the server, this work runs on the server's own
+    /// CPU, like the interrupts of a network card. Without this setting, the kernel's receive work would run on the
+    /// sender's CPU. A note says which CPU does the kernel's receive work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -119,8 +119,8 @@ impl NamespaceHosts {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
     }
 
-    /// Waits until the server has no open, waiting or half-open connections of the previous trial. The next trial would
-    /// count these connections.
+    /// Waits until the server has no open, waiting or half-open connections of the previous trial. Without this wait,
+    /// the next trial would count these connections.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {

@@ -1,5 +1,5 @@
 //! Hosts of a plan for these experiments: the server on its host, and the clients on theirs. The server's interface has
-//! no filter, and the network settings of its host stay unchanged. Notes on the page state both facts.
+//! no filter, and the network settings of its host stay unchanged. Notes on the page say both.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -8,10 +8,10 @@ use super::values::SYNS_GENERATOR;
 use crate::Parameters;
 use lab::{HostsSetup, Lab, LabError, Load, Point};
 
-/// Note that is added once.
+/// Note that is added once to the run.
 const MISSING: &str = "SYNs are counted by the generators and by the kernel of the server's host, where other connections to \
                        that host count, too: a packet filter's count is missing, since it needs hosts made from namespaces";
-/// Note that is added once.
+/// Note that is added once to the run.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
 /// Hosts of a plan for these experiments.

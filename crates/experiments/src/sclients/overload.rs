@@ -44,8 +44,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Creates S-Clients, paced by an arrival process up to the capacity. Without an arrival process, S-Clients reconnect
-/// at once after each accepted connection, so they offer at least D/T.
+/// Creates S-Clients, paced by an arrival process up to the capacity. Without an arrival process, S-Clients connect
+/// again at once after each accepted connection, so that they offer at least D/T.
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -56,7 +56,7 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
 /// Share of the best throughput below which throughput counts as declined. Smaller losses count as noise.
 const DECLINED: f64 = 0.97;
 
-/// Stores the cost of each dropped connection request if throughput declined: (1 - X/X0) CPUs divided by the rate of
+/// If throughput declined, stores the cost of each dropped connection request: (1 - X/X0) CPUs divided by the rate of
 /// drops. X0 is the best throughput with the same syncookies setting.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
@@ -117,7 +117,7 @@ fn missing_below_capacity(trials: &[&Trial]) -> f64 {
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// States the argument of the paper if this run supports it.
+/// Returns the argument of the paper, if this run supports it.
 fn decline(last: &Trial, best: f64) -> String {
     let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
     let said = format!(
@@ -147,7 +147,8 @@ fn phantoms(run: &Run) -> String {
 }
 
 /// Returns the relative difference between the generator's SYNs and those that the filter counted. The kernel's count
-/// is unsuitable, because it includes final acknowledgements of phantom connections that met a full accept queue.
+/// cannot be used, because it includes the last acknowledgements of phantom connections for which the accept queue was
+/// full.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))
@@ -169,8 +170,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // A quarter of a CPU is lost over 33,332 drops per second. With cookies, the only throughput is also the best,
-        // so there is no cost.
+        // A quarter of a CPU is lost to 33,332 drops per second. With cookies, the only throughput is also the best
+        // one, so that there is no cost.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

@@ -7,8 +7,8 @@ use crate::Parameters;
 /// Size in bytes of the paper's file.
 const FILE_BYTES: u64 = 1294;
 
-/// Number of descriptors of paced S-Clients, as a multiple of the need of the highest mean rate, because Poisson
-/// arrivals exceed the mean.
+/// Factor on the number of descriptors that S-Clients need for the highest mean rate, because Poisson arrivals exceed
+/// their mean.
 const PEAK_ROOM: f64 = 4.0;
 
 /// Returns the capacity and the plan of the paper's server, which is limited by CPU time per request and has a listen

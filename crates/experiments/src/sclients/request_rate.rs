@@ -14,7 +14,7 @@ use lab::{Lab, LabError};
 const KEEPS_UP: f64 = 0.95;
 /// Highest rate of the paper divided by its capacity: 2065 and 130 requests/s.
 const PAST_CAPACITY: f64 = 16.0;
-/// Maximum relative deviation for which the rate of simple clients counts as constant.
+/// Maximum relative difference up to which the rate of simple clients counts as constant.
 const FLAT: f64 = 0.05;
 
 /// Runs the experiment.
@@ -114,7 +114,7 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
         Check::new(flat, spread, AtMost, FLAT),
         Check::new("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
-    // Without a filter, for example on real hosts, the difference is unknown.
+    // Without a filter, as on real hosts, the difference is unknown.
     let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
     let counts = "largest difference of the three counts of SYNs, S-Clients";
     checks.extend(apart.map(|apart| Check::new(counts, apart, AtMost, 0.005)));
@@ -161,7 +161,7 @@ fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
     )
 }
 
-/// Describes the rate of simple clients, and states that it was constant if it was.
+/// Describes the rate of simple clients; if it was constant, says so.
 fn simple_clients(mean: f64, spread: f64) -> String {
     match spread <= FLAT {
         true => format!(
@@ -175,8 +175,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 }
 
 /// Returns the largest relative difference between the counts of the generator, the kernel and the filter in one trial.
-/// Only S-Clients are compared, because the kernel of a simple client repeats a SYN after a second, which the generator
-/// does not count.
+/// Only S-Clients are compared: for a simple client, the kernel sends a SYN again after a second, and the generator
+/// does not count it.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

@@ -8,8 +8,8 @@ use super::other_hosts::OtherHosts;
 use crate::Parameters;
 use lab::{Lab, LabError, Point};
 
-/// Maximum number of trials that are repeated because other programs disturbed them. On a machine that is never quiet,
-/// an experiment must not take twice as long.
+/// Maximum number of trials that are repeated because other programs disturbed them. Because of this limit, an
+/// experiment on a machine that is never quiet does not take twice as long.
 const MAX_REPEATS: u32 = 4;
 
 /// Hosts of server and clients.
@@ -43,7 +43,7 @@ impl TestSetup {
         })
     }
 
-    /// Builds namespaces. The kernel's receive work for the server runs on the server's own CPU.
+    /// Builds namespaces. The kernel's work of receiving for the server runs on the server's own CPU.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,

@@ -1,6 +1,6 @@
-//! `lab wan`: a server behind delay and loss. A server with a fixed number of threads, one or more per connection,
-//! loses throughput as the delay grows, because connections stay open longer. An event-driven server only holds more
-//! connections.
+//! `lab wan`: a server behind a link with delay and loss. A server with a fixed number of threads, at least one per
+//! connection, loses throughput as the delay grows, because connections stay open longer. A server with an event loop
+//! only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
@@ -12,7 +12,7 @@ use crate::Parameters;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// Model with threads per connection. The other models are event-driven.
+/// Model with threads per connection. All models of the experiment except this one are event-driven.
 const LIMITED: &str = "blocking";
 
 /// Runs the experiment: each combination of delay and loss on its own link, for each kind of server.
@@ -45,7 +45,7 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let rate = parameters.number("offered_share", 0.7) * capacity;
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000, pipeline: 1 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
-    // The client closes the connection after it received the page. The server holds the connection until the close
+    // The client closes the connection after it received the page. The server keeps the connection open until the close
     // arrives.
     if let Some(request) = plan.protocol.http_mut() {
         request.headers.push(("Connection".into(), "keep-alive".into()));
@@ -72,8 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns two trials without loss, one without delay and one with the longest delay. With `limited`, selects trials of
-/// the model with threads; without it, trials of the other models.
+/// Returns two trials without loss, one without delay and one with the longest delay. With `limited`, these are trials
+/// of the model with threads; without it, trials of the other models.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

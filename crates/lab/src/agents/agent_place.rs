@@ -4,7 +4,7 @@ use run::AgentSpec;
 
 use crate::Host;
 
-/// Host and CPUs of a generator. The generator has restricted itself to these CPUs and cannot leave them.
+/// Host and CPUs of a generator. The generator runs only on these CPUs and cannot switch to others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AgentPlace {
     place: String,

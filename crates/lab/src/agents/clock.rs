@@ -1,19 +1,19 @@
-//! Offset and drift of another machine's clock. Each exchange gives the offset with an error of at most half its
-//! round trip (Cristian, 1989).
+//! Offset and drift of another machine's clock. In each exchange, the other machine sends the time of its clock. The
+//! offset is known with an error of at most half the round trip (Cristian, 1989).
 //!
-//! A reading loses accuracy with age, because two clocks never run at the same speed (RFC 5905, dispersion). The
-//! conductor therefore repeats the exchange during long loads. Commands and reported times are converted with the
-//! offset at the moment that they refer to.
+//! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
+//! dispersion). The conductor therefore repeats the exchange during long loads. Commands and reported times are
+//! converted with the clock offset at the time they name.
 
 use std::collections::VecDeque;
 
-/// Largest relative drift assumed between two clocks. Quartz clocks drift by 20 to 50 parts per million.
+/// Largest relative drift that is assumed between two clocks. Quartz clocks drift by 20 to 50 parts per million.
 const MAX_DRIFT: f64 = 100e-6;
-/// Maximum number of readings kept: over eight hours, one every two to four minutes.
+/// Maximum number of kept readings: in eight hours, one every two to four minutes.
 const MAX_READINGS: usize = 256;
-/// Smallest gap between two kept readings, nanoseconds. The gap doubles each time that readings are thinned.
+/// Smallest gap between two kept readings, nanoseconds. Each time that readings are thinned, this gap doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
-/// Maximum number of unanswered questions.
+/// Maximum number of unanswered clock questions.
 const MAX_OPEN_QUESTIONS: usize = 64;
 
 /// Result of one exchange.
@@ -21,7 +21,7 @@ const MAX_OPEN_QUESTIONS: usize = 64;
 struct Reading {
     /// Middle of the exchange on our clock, nanoseconds.
     at_ns: u64,
-    /// The other clock minus ours.
+    /// Difference of the clocks: the other clock minus ours.
     offset_ns: i64,
     /// Round trip of the exchange.
     took_ns: u64,
@@ -40,20 +40,21 @@ pub(super) struct Clock {
     readings: Vec<Reading>,
     /// Number of times that readings were thinned. Each thinning doubled the smallest gap between two readings.
     thinned: u32,
-    /// Unanswered questions: number, and time of sending.
+    /// Unanswered clock questions: number and time of sending.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
-    /// Zero of the agent's times on our clock, and the clock offset assumed at that moment, nanoseconds.
+    /// Moment on our clock that is zero for the agent's times, and the clock offset assumed at that moment,
+    /// nanoseconds.
     begun: Option<(u64, i64)>,
 }
 
 impl Clock {
-    /// Forgets all unanswered questions.
+    /// Discards all unanswered clock questions.
     pub(super) fn forget_questions(&mut self) {
         self.asked.clear();
     }
 
-    /// Registers a question sent now and returns its number.
+    /// Registers a clock question that is sent now, and returns its number.
     pub(super) fn ask(&mut self, now_ns: u64) -> u32 {
         self.questions = self.questions.wrapping_add(1);
         self.asked.push_back((self.questions, now_ns));
@@ -62,7 +63,7 @@ impl Clock {
         self.questions
     }
 
-    /// Takes an answer. An answer to no open question is ignored.
+    /// Handles an answer to a clock question. An answer to an unknown question is ignored.
     pub(super) fn answered(&mut self, n: u32, theirs_ns: u64, came_ns: u64) {
         let Some(at) = self.asked.iter().position(|(asked, _)| *asked == n) else { return };
         if let Some((_, left_ns)) = self.asked.remove(at)
@@ -72,12 +73,12 @@ impl Clock {
         }
     }
 
-    /// Returns the number of unanswered questions.
+    /// Returns the number of unanswered clock questions.
     pub(super) fn open(&self) -> usize {
         self.asked.len()
     }
 
-    /// Keeps a reading if it is more accurate than the last reading is by now, or if the two contradict each other.
+    /// Keeps a reading if it is more accurate than the last one, which has aged, or if the two contradict each other.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -90,7 +91,7 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The newest reading is always kept, however soon it follows the preceding one.
+            // The newest reading is always kept, even if it follows soon after the one before.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -102,7 +103,7 @@ impl Clock {
         }
     }
 
-    /// Returns true if there is any reading.
+    /// Returns true if there is at least one reading.
     pub(super) fn is_known(&self) -> bool {
         !self.readings.is_empty()
     }
@@ -117,8 +118,8 @@ impl Clock {
         self.readings.last().map_or(0, |last| last.error_ns(at_ns))
     }
 
-    /// Returns the offset at a moment of our clock, nanoseconds, interpolated between readings. Before the first and
-    /// after the last reading, returns the nearest reading's offset.
+    /// Returns the offset at a moment of our clock, nanoseconds, interpolated between the two nearest readings. Before
+    /// the first and after the last reading, that reading's offset is returned.
     pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));
@@ -152,17 +153,17 @@ impl Clock {
         bounded(i128::from(self.offset_ns(at_ns)) - i128::from(begun_ns))
     }
 
-    /// Converts seconds since the origin from the agent's clock to ours. The second pass corrects the moment at which
-    /// drift is looked up.
+    /// Converts seconds since the zero of the agent's times from the agent's clock to ours. The second pass of the loop
+    /// looks up the drift at the corrected moment.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
-        // An agent may send any number, so the conversion saturates.
+        // An agent may send any number, so the conversion saturates instead of overflowing.
         let ours = |s: f64| theirs_s - self.drift_ns((origin_ns as f64 + s * 1e9) as u64) as f64 / 1e9;
         ours(ours(theirs_s))
     }
 }
 
-/// Returns the reading of an exchange: the agent read its clock in the middle.
+/// Returns the reading of an exchange, assuming that the agent read its clock halfway through.
 fn reading(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
     let took_ns = came_ns - left_ns;
     let at_ns = left_ns + took_ns / 2;
@@ -190,8 +191,8 @@ mod tests {
         assert_eq!(read(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
-    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. The speed of this clock then follows
-    /// a daily temperature cycle.
+    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. Its speed then follows a daily
+    /// temperature cycle.
     struct Theirs {
         ppm: f64,
     }
@@ -226,7 +227,7 @@ mod tests {
             for second in (1..8 * 3_600).step_by(2) {
                 let now = origin + second * S;
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
-                // An order for a moment slightly later.
+                // The command names a moment slightly later.
                 let at = now + 300_000_000;
                 let ordered = at.saturating_add_signed(clock.offset_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));

@@ -1,4 +1,4 @@
-//! The end of processes that a user's command started.
+//! Ending of processes that a user's command started.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Time that processes have to end after SIGTERM, and again after SIGKILL.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ends all processes that `running` returns, suspended ones included, and those that they start meanwhile. Returns
-/// true once none is left.
+/// Ends all processes that `running` returns, including suspended ones and processes started meanwhile. Returns true
+/// once no process is left.
 pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
     for signal in [sys::signal::end, sys::signal::kill] {
         let deadline = Instant::now() + END_TIMEOUT;
@@ -19,7 +19,7 @@ pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
                 return true;
             }
             for pid in pids.iter().filter(|pid| !told.contains(*pid)) {
-                // A process that has just ended needs no signal.
+                // A process that has just ended needs no signal, so errors are ignored.
                 let _ = (signal(*pid), sys::signal::resume(*pid));
             }
             told = pids;

@@ -1,8 +1,8 @@
-//! The conductor's end of its agents: it starts them, reads their reports, sends them commands and notices lost ones.
+//! The conductor's side of its agents: starts them, reads their reports, sends them commands and notices lost ones.
 //!
-//! Each agent has its own process group. Ctrl-C at the terminal thus reaches only the conductor, which stops the agents
-//! in order and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives the
-//! conductor.
+//! Each agent has its own process group. Ctrl-C at the terminal therefore reaches only the conductor, which stops the
+//! agents in order and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives
+//! the conductor.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,7 +24,7 @@ pub enum AgentEvent {
     Report(AgentReport),
     /// Answer to a ping: its number, the agent's clock, and our clock at its arrival, nanoseconds.
     Pong(u32, u64, u64),
-    /// The agent ended or is lost; the text says how. No event of this agent follows.
+    /// The agent ended or is lost; the text says why. No further event of this agent follows.
     Gone(String),
 }
 
@@ -38,7 +38,8 @@ pub struct AgentGroup {
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// Events that arrived while clocks were compared, by serial number. These events are delivered first.
+    /// Events that arrived while clocks were compared, with the agent's serial number. Events that arrived while clocks
+    /// were compared are delivered first.
     pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,
@@ -91,7 +92,7 @@ impl AgentGroup {
         self.agents.get(number).map_or("", Agent::name)
     }
 
-    /// Sends a command to all agents.
+    /// Sends the same command to all agents.
     pub fn tell_all(&mut self, command: &AgentCommand) {
         self.tell_each(|_| command.clone());
     }
@@ -115,7 +116,7 @@ impl AgentGroup {
         self.pipe_thread.iter().for_each(PipeThread::wake);
     }
 
-    /// Returns the next event, waiting until `until` at most.
+    /// Returns the next event; waits at most until `until`.
     pub fn hear(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         let kept = std::iter::from_fn(|| self.put_aside.borrow_mut().pop_front());
         let mut known = kept.filter_map(|(serial, event)| Some((*self.numbers.get(&serial)?, event)));
@@ -123,7 +124,7 @@ impl AgentGroup {
         first.or_else(|| self.hear_new(until))
     }
 
-    /// Returns the next new event; events that were put aside stay there.
+    /// Returns the next new event; stored events are not returned.
     pub(super) fn hear_new(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         loop {
             let (serial, event) = self.inbox.next(until)?;
@@ -149,8 +150,8 @@ impl AgentGroup {
         }
     }
 
-    /// Waits until every agent is ready and returns their ready reports in order. Compares the clocks of other
-    /// machines with ours.
+    /// Waits until every agent is ready and returns their reports in order. Meanwhile, the clocks of other machines are
+    /// compared with ours.
     pub fn await_ready(&mut self, patience: Duration) -> Result<Vec<Ready>, LabError> {
         let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
         let deadline = Instant::now() + patience;
@@ -191,7 +192,7 @@ impl AgentGroup {
         Ok(ready.into_iter().flatten().collect())
     }
 
-    /// Handles a report that comes before ready: a hello, or a request for the program.
+    /// Handles a report that comes before the agent is ready: a hello, or a request for the program.
     fn begin(&mut self, number: usize, report: AgentReport) -> Result<(), LabError> {
         let agent = &mut self.agents[number];
         let done = match report {
@@ -203,7 +204,7 @@ impl AgentGroup {
         done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
     }
 
-    /// Returns the error for an agent that ended before it was ready: its own failure, or a kill from outside.
+    /// Returns the error for an agent that ended before it was ready: its own failure, or a kill by another program.
     fn early_end(&mut self, number: usize, how: String) -> LabError {
         let name = self.name(number).to_string();
         match self.agents.get_mut(number).and_then(Agent::killed_by) {
@@ -215,7 +216,7 @@ impl AgentGroup {
         }
     }
 
-    /// Asks servers for their counts and sums the answers. Also returns what failed; servers that answer too late are
+    /// Asks servers for their counts and sums the answers. Also returns the errors; servers that answer too late are
     /// left out.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
@@ -265,11 +266,11 @@ pub struct Ready {
     pub listening: Option<std::net::SocketAddr>,
     /// Driver or I/O model in use.
     pub io: String,
-    /// Notes for the user.
+    /// Notes from the agent for the user.
     pub notes: Vec<String>,
-    /// Findings of an observer on its host.
+    /// Facts that an observer found on its host.
     pub watching: Option<run::WatchedHost>,
-    /// Findings about a lever on its host.
+    /// Facts about a lever's host.
     pub found: Option<run::LeverCheck>,
     /// Answer to a question about a server.
     pub answer: Option<run::ServerAnswer>,

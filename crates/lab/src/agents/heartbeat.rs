@@ -10,11 +10,11 @@ use sys::clock;
 
 use super::report_line::send_report;
 
-/// Time that a stopped agent has to end in order.
+/// Time that a stopped agent has to end its work in order.
 const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Interval between checks of how long the conductor has been silent.
+/// Interval between checks of the time since the conductor's last line.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Watchdog for the conductor.
@@ -22,7 +22,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Heartbeat {
     /// Time of the conductor's last line, nanoseconds of the monotonic clock.
     heard_ns: AtomicU64,
-    /// True once silence has ended the work.
+    /// True if the work was ended because the conductor was silent.
     ended: AtomicBool,
     /// Channel for the commands of the current task.
     commands: Mutex<Option<Sender<AgentCommand>>>,
@@ -40,7 +40,7 @@ impl Heartbeat {
         self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// Begins a task: from now on, commands go to this task and no longer to the preceding one.
+    /// Begins a task: from now on, commands go to this task instead of the one before.
     pub(super) fn begin_task(&self) -> Receiver<AgentCommand> {
         let (sender, commands) = channel();
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
@@ -54,7 +54,7 @@ impl Heartbeat {
         }
     }
 
-    /// Returns the explanation for a load that silence ended.
+    /// Returns the explanation for a load that ended because the conductor was silent.
     pub(super) fn explain_end(&self) -> Option<String> {
         let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
@@ -73,15 +73,15 @@ impl Heartbeat {
         }
     }
 
-    /// Ends the agent's work when the conductor is silent for too long. Ends the process, too, since its reports may
-    /// block on a broken connection.
+    /// Ends the agent's work when the conductor is silent for too long. The process ends, too, because writing its
+    /// reports may block on a broken connection.
     pub(super) fn watch(&self) {
         self.wait_for_silence();
         self.ended.store(true, Ordering::Relaxed);
         self.end_task()
     }
 
-    /// Asks for an orderly stop, then ends the process.
+    /// Asks the task to stop in order, then ends the process.
     pub(super) fn end_task(&self) -> ! {
         self.pass_on(AgentCommand::Stop);
         std::thread::sleep(GRACE);
@@ -89,8 +89,8 @@ impl Heartbeat {
     }
 }
 
-/// Ends the process if its hello is not written in time. Sending on the returned channel, once the hello is written,
-/// cancels this.
+/// Ends the process if its hello cannot be written in time. To cancel this, the caller sends a message on the returned
+/// channel once the hello is written.
 pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     let (said, waits) = channel::<()>();
     start_thread(move || {
@@ -101,13 +101,14 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     Ok(said)
 }
 
-/// Starts a thread. Fails with a sentence if the host allows no more threads.
+/// Starts a thread. The error message says that the host allows no more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);
     started.map(drop).map_err(|e| format!("no thread could be started: {}", sys::exhausted::why_not_started(&e)))
 }
 
-/// Sends a heartbeat every second. The heartbeat has its own thread, because writing may block.
+/// Sends a heartbeat every second, until the process ends. The function runs in its own thread, because writing may
+/// block.
 pub(super) fn send_all() {
     loop {
         std::thread::sleep(INTERVAL);

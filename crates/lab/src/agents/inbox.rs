@@ -1,5 +1,5 @@
-//! Queue of events heard from agents and not handled yet. The queue is bounded: when it is full, data stays in the
-//! agent's pipe.
+//! Queue of events that agents sent and nobody has handled yet. The size of the queue is limited: when it is full,
+//! further data stays in the agent's pipe.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,13 +7,13 @@ use std::time::Instant;
 
 /// Maximum number of queued bytes.
 const MAX_BYTES: usize = 32 << 20;
-/// Bytes added to each line's size, so that the number of short lines is bounded too.
+/// Bytes added to the size of each line, so that short lines are limited in number, too.
 const LINE_OVERHEAD_BYTES: usize = 128;
 
 /// One event from an agent's pipes.
 #[derive(Debug)]
 pub(super) enum PipeEvent {
-    /// A line, and its arrival on the monotonic clock, nanoseconds.
+    /// A line and its arrival time on the monotonic clock, nanoseconds.
     Line { text: String, at_ns: u64 },
     /// The agent will send nothing more; the text says why.
     Gone(String),
@@ -25,7 +25,7 @@ impl PipeEvent {
         text.len() + LINE_OVERHEAD_BYTES
     }
 
-    /// Returns true if the next event of this kind replaces this one.
+    /// Returns true if a newer event of this kind replaces this one.
     fn is_replaceable(&self) -> bool {
         matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"heartbeat""#))
     }
@@ -37,7 +37,7 @@ struct Queue {
     bytes: usize,
 }
 
-/// Bounded queue of events.
+/// Queue of events with a maximum size.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     queue: Mutex<Queue>,
@@ -49,7 +49,8 @@ impl Inbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an event. Without room, progress events are dropped and any other event is handed back.
+    /// Queues an event. If the queue has no room, progress events are dropped and any other event is returned to the
+    /// caller.
     pub(super) fn put(&self, number: usize, event: PipeEvent) -> Result<(), PipeEvent> {
         let mut queue = self.lock();
         let full = !queue.waiting.is_empty() && queue.bytes + event.bytes() > MAX_BYTES;
@@ -65,7 +66,7 @@ impl Inbox {
         }
     }
 
-    /// Returns the next event, waiting until `until` at most.
+    /// Returns the next event; waits at most until `until`.
     pub(super) fn next(&self, until: Instant) -> Option<(usize, PipeEvent)> {
         let mut queue = self.lock();
         loop {

@@ -1,8 +1,8 @@
 //! Work of `loadline agent`: it sends a hello, takes tasks from standard input and reports on standard output. A load
-//! agent waits for the next task after its part; any other agent ends with its task.
+//! agent waits for another task after its results; any other agent ends with its task.
 //!
-//! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for
-//! too long, all stop except a server on the conductor's own machine.
+//! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for too
+//! long, all agents stop, except a server on the conductor's own machine.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -22,15 +22,15 @@ use super::{inside_command, inside_watch};
 use crate::LabError;
 use crate::{levers, preflight};
 
-/// A task with the channel of its commands.
+/// A task with the channel that carries its commands.
 type Task = (AgentSpec, Receiver<AgentCommand>);
 
-/// Works on the tasks from standard input until it ends.
+/// Runs the tasks from standard input, until standard input ends.
 pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_hello().map_err(reported)?;
     send_report(&AgentReport::Hello(hello()));
     drop(first_word);
-    // Heartbeats begin with the hello, because a conductor that starts a thousand agents needs a while to send each
+    // Heartbeats start with the hello, because a conductor that starts a thousand agents needs a while to send every
     // task.
     start_thread(heartbeat::send_all).map_err(reported)?;
     let mut line = String::new();
@@ -62,13 +62,13 @@ fn reported(error: String) -> LabError {
     LabError::Agent { name: "started".into(), why: error }
 }
 
-/// Returns true if the agent is a server on the conductor's machine. Such a server keeps running while the conductor is
-/// suspended.
+/// Returns true if the agent is a server on the conductor's machine. Such a server keeps running even if the conductor
+/// is suspended.
 fn is_server_here(spec: &AgentSpec) -> bool {
     matches!(spec, AgentSpec::Serve { far: false, .. } | AgentSpec::Command { .. })
 }
 
-/// Works on one task from start to end.
+/// Runs one task from start to end.
 fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
@@ -128,7 +128,8 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 /// change first.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
-        // Without this thread, a signal ends the process at once, and the next loadline command undoes the change.
+        // If this thread cannot start, a signal ends the process at once, and the next loadline command undoes the
+        // lever's change.
         return Ok(());
     }
     let heartbeat = Arc::clone(heartbeat);
@@ -152,7 +153,7 @@ fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
 
-/// Waits for the stop: a finished agent still answers clock questions.
+/// Waits for the stop command: a finished agent still answers clock questions.
 fn wait_for_stop(commands: &Receiver<AgentCommand>) {
     while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
 }
@@ -182,8 +183,8 @@ fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Result<Receiver<Task>, Stri
     Ok(tasks)
 }
 
-/// Passes on the conductor's commands and tasks, and answers questions about the connection at once. The end of
-/// standard input counts as a stop. A process that does not stop is ended.
+/// Passes on the conductor's commands and tasks, and answers clock questions at once. The end of standard input counts
+/// as a stop command. If the task does not stop, the process is ended.
 fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         heartbeat.heard();
@@ -202,10 +203,11 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     heartbeat.end_task()
 }
 
-/// Seconds between two coarse ticks: slightly less than a tenth of a second, so that every tenth has one.
+/// Seconds between two coarse ticks: slightly less than a tenth of a second, so that every tenth of a second has a
+/// tick.
 const TICK_S: f64 = 0.095;
 
-/// Progress ticks of a load.
+/// Chooses which progress ticks of a load are sent.
 #[derive(Clone, Copy, Debug)]
 struct TickFilter {
     detailed: bool,
@@ -223,7 +225,7 @@ fn load(
     confine(&plan.cpus)?;
     let mut next_s = 0.0;
     let mut tell = |report| match report {
-        // Ticks that nobody reads are dropped, because a thousand agents would send ten thousand per second.
+        // Ticks that nobody reads are not sent, because a thousand agents would send ten thousand per second.
         AgentReport::Tick(tick) if !filter.fine && tick.t_s < next_s => drop(tick),
         AgentReport::Tick(tick) => {
             next_s = tick.t_s + TICK_S;

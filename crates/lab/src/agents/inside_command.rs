@@ -1,10 +1,10 @@
-//! A server that a shell command of the user starts. The server runs below an agent, so that the server ends with the
-//! conductor, even if the conductor is killed. The agent becomes the parent of processes that the server puts into the
-//! background.
+//! A server that was started by a user's shell command. The server runs as a child of an agent, so that it ends when
+//! the conductor ends, even if the conductor is killed. The agent becomes the parent of processes that the server puts
+//! into the background.
 //!
-//! Two agents run, one below the other. The outer agent becomes the parent of processes whose parents were killed. The
-//! inner agent notices the end of the outer one by its standard input. If one agent is killed, even together with the
-//! conductor, the other agent ends all processes of the server.
+//! Two agents are used, one as the child of the other. The outer agent becomes the parent of processes whose parents
+//! were killed. The inner agent notices the end of the outer one, because its standard input ends. If one agent is
+//! killed, even together with the conductor, the other agent ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -25,13 +25,13 @@ use crate::{LabError, Local};
 const INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum time until the second agent has started the command.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum wait for the server's last output.
+/// Maximum time to wait for the server's last output.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of bytes of the server's last output in an error.
+/// Maximum number of bytes of the server's last output that an error shows.
 const MAX_OUTPUT_BYTES: usize = 400;
 
-/// Runs the command below a second agent until the command ends or is stopped. Calls `ready` once the command has
-/// started.
+/// Starts a second agent that runs the command, and waits until the command ends or is stopped. Calls `ready` once the
+/// command has started.
 pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     sys::orphans::adopt().map_err(|e| not_started(&e.into()))?;
     let mut inner = AgentGroup::default();
@@ -105,7 +105,7 @@ fn await_end(first: u32, commands: &Receiver<AgentCommand>, output: &Mutex<Vec<u
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         status = sys::orphans::reap(first).or(status);
-        // A server in the background continues after its shell has ended.
+        // If the server runs in the background, it continues after its shell has ended.
         if let Some(status) = status.filter(|_| below().is_empty()) {
             let output = last_output(output);
             return Err(if output.is_empty() { status.to_string() } else { format!("{status}: {output}") });

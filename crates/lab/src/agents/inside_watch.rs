@@ -1,4 +1,5 @@
-//! Task of an agent that observes its host. The agent runs the same observer as the conductor, commanded by lines.
+//! Task of an agent that observes its host. The agent uses the same observer as the conductor, controlled by lines of
+//! commands.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -13,9 +14,9 @@ use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of recorded values in one line: at 20 bytes each, they fill half of the longest line.
+/// Maximum number of recorded values in one line: with 20 bytes each, they fill half of the longest allowed line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
-/// Maximum time between an order for a sample and the sample, nanoseconds.
+/// Maximum time between the command for a sample and the sample, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after another until it is stopped.
@@ -30,13 +31,13 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 reported.clear();
-                // On a generator's host, the generator has its own meter.
+                // On a generator's host, the generator measures pauses itself.
                 hiccups = is_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
             Ok(AgentCommand::Latest) => {
-                // The value is empty before the first samples.
+                // Before the first samples, the observer has no values.
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
                 send_report(&AgentReport::Latest(Box::new(newest)));
             }
@@ -56,7 +57,7 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
     }
 }
 
-/// Sends the observations, in several lines if necessary, since an hour of samples is too long for one line.
+/// Sends the observations, in several lines if necessary, because an hour of samples does not fit into one line.
 fn send_observed(mut seen: Observed) {
     while let Some(first) = seen.recording.split_first(VALUES_PER_LINE) {
         send_report(&AgentReport::Rows(Box::new(first)));
@@ -64,7 +65,7 @@ fn send_observed(mut seen: Observed) {
     send_report(&AgentReport::Observed(Box::new(seen)));
 }
 
-/// Returns the times at which this host stood still, since the origin of the trial.
+/// Returns the pauses of this host, with times since the origin of the trial.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }
@@ -76,7 +77,7 @@ fn edge(trial: Option<&Watching>, at_ns: u64) {
     }
 }
 
-/// Returns the observer, with the server's processes if they can be found.
+/// Returns the observer, including the server's processes if they can be found.
 fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
     let mut observer = spec.observer;
     let named = observer.processes.first().map(|pid| probe::named_server(*pid, observer.listen.clone()));

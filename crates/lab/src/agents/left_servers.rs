@@ -1,8 +1,8 @@
-//! Ends servers that a user's command started and that outlived both of their agents, because all loadline processes
-//! were killed at once. The next command that measures calls this module.
+//! Ends servers that a user's command started, and that survived because all loadline processes were killed at once.
+//! The next loadline command that measures calls this module.
 //!
-//! Every process that such a command starts inherits a mark in its environment, whatever its parent or session is. The
-//! mark names the agent, so a server is ended only if its agent no longer exists.
+//! Every process that such a command starts inherits an environment variable, called the mark, whatever its parent or
+//! session is. The mark names the agent, so a server is ended only if that agent no longer exists.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -38,14 +38,14 @@ fn end_marked(mark: &str) -> Option<String> {
     })
 }
 
-/// The agent of a server, with its start time, since the kernel reuses process IDs.
+/// The agent of a server. Its start time is included, because the kernel reuses process IDs.
 struct Agent {
     pid: u32,
     started_ticks: u64,
 }
 
 impl Agent {
-    /// Returns true if the agent is still running. An ended agent may remain as a zombie, which has no program.
+    /// Returns true if the agent is still running. An ended agent may still exist as a zombie, which has no program.
     fn exists(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
         let has_ended = program.is_err_and(|error| error.kind() == ErrorKind::NotFound);
@@ -81,14 +81,14 @@ mod tests {
     use std::process::Child;
     use std::time::Duration;
 
-    /// Mark that no other command on this machine looks for.
+    /// Mark that is used only by these tests.
     const OWN_MARK: &str = "LOADLINE_TEST_SERVER_OF";
 
-    /// Starts a process in the background of a shell whose mark names `agent`.
+    /// Starts a background process of a shell, with a mark that names `agent`.
     fn marked(agent: &str) -> Child {
         let space = pid_namespace().unwrap();
         let child = Command::new("sleep").arg("600").env(OWN_MARK, format!("{space} {agent}")).spawn().unwrap();
-        // The kernel shows the environment only a moment after the program starts.
+        // The environment becomes visible only a moment after the program starts.
         while agent_of(child.id(), OWN_MARK, &space).is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -1,4 +1,4 @@
-//! Everything that a killed loadline of this user may have left on this host.
+//! Cleaning up what killed loadline processes of this user left on this host.
 
 use super::left_servers;
 use crate::levers;

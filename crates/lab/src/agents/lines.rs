@@ -1,14 +1,14 @@
-//! Splits an agent's output into lines of bounded length. Anything before the agent's first line is skipped, such as
-//! a shell's start-up messages.
+//! Splits an agent's output into lines of limited length. Everything before the agent's first line is skipped, such as
+//! messages of a starting shell.
 
 use run::{MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, is_long_line};
 
-/// Beginnings of the first line of an agent, or of the script that starts it.
+/// Possible beginnings of the first line of an agent, or of the script that starts it.
 const FIRST_LINES: [&[u8]; 2] = [br#"{"is":"hello""#, br#"{"is":"wants""#];
 /// Maximum number of bytes skipped before the first line.
 const MAX_NOISE_BYTES: usize = 1 << 20;
 
-/// Line splitter.
+/// Splitter of an agent's output into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     held: Vec<u8>,
@@ -18,13 +18,14 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Returns true if the agent itself has sent its first line. The start script is silent while the program is
-    /// copied, which takes long over a slow connection.
+    /// Returns true if the agent itself, and not only its start script, has sent its first line. The start script sends
+    /// nothing while the program is copied, which takes long over a slow connection.
     pub(super) fn greeted(&self) -> bool {
         self.greeted
     }
 
-    /// Takes bytes and passes on each whole line. The error says why the bytes cannot come from an agent.
+    /// Takes bytes from the agent and passes on each complete line. The error says why the bytes cannot come from an
+    /// agent.
     pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(String)) -> Result<(), String> {
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
             self.held.extend_from_slice(piece);
@@ -57,7 +58,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Checks that the unfinished line is not too long.
+    /// Checks that the incomplete line at the end is not too long.
     fn check(&self) -> Result<(), String> {
         let most = if is_long_line(&self.held) { MAX_LONG_LINE_BYTES } else { MAX_LINE_BYTES };
         match self.begun {

@@ -17,16 +17,16 @@ use crate::{Host, LabError};
 /// One agent process.
 #[derive(Debug)]
 pub struct Agent {
-    /// Number of this agent among all that its group ever had. Events of the agent carry this number.
+    /// Serial number of this agent, unique within its group. Events of the agent carry this number.
     pub(super) serial: usize,
-    /// Host and CPUs with which the agent can take another task; none for an agent that ends with its task.
+    /// Host and CPUs with which the agent can take another task; `None` for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,
     name: String,
     host: String,
     remote: bool,
     child: Child,
     out: Arc<Outbox>,
-    /// Task line, until it is sent.
+    /// Line with the task, until it is sent.
     task: Option<String>,
     /// Program to copy to the agent's host on request.
     program: Option<Arc<[u8]>>,
@@ -39,7 +39,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the process. The returned pipes go to the pipe thread.
+    /// Starts the process. The caller gives the returned pipes to the pipe thread.
     pub(super) fn spawn(
         host: &dyn Host,
         program: &Path,
@@ -78,7 +78,7 @@ impl Agent {
         Ok((agent, Pipes { number: serial, out, stdout, stderr }))
     }
 
-    /// Sends a waiting agent its next task.
+    /// Sends another task to an agent that waits.
     pub(super) fn next_task(&mut self, name: &str, spec: &AgentSpec) -> Result<(), LabError> {
         let task = task_line(name, spec)?;
         self.name = name.into();
@@ -86,7 +86,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns true if the member's process has ended.
+    /// Returns true if the agent's process has ended.
     pub(super) fn ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -106,8 +106,8 @@ impl Agent {
         self.remote
     }
 
-    /// Returns the agent's process ID on its host, from its hello. The local child may be a different program, such as
-    /// ssh.
+    /// Returns the agent's process ID on its host, from its hello. The local child process may be a different program,
+    /// such as ssh.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
@@ -132,7 +132,7 @@ impl Agent {
         at_ns.saturating_add_signed(self.clock.offset_ns(at_ns))
     }
 
-    /// Sends a command. A failed write is no error here: the event stream reports lost agents.
+    /// Sends a command. A failed write is not an error here, because the events report lost agents.
     pub fn tell(&self, command: &AgentCommand) {
         if let Ok(mut line) = serde_json::to_string(command) {
             line.push('\n');
@@ -144,7 +144,7 @@ impl Agent {
         self.pid = Some(pid);
     }
 
-    /// Handles the agent's hello and sends the task.
+    /// Handles the agent's hello and sends its task.
     pub(super) fn greeted(&mut self, hello: Hello) -> Result<(), String> {
         if hello.wire != WIRE_VERSION {
             return Err(format!(
@@ -154,12 +154,12 @@ impl Agent {
             ));
         }
         self.hello = Some(hello);
-        // If the agent ended at once, its output explains why.
+        // If the agent ended at once, its output explains why, so errors are ignored.
         self.task.take().into_iter().for_each(|task| self.out.send_task(task.as_bytes()));
         Ok(())
     }
 
-    /// Handles a request for the program, which its host does not have yet.
+    /// Handles a request for the program, from a host that does not have it yet.
     pub(super) fn wanted(&mut self, system: &str) -> Result<(), String> {
         let ours = crate::hosts::program::system();
         if system != ours {
@@ -202,19 +202,19 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent is still running, so any later signal comes from us.
+                // The agent is still running, so a later signal would be our own.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }
         }
     }
 
-    /// Closes the agent's standard input. The agent takes this for the end of the conductor.
+    /// Closes the agent's standard input. The agent then assumes that the conductor has ended.
     pub(super) fn hang_up(&self) {
         self.out.close();
     }
 
-    /// Waits until a deadline for the agent to end, then kills it.
+    /// Waits for the agent to end until a deadline, then kills it.
     pub(super) fn end_until(&mut self, deadline: Instant) {
         loop {
             if self.ended() {
@@ -230,7 +230,7 @@ impl Agent {
     }
 }
 
-/// Returns a task as one line, with secrets filled in.
+/// Returns a task as one line, with its secrets filled in.
 fn task_line(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
     let task = serde_json::to_string(&spec.revealed());
     let why = |e| LabError::Agent { name: name.into(), why: format!("its task cannot be serialized: {e}") };

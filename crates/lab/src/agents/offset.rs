@@ -10,11 +10,12 @@ use super::{AgentEvent, AgentGroup};
 
 /// Number of exchanges with each agent before a load, to compare its clock with ours.
 const PINGS: u32 = 20;
-/// Interval between exchanges, so that they do not queue behind each other.
+/// Interval between exchanges, so that they do not delay each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);
-/// Maximum wait for answers.
+/// Maximum time to wait for answers.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Interval between exchanges during a load. Two clocks that drift apart by 0.01 % differ by 0.2 ms after this time.
+/// Interval between exchanges during a load. In this time, two clocks that drift apart by 0.01 % come to differ by 0.2
+/// ms.
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
 impl AgentGroup {
@@ -24,8 +25,8 @@ impl AgentGroup {
         (0..self.agents.len()).filter(|n| there(&self.agents[*n])).collect()
     }
 
-    /// Compares clocks with all agents on other hosts. An agent that does not answer keeps its older readings. Other
-    /// events that arrive meanwhile are delivered later.
+    /// Compares clocks with all agents on other hosts. If an agent does not answer, its older readings are kept. Other
+    /// events that arrive meanwhile are stored and delivered later.
     pub fn compare_clocks(&mut self) {
         let remote = self.remote();
         if remote.is_empty() {
@@ -51,7 +52,7 @@ impl AgentGroup {
         }
     }
 
-    /// Sends one clock question to each agent on another host. The answers arrive as [`AgentEvent::Pong`].
+    /// Sends a clock question to each agent on another host. The answers arrive as [`AgentEvent::Pong`].
     pub fn ask_clocks(&mut self) {
         for agent in self.remote() {
             let agent = &mut self.agents[agent];
@@ -60,7 +61,7 @@ impl AgentGroup {
         }
     }
 
-    /// Takes an answer: the number of the question, the agent's clock, and our clock when the answer arrived,
+    /// Handles an answer: number of the question, the agent's clock, and our clock when the answer arrived,
     /// nanoseconds.
     pub fn answered(&mut self, agent: usize, (n, theirs_ns, came_ns): (u32, u64, u64)) {
         if let Some(agent) = self.agents.get_mut(agent) {
@@ -68,7 +69,7 @@ impl AgentGroup {
         }
     }
 
-    /// Sets the zero of all agents' times, and sends each a command with that moment on its own clock.
+    /// Sets the zero of all agents' times, and sends each agent a command that names this moment on its own clock.
     pub fn begin_at(&mut self, origin: Origin, command: impl Fn(u64) -> AgentCommand) {
         for agent in &mut self.agents {
             let at_ns = agent.clock.begin(origin.ns());
@@ -87,7 +88,7 @@ impl AgentGroup {
         Duration::from_nanos(self.agents.iter().map(super::Agent::round_trip_ns).max().unwrap_or(0))
     }
 
-    /// Returns the largest error that any clock comparison has now.
+    /// Returns the largest current error of any clock comparison.
     pub fn clock_error(&self) -> Duration {
         let now_ns = clock::monotonic_ns();
         Duration::from_nanos(self.agents.iter().map(|agent| agent.clock.error_ns(now_ns)).max().unwrap_or(0))

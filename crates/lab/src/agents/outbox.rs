@@ -1,5 +1,5 @@
-//! Queue of lines to one agent. The outbox writes as much as the pipe takes and keeps the rest, so that a stalled host
-//! blocks nobody.
+//! Queue of lines to one agent. The queue writes as much as the pipe accepts and keeps the rest, so that a host that
+//! stops reading blocks nobody.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 512 << 20;
 struct Queue {
     stdin: Option<ChildStdin>,
     waiting: VecDeque<u8>,
-    /// True once the task was sent. All bytes after the task are commands.
+    /// True once the task was sent. Everything after the task is a command.
     tasked: bool,
 }
 
@@ -31,20 +31,21 @@ impl Outbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends bytes, and queues those that the pipe does not take. The reading side notices a broken pipe.
+    /// Sends bytes, and queues those that the pipe does not accept. Errors are ignored, because the reading side
+    /// notices a broken pipe.
     pub(super) fn send(&self, bytes: &[u8]) {
         self.lock().send(bytes);
     }
 
-    /// Sends the task. Commands may follow from now on.
+    /// Sends the task; commands may follow. Commands may follow from now on.
     pub(super) fn send_task(&self, task: &[u8]) {
         let mut out = self.lock();
         out.tasked = true;
         out.send(task);
     }
 
-    /// Sends a command now, or drops it if it cannot be sent. A command that arrives late, or before the task, would be
-    /// useless.
+    /// Sends a command now, or drops it if it cannot be sent. A command would be useless if it arrived late, or before
+    /// the task.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {
@@ -57,7 +58,7 @@ impl Outbox {
         self.lock().flush();
     }
 
-    /// Returns the descriptor to poll while bytes are queued.
+    /// Returns the descriptor to poll while bytes are queued; `None` without queued bytes.
     pub(super) fn waits_for(&self) -> Option<RawFd> {
         let out = self.lock();
         out.stdin.as_ref().filter(|_| !out.waiting.is_empty()).map(AsRawFd::as_raw_fd)

@@ -1,5 +1,6 @@
-//! The one thread that reads and writes the pipes of a group's agents. The thread moves lines to the inbox and queued
-//! bytes to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block the thread.
+//! The single thread that reads and writes the pipes of all agents of a group. The thread passes lines to the inbox and
+//! queued bytes to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block the
+//! thread.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
@@ -22,7 +23,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 const HEARTBEAT_LINE: &[u8] = b"{\"do\":\"heartbeat\"}\n";
 /// Maximum wait for the rest of standard error after standard output ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
-/// Bytes kept from the end of standard error.
+/// Number of bytes kept from the end of standard error.
 const MAX_STDERR_BYTES: usize = 4096;
 
 /// Pipes of one agent.
@@ -40,11 +41,11 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that the inbox had no room for. Nothing more is read until the inbox takes these events.
+    /// Events for which the inbox had no room. While events wait for room in the inbox, no more data is read.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
-    /// True if the agent's end was reported, or if nobody waits for the report.
+    /// True if the agent's end was reported, or if nobody waits for that report.
     over: bool,
 }
 
@@ -69,7 +70,7 @@ impl PipeThread {
         Ok(Self { new_agents, bell })
     }
 
-    /// Adds an agent.
+    /// Adds an agent to the thread.
     pub(super) fn take(&self, pipes: Pipes) -> std::io::Result<()> {
         sys::nonblock::set(&pipes.stdout)?;
         sys::nonblock::set(&pipes.stderr)?;
@@ -78,7 +79,7 @@ impl PipeThread {
         Ok(())
     }
 
-    /// Wakes the thread to write.
+    /// Wakes the thread so that it writes queued bytes.
     pub(super) fn wake(&self) {
         self.bell.wake();
     }
@@ -133,7 +134,8 @@ impl Thread {
         }
     }
 
-    /// Appends three poll entries per agent, after the entry that wakes the thread. Unused entries have no descriptor.
+    /// Appends three poll entries per agent; the first entry of the list wakes the thread. Unused entries have no
+    /// descriptor.
     fn ask(&self, entries: &mut Vec<Entry>) {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));
@@ -179,7 +181,7 @@ impl AgentPipes {
         }
         for event in std::mem::take(&mut self.stuck) {
             self.over |= matches!(event, PipeEvent::Gone(_));
-            // Events keep their order, so they wait behind an event that found no room.
+            // To keep their order, events wait behind an event for which the inbox had no room.
             let refused = if self.stuck.is_empty() { inbox.put(self.pipes.number, event).err() } else { Some(event) };
             self.stuck.extend(refused);
         }
@@ -205,7 +207,7 @@ impl AgentPipes {
         }
     }
 
-    /// Reads standard error continuously, so that a program with many complaints does not block on it.
+    /// Reads standard error continuously, so that a program that writes many errors does not block.
     fn read_stderr(&mut self) {
         let mut bytes = [0; MAX_STDERR_BYTES];
         match self.pipes.stderr.read(&mut bytes) {
@@ -220,7 +222,7 @@ impl AgentPipes {
         }
     }
 
-    /// Reports the end of an agent once nothing more can come.
+    /// Reports the end of an agent after all of its output was read.
     fn end(&mut self) {
         let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_TIMEOUT_S;
         let how = match self.ended {

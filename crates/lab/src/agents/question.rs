@@ -16,7 +16,7 @@ pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec)
     ask_patiently(host, program, (name, spec), Duration::ZERO)
 }
 
-/// Shortest wait for an answer at the end of a budget.
+/// Shortest wait for an answer, even at the end of a budget.
 const MIN_ANSWER_TIME: Duration = Duration::from_millis(500);
 
 /// Asks one question within the remaining seconds of a budget, which may be infinite.

@@ -8,6 +8,7 @@ use run::AgentReport;
 pub(super) fn send_report(report: &AgentReport) {
     let Ok(mut line) = serde_json::to_string(report) else { return };
     line.push('\n');
-    // If the conductor is gone, nobody reads this. The end of standard input reveals that.
+    // If the conductor has ended, nobody reads the report, so errors are ignored. The agent notices the conductor's end
+    // at its standard input.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());
 }

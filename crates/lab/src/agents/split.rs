@@ -7,17 +7,17 @@ use crate::LabError;
 
 /// Descriptors that an agent needs besides its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
-/// Maximum number of threads in one agent: beyond this, threads contend for the kernel's descriptor table.
+/// Maximum number of threads in one agent: with more, the threads compete for the kernel's descriptor table.
 const MAX_THREADS: u32 = 16;
 
 /// Descriptors that the conductor holds per agent: its pipes.
 const PIPES_PER_AGENT: u64 = 3;
-/// Smallest number of further descriptors with which the conductor can work.
+/// Minimum number of additional descriptors that the conductor needs.
 const MIN_DESCRIPTORS: u64 = 24;
-/// Descriptors that the conductor holds for its observers' open files (80 were counted with a server of one process).
+/// Number of descriptors for the files of the conductor's observers (80 were counted with a server of one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
-/// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
+/// Checks that the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
 /// read.
 pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
     let pipes = PIPES_PER_AGENT * agents as u64;
@@ -43,8 +43,8 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
     }))
 }
 
-/// Splits a plan so that no agent exceeds its descriptor limit or the thread maximum. Every share has its own seed,
-/// so that no two agents draw the same arrivals.
+/// Splits a plan so that no agent exceeds its descriptor limit or the thread maximum. Each share has its own random
+/// seed, so that no two agents have the same arrival times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);
@@ -54,8 +54,8 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
-/// Splits a plan over agents on other hosts. Returns fewer shares if there is not enough load to split. Each agent gets
-/// the plan's full number of threads.
+/// Splits a plan over agents on other hosts. A small load gives fewer shares. Each agent gets the plan's full number of
+/// threads.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {
@@ -97,21 +97,21 @@ pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> 
     ))
 }
 
-/// Returns the number of descriptors that the plan may hold at once.
+/// Returns the maximum number of descriptors that the plan may need at a time.
 fn peak_descriptors(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
-        // The pool grows only on demand, so its maximum alone does not justify a second process.
+        // The pool grows only when needed, so its maximum alone is no reason for a second process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the D slots. The number of established connections is small:
-        // a server beyond its capacity accepts few connections, and overflow is counted.
+        // Established connections are held in addition to the D slots. Their number is small: an overloaded server
+        // accepts few connections, and connections beyond the limit are counted.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }
 
 fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let mut share = plan.share(i, agents);
-    // A thread without a connection could send no requests, and one more connection would exceed the maximum.
+    // A thread without a connection could not send requests, and another connection would exceed the maximum.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     // The test request before the load has already used the first row.

@@ -1,5 +1,5 @@
-//! Generators that finished their part and wait for the next task. A trial with the same hosts and CPUs reuses these
-//! processes. Agents without a new task end before the trial begins, so that none runs beside it.
+//! Generators that have reported their results and wait for the next task. A trial with the same hosts and CPUs reuses
+//! these processes. Agents that get no new task are ended before the trial begins, so that none runs beside it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::inbox::PipeEvent;
 use super::member::Agent;
 use crate::{Host, LabError};
 
-/// Time that agents without a task have to end by themselves.
+/// Time that agents without a new task have to end by themselves.
 const END_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A task to be assigned.
@@ -27,8 +27,8 @@ pub struct Task<'a> {
 }
 
 impl AgentGroup {
-    /// Assigns tasks in order; the agents then have this order. Each task goes to an agent that waits on the right host
-    /// and CPUs, or to a new agent. All earlier agents must have sent their parts.
+    /// Assigns tasks to agents; the agents are then in the order of the tasks. Each task goes to a waiting agent on the
+    /// right host and CPUs, or to a new agent. All agents of the preceding trial must have reported their results.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
         let at_place = |task: &Task<'_>| waiting.get_mut(&AgentPlace::of_load(task.host, &task.spec)?)?.pop_front();
@@ -46,7 +46,7 @@ impl AgentGroup {
         Ok(())
     }
 
-    /// Returns the earlier agents that still run, by place.
+    /// Returns the agents of the preceding trial that are still running, by place.
     fn waiting(&mut self) -> BTreeMap<AgentPlace, VecDeque<Agent>> {
         while let Some((serial, event)) = self.inbox.next(Instant::now()) {
             if matches!(event, PipeEvent::Gone(_)) {
@@ -82,7 +82,7 @@ mod tests {
     use std::process::Command;
     use testkit::eventually;
 
-    /// A host on which a shell takes the place of every agent, and is ready for each task that it reads.
+    /// A host on which a shell script runs instead of every agent, and reports ready for each task that it reads.
     struct Shell(&'static str);
 
     impl Host for Shell {
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Assigns a load to each of these places and CPUs, and returns the processes that took them.
+    /// Assigns a load to each of these places, and returns the processes that got them.
     fn hand_out(group: &mut AgentGroup, to: &[(&'static str, u32)]) -> Vec<u32> {
         let hosts: Vec<(Shell, u32)> = to.iter().map(|(place, cpu)| (Shell(place), *cpu)).collect();
         let task = |(host, cpu): &'_ (Shell, u32)| {
@@ -144,7 +144,7 @@ mod tests {
         let mut group = AgentGroup::default();
         let first = hand_out(&mut group, &[("a", 0)])[0];
         testkit::signal(first, "KILL");
-        // Waits until the process is reaped.
+        // The check is repeated until the kernel has removed the process.
         eventually(|| group.agents[0].ended().then_some(()));
         let second = hand_out(&mut group, &[("a", 0)])[0];
         assert!(first != second && is_there(second));

@@ -1,4 +1,4 @@
-//! Build of a server by a shell command, below an agent, so that all its processes end with this program.
+//! Building of a server by a shell command, as the child of an agent, so that all its processes end with this program.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between checks of a build.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Builds a server. The shell creates the file `mark` once the command succeeded. The error contains the last output of
-/// the build.
+/// Builds a server. The shell creates the file `mark` after the command has succeeded. If the build fails, the error
+/// contains its last output.
 pub(super) fn build(command: &str, mark: &Path, stop: &dyn Fn() -> bool) -> Result<(), String> {
     let _ = std::fs::remove_file(mark);
     let built = await_mark(command, mark, stop);
@@ -39,7 +39,7 @@ fn await_mark(command: &str, mark: &Path, stop: &dyn Fn() -> bool) -> Result<(),
         let heard = agent.hear(Instant::now() + INTERVAL).map(|(_, event)| event);
         match heard {
             Some(AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error)) => break error,
-            // A build may leave processes behind, which end with the agent.
+            // A build may leave processes running; they end with the agent.
             _ if mark.exists() => break String::new(),
             _ if stop() => break "interrupted".into(),
             _ if Instant::now() > deadline => {

@@ -1,5 +1,5 @@
-//! Steps of a comparison of many servers: builds, searches, and rounds of turns. A resumed comparison continues with
-//! the steps that its state lacks.
+//! Steps of a comparison of many servers: builds, capacity searches, and rounds of turns. A resumed comparison
+//! continues with the steps whose results are missing from its state.
 
 use judge::arena::{common_rate, takes_turns, wrong_answer};
 use run::{ArenaBuild, ArenaPlace, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn};
@@ -9,12 +9,11 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Number of turns after which a server without a valid turn gets no more turns (chosen). The other servers then use
-/// its time.
+/// Number of turns without a valid result after which a server gets no more turns. All remaining servers then share its
+/// time.
 const MAX_REFUSED_TURNS: usize = 3;
 
-/// Conducts the searches and turns that the saved state does not contain yet, until the budget ends or the user stops
-/// the command.
+/// Conducts the searches and turns that the saved state lacks, until the budget ends or the user stops the command.
 pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Result<(), LabError> {
     if state.done {
         return Ok(());
@@ -37,7 +36,7 @@ struct Steps<'a> {
     overhead_s: f64,
 }
 
-/// A server in the rounds of a load; the twin is another start of the first one.
+/// A server in the rounds of a load; the twin is a second start of the first server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Member {
     place: ArenaPlace,
@@ -171,7 +170,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the servers that take turns. The first server of each load takes two turns per round.
+    /// Returns the servers that take turns under a load. The first server of each load takes two turns per round.
     fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
         for profile in 0..self.state.plan.profiles.len() {
@@ -186,14 +185,14 @@ impl Steps<'_> {
         members
     }
 
-    /// Returns true if a server had several turns and none of them counts.
+    /// Returns true if a server had several turns and none of them gave a valid result.
     fn is_spoiled(&self, place: ArenaPlace) -> bool {
         let own = || self.state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
         own().count() >= MAX_REFUSED_TURNS && own().all(|turn| turn.refused.is_some())
     }
 }
 
-/// Describes the result of a search in a few words.
+/// Describes the result of a search in a few words for the user.
 fn words(found: &ArenaSearch) -> String {
     let capacity = found.capacity.map(|capacity| run::number::prose::whole_rate(capacity.rate));
     let capacity = capacity.map(|rate| format!("capacity {rate}"));

@@ -4,23 +4,23 @@ use run::{ArenaAnswer, ArenaPlace, ArenaRefusal, ArenaSearch, ArenaState, ArenaT
 
 use crate::LabError;
 
-/// Builds servers, searches for their capacities, and takes turns. The implementations are real servers, and simulated
-/// ones in tests.
+/// Builds servers, searches for their capacities, and takes turns. The trait has two implementations: for real servers,
+/// and for simulated ones in tests.
 pub trait ArenaConductor {
     /// Returns the measuring time since this part of the comparison began, without builds, seconds.
     fn elapsed_s(&self) -> f64;
 
-    /// Returns true if the user wants to stop. The last result is then incomplete.
+    /// Returns true if the user wants to stop. After a stop, the last result is incomplete.
     fn stopped(&self) -> bool;
 
-    /// Tells the user what was done, and about how many seconds are left.
+    /// Tells the user what was done, and roughly how many seconds remain.
     fn progress(&mut self, sentence: &str, left_s: f64);
 
     /// Builds a server; the error contains the last output of the build.
     fn build(&mut self, entry: usize) -> Result<(), String>;
 
     /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's first
-    /// answer before any load.
+    /// answer before the load begins.
     fn search(
         &mut self,
         place: ArenaPlace,
@@ -28,14 +28,14 @@ pub trait ArenaConductor {
         refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
     ) -> ArenaSearch;
 
-    /// Measures a server at a rate.
+    /// Measures a server at an offered rate.
     fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn;
 
     /// Stores the state.
     fn save(&mut self, state: &ArenaState) -> Result<(), LabError>;
 }
 
-/// Load of a turn.
+/// Load of one turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnPlan {
     /// Requests per second.

@@ -1,4 +1,4 @@
-//! Servers in containers that an installed engine starts from images.
+//! Servers in containers, started from images by an installed engine such as docker.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ const INFO_TIMEOUT: Duration = Duration::from_secs(20);
 /// Interval between checks of the engine.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Returns the first engine that works here and starts containers from images.
+/// Returns the first engine that works on this machine and can start containers from images.
 pub(super) fn usable_engine() -> Result<&'static Engine, String> {
     let engines = || ENGINES.iter().filter(|engine| !engine.starts.is_empty());
     engines().find(|engine| works(engine)).ok_or_else(|| {
@@ -24,7 +24,7 @@ pub(super) fn usable_engine() -> Result<&'static Engine, String> {
     })
 }
 
-/// Returns true if the engine reports its state, which docker does only if its daemon runs.
+/// Returns true if the engine reports its state; docker does so only if its daemon runs.
 fn works(engine: &Engine) -> bool {
     let mut info = Command::new(engine.name);
     let info = info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -37,7 +37,7 @@ fn works(engine: &Engine) -> bool {
             Err(_) => return false,
         }
     }
-    // An engine that hangs is not usable, whether or not it can be killed.
+    // An engine that does not answer is not usable, even if it cannot be killed.
     let _ = child.kill();
     let _ = child.wait();
     false
@@ -50,12 +50,12 @@ pub(super) struct Container {
 }
 
 impl Container {
-    /// Returns a container that is not started yet.
+    /// Returns a container that has not been started.
     pub(super) fn new(engine: &'static Engine, entry: &str) -> Self {
         Self { engine, name: format!("loadline-arena-{}-{entry}", std::process::id()) }
     }
 
-    /// Returns the shell command that starts the container. `words` follow the image.
+    /// Returns the shell command that starts the container. In the command, `words` follow the name of the image.
     pub(super) fn command(&self, image: &str, words: &str, port: u16, limits: Limits, cpus: &[u32]) -> String {
         let start = self.engine.starts.iter().map(|word| quoted(&word.replace("{host}", &self.name)));
         let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
@@ -79,7 +79,7 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         let mut remove = Command::new(self.engine.name);
-        // The container has usually removed itself.
+        // The container has usually removed itself already.
         let _ = remove
             .args(["rm", "--force", &self.name])
             .stdin(Stdio::null())

@@ -17,7 +17,7 @@ use crate::servers::{GroupedServer, Launch, Limits, Quiet, can_make_groups, shel
 use crate::via::Engine;
 use crate::{LabError, find, load, own_program, resolve};
 
-/// Folder of the runs of all searches.
+/// Folder that holds the runs of all searches.
 const RUNS: &str = "runs";
 /// Maximum number of characters of a server's output in a result.
 const MAX_WORDS_CHARS: usize = 600;
@@ -36,7 +36,7 @@ pub struct LiveArenaSetup<'a> {
     pub dir: PathBuf,
     /// Returns true if the user wants to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Tells the user something, with the seconds left.
+    /// Shows the user a message and the seconds left.
     pub tell: &'a mut dyn FnMut(&str, f64),
     /// Writes the report of a search into the folder of its run.
     pub report: &'a dyn Fn(&Run, &Path),
@@ -57,14 +57,14 @@ pub struct LiveArena<'a> {
     left_out_s: f64,
 }
 
-/// A started server, or one that already ran. Its processes end before its container is removed.
+/// A started server, or one that already ran. On drop, its processes end before its container is removed.
 struct Started {
     server: Option<GroupedServer>,
     _container: Option<Container>,
 }
 
 impl<'a> LiveArena<'a> {
-    /// Checks the requirements of the comparison before anything starts. Also returns notes for the user.
+    /// Checks the requirements of the comparison before anything starts. Returns notes for the user.
     pub fn prepare(setup: LiveArenaSetup<'a>) -> Result<(Self, Vec<String>), LabError> {
         let fail = |why: String| LabError::set_up("preparing the comparison", why);
         let limits = Limits { quota: setup.plan.resources.quota, memory_bytes: setup.memory_bytes };
@@ -104,7 +104,7 @@ impl<'a> LiveArena<'a> {
             let command = container.command(image, words, port, self.limits, cpus);
             (container, command)
         });
-        // A container has its own control group and CPUs.
+        // A container has a control group and CPUs of its own.
         let (shell, cpus, group) = match &container {
             Some((_, command)) => (command.as_str(), &[][..], None),
             None => (words, cpus, with_limits),
@@ -114,7 +114,7 @@ impl<'a> LiveArena<'a> {
         Ok(Started { server: Some(server), _container: container.map(|(container, _)| container) })
     }
 
-    /// Measures a search that passed the check of its first answer.
+    /// Conducts a search whose first answer passed the check.
     fn searched(&self, place: ArenaPlace, plan: Plan, started: &Started) -> ArenaSearch {
         let name = format!("{RUNS}/{}--{}", self.entry(place).name, self.setup.plan.profiles[place.profile].name);
         let dir = self.setup.dir.join(&name);
@@ -212,14 +212,14 @@ fn turn_plan(mut plan: Plan, turn: TurnPlan, warm_up_s: f64) -> Plan {
     plan.command = "load".into();
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline };
     (plan.load.duration_s, plan.load.seed) = (window_s, seed);
-    // A server that has just started may seem steady before its caches and its compiler are, so the warm-up has its
-    // full length.
+    // A server that has just started may seem steady before its caches are filled and its code is compiled. The warm-up
+    // is therefore never shortened.
     (plan.load.warmup_s, plan.load.least_warmup_s) = (warm_up_s, warm_up_s);
     plan.observe.at_rest_s = 0.0;
     plan
 }
 
-/// Returns a search that gave no result.
+/// Returns the record of a search that gave no result.
 fn failed(why: &str) -> ArenaSearch {
     let refused = ArenaRefusal { kind: ArenaRefusalKind::Failed, text: bounded(why) };
     ArenaSearch { refused: Some(refused), ..ArenaSearch::default() }
@@ -232,7 +232,7 @@ fn add_last_words(refused: &mut ArenaRefusal, started: &Started) {
     refused.text = bounded(&refused.text);
 }
 
-/// Returns a text of other programs, escaped and with a maximum length.
+/// Returns a text of another program, escaped and cut to a maximum length.
 fn bounded(text: &str) -> String {
     let shown = visible(text);
     match shown.char_indices().nth(MAX_WORDS_CHARS) {

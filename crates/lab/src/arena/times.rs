@@ -5,14 +5,14 @@ use judge::thresholds::FEWEST_WINDOWS;
 use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
 use crate::servers::START_S;
 
-/// Share of the budget for the capacity searches; the turns get the rest. Errors fall with the square root of the time.
-/// The errors of searches and turns therefore have the smallest sum at equal shares.
+/// Share of the budget for the capacity searches; the turns use the rest. Errors fall with the square root of the time.
+/// The sum of the errors of searches and turns is therefore smallest if both get equal shares.
 const SEARCH_SHARE: f64 = 0.5;
-/// Longest search, seconds: a longer one hardly changes the capacity.
+/// Maximum length of a search, seconds: a longer search hardly changes the capacity.
 const MAX_SEARCH_S: f64 = 120.0;
-/// Number of rounds that the turns are planned for: trimming leaves eight of twelve values.
+/// Number of rounds for which the turns are planned: of twelve values, eight remain after trimming.
 const PREFERRED_ROUNDS: f64 = 12.0;
-/// Maximum number of rounds: more would narrow the intervals too slowly.
+/// Maximum number of rounds: beyond it, the intervals become narrower too slowly.
 const MAX_ROUNDS: u32 = 40;
 /// Shortest and longest window of a turn, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
@@ -28,21 +28,21 @@ pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> 
     warm_ups_s.map(|warm_up_s| (search_s / SEARCH_SHARE).max(turns_s(warm_up_s) / (1.0 - SEARCH_SHARE))).sum()
 }
 
-/// Returns the budget of the next search, seconds, with `left` searches to do and `spent_s` spent on searches. The
-/// search takes `around_s` besides its own budget.
+/// Returns the budget of the next search, seconds. `left` searches remain, and `spent_s` were already spent on
+/// searches. The search needs another `around_s` seconds besides its budget.
 pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) -> f64 {
     let each_s = (SEARCH_SHARE * budget_s - spent_s) / left.max(1) as f64;
     (each_s - around_s).clamp(SHORTEST_SEARCH_S, MAX_SEARCH_S)
 }
 
-/// Returns the expected overhead of the next search, seconds: the last overhead, or a longer earlier overhead that
-/// decays, because a busy machine is slow repeatedly.
+/// Returns the expected overhead of the next search, seconds: the last overhead, or a longer earlier one that decays
+/// slowly. A busy machine is slow repeatedly.
 pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
 
-/// Returns the window of a turn, seconds, from the time for all turns and the number of turns per round. Start and
-/// warm-up have their mean lengths.
+/// Returns the length of a turn's window, seconds, from the time for all turns and the number of turns per round. Start
+/// and warm-up have their mean lengths.
 pub(super) fn window_s(left_s: f64, turns: usize, start_s: f64, warm_up_s: f64) -> f64 {
     let each_s = left_s / (PREFERRED_ROUNDS * turns.max(1) as f64);
     (each_s - turn_s(0.0, start_s, warm_up_s)).clamp(WINDOW_S.0, WINDOW_S.1)
@@ -53,7 +53,7 @@ pub(super) fn turn_s(window_s: f64, start_s: f64, warm_up_s: f64) -> f64 {
     start_s + warm_up_s + window_s + TURN_OVERHEAD_S
 }
 
-/// Returns true if another round fits, after `rounds` rounds of which the last took `last_s`.
+/// Returns true if there is time for another round, after `rounds` rounds of which the last took `last_s`.
 pub(super) fn fits(left_s: f64, rounds: u32, last_s: f64) -> bool {
     rounds == 0 || rounds < MAX_ROUNDS && left_s >= last_s
 }

@@ -1,16 +1,16 @@
-//! Choice of CPUs for client and server, so that they share as few as possible. Pure functions.
+//! Choice of CPUs for client and server, so that they share as few as possible. All functions of this file are pure.
 
-/// CPUs for both sides; empty means all.
+/// CPUs of client and server; an empty list means all CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuSplit {
     /// CPUs of the generator.
     pub client: Vec<u32>,
-    /// CPUs of the server, if they are known.
+    /// CPUs of the server; empty if they are not known.
     pub server: Vec<u32>,
 }
 
 impl CpuSplit {
-    /// Chooses CPUs for a server that is started here: it gets the last CPU if there are at least two.
+    /// Chooses CPUs for a server that loadline starts on this host: the last CPU, if there are at least two.
     pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
         match allowed {
             [rest @ .., last] if !rest.is_empty() && asked.is_empty() => {
@@ -24,7 +24,7 @@ impl CpuSplit {
         }
     }
 
-    /// Chooses CPUs for the generator of a local server that runs on the CPUs `server`: the other CPUs, if there are
+    /// Chooses CPUs for the generator if a server on this host uses the CPUs in `server`: the other CPUs, if there are
     /// any.
     pub fn beside(allowed: &[u32], asked: &[u32], server: &[u32]) -> Self {
         let free: Vec<u32> = allowed.iter().copied().filter(|cpu| !server.contains(cpu)).collect();

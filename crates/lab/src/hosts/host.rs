@@ -1,5 +1,5 @@
-//! Hosts where agents run. A host is anything that can start a process and connect its standard input and output:
-//! this machine, a network namespace, a machine behind ssh, or a cluster's launcher ([`crate::via`]). No shared
+//! Hosts where agents run. A host is anything that can start a process and connect its standard input and output: this
+//! machine, a network namespace, a machine reached by ssh, or the launcher of a cluster ([`crate::via`]). No shared
 //! memory, common clock or common files are needed.
 
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::LabError;
 
 /// A place where processes can be started.
 pub trait Host: Send {
-    /// Returns its name in the run, as in `hosts[]`.
+    /// Returns the host's name in the run, as in `hosts[]`.
     fn name(&self) -> &str;
 
     /// Returns a command that runs `program agent` on the host. The local child process carries the agent's input and
     /// output.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
-    /// Returns an identifier that is equal for two hosts only if they are the same machine and namespace. An agent that
-    /// was started through one of these hosts may then take a task for the other.
+    /// Returns an identifier; two hosts have the same one only if they are the same machine and namespace. An agent
+    /// started through one of two such hosts may take a task for the other.
     fn place(&self) -> String;
 
     /// Returns true if the host counts as another machine: its clock is compared with ours, and it has its own
@@ -34,14 +34,14 @@ pub trait Host: Send {
         None
     }
 
-    /// Returns the hosts that a load on this one is spread over, with the number of agents on each; empty for a
-    /// single host.
+    /// Returns the hosts that share a load given to this host, with the number of agents on each; empty for a single
+    /// host.
     fn members(&self) -> Vec<(&dyn Host, u32)> {
         Vec::new()
     }
 }
 
-/// Returns the host of each agent of a load on `host`: its members in rotation, each as often as it has agents.
+/// Returns the host of each agent of a load on `host`: the members in rotation, each as often as it has agents.
 pub(crate) fn agents_of(host: &dyn Host) -> Vec<&dyn Host> {
     let members = host.members();
     if members.is_empty() {
@@ -114,7 +114,7 @@ impl Host for NamespaceHost {
         Ok(command)
     }
 
-    /// Identifies the namespace by its number, which is unique while a process is in it.
+    /// Returns the inode number of the namespace, which is unique while a process is in it.
     fn place(&self) -> String {
         format!("{} {:?}", self.name, self.netns.id())
     }

@@ -1,4 +1,4 @@
-//! Hosts: where agents run, how an agent starts there, and which CPUs it gets.
+//! Hosts: where agents run, how an agent is started there, and which CPUs it gets.
 
 pub(crate) mod cpu_split;
 mod host;

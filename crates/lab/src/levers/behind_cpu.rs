@@ -1,4 +1,4 @@
-//! Takes a share of the CPUs of the server's upstreams.
+//! Takes a share of the CPUs that the server's upstream services use.
 
 use run::{LeverPlan, Prove};
 

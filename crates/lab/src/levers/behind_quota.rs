@@ -1,4 +1,4 @@
-//! Lowers the CPU quota of the server's upstreams by a quarter.
+//! Lowers the CPU quota of the server's upstream services by a quarter.
 
 use run::{LeverPlan, Prove};
 

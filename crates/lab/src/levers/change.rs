@@ -1,5 +1,5 @@
-//! Lasting changes that levers make at a server, and their states. A change acts only on the expected state, so it
-//! never overwrites a newer change by another program.
+//! Lasting changes that levers make to a server, and the states of the changed resources. A change is made or undone
+//! only in the expected state, so that newer changes by other programs are never overwritten.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Change {
     /// A file of a control group.
     File { file: PathBuf, before: String, after: String },
-    /// A stopped process. `started` distinguishes the process from a later process with the same number.
+    /// Stop of a process by a signal. `started` distinguishes the process from a later one with the same ID.
     Stopped { pid: u32, started: u64 },
     /// Soft and hard descriptor limit of a process.
     Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
-    /// CPUs of a process and of the processes below it.
+    /// CPUs that a process and its descendants may use.
     Cpus { pid: u32, started: u64, before: Vec<u32>, after: Vec<u32> },
 }
 
-/// Resource that a change is made to.
+/// Resource that a change affects.
 pub(crate) enum Resource {
     /// A file of a control group.
     File(PathBuf),
-    /// Run state of a process.
+    /// State of a process: running or stopped.
     RunState(u32),
     /// Descriptor limit of a process.
     Descriptors(u32),
-    /// CPUs of a process and of the processes below it.
+    /// CPUs that a process and its descendants may use.
     Cpus(u32),
 }
 
 impl Resource {
-    /// Returns the kernel's file of the resource. An experiment locks this file.
+    /// Returns the kernel's file of the resource. An experiment locks this file, so that it excludes other experiments.
     pub(super) fn path(self) -> PathBuf {
         match self {
             Self::File(file) => file,
@@ -44,12 +44,12 @@ impl Resource {
     }
 }
 
-/// State of a resource, compared with a change of it.
+/// State of a resource relative to a change of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Before,
     After,
-    /// The resource has a third state, because another program has changed it to this value.
+    /// Another program has set the resource to this value, which is neither the old nor the new one.
     Foreign(String),
     /// The process or the control group has ended.
     Gone,
@@ -67,7 +67,7 @@ impl State {
 }
 
 impl Change {
-    /// Plans to stop a process.
+    /// Plans to stop a process by a signal.
     pub(super) fn stop(pid: u32) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         match probe::is_stopped(pid) {
@@ -76,7 +76,7 @@ impl Change {
         }
     }
 
-    /// Plans to move a process, and the processes below it, to these CPUs.
+    /// Plans to move a process and its descendants to these CPUs.
     pub(crate) fn cpus(pid: u32, cpus: &[u32]) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         let before = sys::limits::cpus_of_thread(pid).map_err(|e| format!("reading the CPUs of process {pid}: {e}"))?;
@@ -94,7 +94,7 @@ impl Change {
         resource.path()
     }
 
-    /// Makes the change. Fails if the resource is not in the state from before the change.
+    /// Makes the change. Fails if the resource is no longer in the state before the change.
     pub(super) fn make(&self) -> Result<(), String> {
         match self.state() {
             State::After => Ok(()),
@@ -104,8 +104,8 @@ impl Change {
         }
     }
 
-    /// Undoes the change, unless the resource has ended or another program has changed it since. Returns true if there
-    /// was something to undo.
+    /// Undoes the change, unless the resource has ended or another program has changed it since. Returns true if a
+    /// change was undone.
     pub(super) fn undo(&self) -> Result<bool, String> {
         match self.state() {
             State::After => self.write(false).map(|()| true),
@@ -142,15 +142,15 @@ impl Change {
             Self::Descriptors { pid, before, after, .. } => {
                 sys::limits::set_descriptors_of(*pid, if on { *after } else { *before }).map_err(Into::into)
             }
-            // The CPUs of the first thread show whether the change was made: this thread is moved first, and moved back
-            // last.
+            // The CPUs of the first thread show if the change was made, because this thread is moved first and moved
+            // back last.
             Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid).into_iter(), before, after),
             Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).into_iter().rev(), after, before),
         };
         done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
     }
 
-    /// Says how a user undoes the change.
+    /// Says how a user can undo the change.
     fn by_hand(&self) -> String {
         match self {
             Self::File { file, before, after } => {
@@ -168,7 +168,7 @@ impl Change {
         }
     }
 
-    /// Returns the sentence for an undone change.
+    /// Returns the sentence that reports an undone change.
     pub(super) fn undone(&self) -> String {
         match self {
             Self::File { file, before, .. } => format!("{} is {before:?} again", file.display()),
@@ -179,7 +179,7 @@ impl Change {
     }
 }
 
-/// Names the resource.
+/// Writes the name of the resource.
 impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -191,16 +191,15 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Returns all threads of a process and of the processes below it, beginning with the first thread of the process
-/// itself.
+/// Returns all threads of a process and its descendants, beginning with the first thread of the process itself.
 pub(crate) fn threads_below(pid: u32) -> Vec<u32> {
     let mut threads: Vec<u32> = probe::with_descendants(pid).into_iter().flat_map(probe::threads_of).collect();
     threads.sort_by_key(|tid| *tid != pid);
     threads
 }
 
-/// Moves the threads that may use exactly the CPUs `from`. Threads may end meanwhile; the first error of another kind
-/// is returned.
+/// Moves all threads that may use exactly the CPUs `from`. Threads that end meanwhile are no error; the first other
+/// error is returned.
 fn move_threads(threads: impl Iterator<Item = u32>, from: &[u32], to: &[u32]) -> std::io::Result<()> {
     let moved = |tid: u32| match sys::limits::cpus_of_thread(tid) {
         Ok(now) if now == from => sys::limits::confine_thread(tid, to),
@@ -215,7 +214,7 @@ fn cpu_list(cpus: &[u32]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns true if a path is inside the control groups. Nothing else is written.
+/// Returns true if a path is inside the control group file system. loadline writes to no other paths.
 fn is_in_control_group(file: &Path) -> bool {
     file.starts_with("/sys/fs/cgroup") && !file.components().any(|part| part == Component::ParentDir)
 }

@@ -1,5 +1,5 @@
-//! Doubles the descriptor limit of the server's processes: a server that had run out of descriptors then takes twice
-//! as many connections.
+//! Doubles the descriptor limit of the server's processes, so that a server without free descriptors can accept more
+//! connections.
 
 use run::{Intensity, LeverCheck, LeverPlan, LoadPlan, Prove};
 
@@ -45,7 +45,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     Ok(LeverCheck { descriptors, resources: undo.resources() })
 }
 
-/// Returns the load with as many connections as the raised limits allow.
+/// Returns the load, with as many connections as the raised limits allow.
 fn load(found: &LeverCheck, load: &LoadPlan) -> LoadPlan {
     let wanted = found.descriptors.min(LIMIT_FACTOR * MAX_LIMIT) as u32;
     let mut load = load.clone();

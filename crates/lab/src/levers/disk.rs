@@ -1,14 +1,15 @@
-//! Writes to the server's disk without the page cache, and flushes the writes. The writes are as large as those of
-//! other programs. Half as many threads write as other programs have requests in the queue. Each thread also waits for
-//! its flushes, so the lever causes about a quarter of the disk's work.
+//! Writes to the server's disk without the page cache, and flushes these writes. The writes have the size of other
+//! programs' writes. The lever uses half as many writing threads as other programs have requests in the queue. Each
+//! thread also waits for its flushes, so that the lever causes about a quarter of the disk's work.
 //!
-//! The speed left to other programs is their bytes per busy millisecond of the disk: the value with the lever, divided
-//! by the value without it. If other programs keep the disk busy, this speed falls with their throughput. If other
-//! programs leave the disk idle half of the time, this speed halves while their throughput stays.
+//! The reported speed is what other programs have left: their bytes per busy millisecond of the disk with the lever,
+//! divided by the value without it. If other programs keep the disk busy, this speed falls with their throughput. If
+//! other programs leave the disk idle half of the time, this speed halves, but their throughput stays the same.
 //!
-//! Two other measures failed. The lever's share of the bytes omits its flushes and gaps. On a disk of 8 GB/s, the share
-//! was a sixth, while the total fell by a third more (elasticities of 2.9 to 3.6). The duration of the lever's calls
-//! follows their slowest parts, the flush and the wake-up (elasticities of 0.5 to 2.5).
+//! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not include
+//! its flushes and gaps. On a disk of 8 GB/s, this share was a sixth, but total throughput fell by a third more
+//! (elasticities of 2.9 to 3.6). The duration of the lever's calls depends on their slowest parts, flush and wake-up
+//! (elasticities of 0.5 to 2.5).
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -37,21 +38,21 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// `O_DIRECT` of Linux for this architecture.
+/// Value of Linux's `O_DIRECT` for this architecture.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
-/// Smallest and largest write, bytes: between the flushes of a database and the largest requests of disks.
+/// Smallest and largest write, bytes: from the flushes of a database to the largest requests of disks.
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Speed reported if other programs moved no bytes. A logarithm needs a positive number.
+/// Reported speed if other programs moved no bytes. The value must be positive, because its logarithm is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes without a flush.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
-/// Number of other programs' requests in the queue for each writing thread.
+/// Number of other programs' requests in the queue for which one writing thread is used.
 const QUEUE_PER_WRITER: f64 = 2.0;
-/// Strictest alignment of direct writes.
+/// Alignment of direct writes, bytes: the strictest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
-/// Size of the file, bytes; after that, writing starts over at the beginning.
+/// Size of the file, bytes; writing then starts again at the beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -69,7 +70,7 @@ fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     Ok((open(dir)?, queue_file(dir)?))
 }
 
-/// Opens a file without a name, so that a kill leaves nothing.
+/// Opens a file without a name, so that nothing is left if the process is killed.
 fn open(dir: &Path) -> Result<std::fs::File, String> {
     let flags = O_DIRECT | sys::param::O_TMPFILE;
     let made = std::fs::OpenOptions::new().write(true).custom_flags(flags).open(dir);
@@ -87,19 +88,19 @@ fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Counters of a disk. Source: as [`queue_file`].
+/// Counters of a disk. Source: as for [`queue_file`].
 #[derive(Clone, Copy)]
 struct DiskCounters {
-    /// Milliseconds with at least one request.
+    /// Time with at least one request, milliseconds.
     busy_ms: f64,
-    /// Milliseconds that requests spent in the queue, summed.
+    /// Sum of the times that requests spent in the queue, milliseconds.
     queued_ms: f64,
     /// Number of reads and writes.
     requests: f64,
     /// Bytes read and written.
     bytes: f64,
-    /// Flushes of the disk's own cache; one flush serves all requests that wait for a flush. NaN before Linux 5.5,
-    /// which does not count flushes.
+    /// Number of flushes of the disk's own cache; one flush serves all requests that wait for one. NaN before Linux
+    /// 5.5, which does not count flushes.
     flushes: f64,
 }
 
@@ -128,7 +129,8 @@ impl DiskCounters {
     }
 }
 
-/// Writers and block size for the slots that are on, derived from other programs' writes in the slots that are off.
+/// Number of writers and size of writes for the slots with the lever on. Number and size of the lever's writes are
+/// derived from other programs' writes in the other slots.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -185,8 +187,8 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     })
 }
 
-/// Returns the disk's speed for others in each slot: bytes per busy millisecond relative to the slots without the
-/// lever. On an otherwise unused disk the speed is 1.
+/// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the slots without
+/// the lever. If no other program uses the disk, the speed is 1.
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without: Vec<f64> = on.iter().zip(moved).filter_map(|(on, moved)| (!on).then_some(*moved)).collect();
     match judge::average(&without) {
@@ -197,7 +199,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Number of the thread. The dose determines how many threads write: the first ones.
+    /// Index of the thread. The dose says how many threads write; those with the lowest indexes do.
     nth: usize,
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.
@@ -206,7 +208,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes while slots are on, and counts bytes once the disk has them.
+    /// Writes in the slots with the lever on, and counts bytes once they are on the disk.
     fn write(&self, slot_clock: &SlotClock) -> Result<(), String> {
         let memory = vec![0x5a_u8; WRITE_BYTES[1] + ALIGN_BYTES];
         let from = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);

@@ -1,4 +1,4 @@
-//! Keeps connections open, so that nothing waits in the accept queue.
+//! Uses kept connections instead of new ones, so that nothing waits in the accept queue.
 
 use run::{LoadPlan, Prove};
 

@@ -1,4 +1,4 @@
-//! Definition of a lever, and the parts of both sides that it can act on.
+//! Definition of a lever, and the parts of client and server that it can affect.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,32 +9,32 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Check on the host of a lever that changes nothing. The error message says why the lever cannot be used there.
+/// Check on a lever's host, which changes nothing. The error says why the lever cannot be used there.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
-/// Ways to use a lever. The plan holds the conductor's data; the lever's host finds the rest.
+/// The ways in which a lever is used. The plan contains what the conductor knows; the lever's host finds the rest.
 #[derive(Clone, Copy)]
 pub enum Pull {
-    /// On and off in slots of one load.
+    /// The lever is switched on and off in slots of one load.
     Slots {
-        /// Returns the task of the lever's agent; the error message says why the lever cannot be used.
+        /// Returns the task of the lever's agent; the error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Checks on the lever's host that it has what the lever needs; `None` if every host has it.
+        /// Checks that the lever's host has what the lever needs; `None` if every host has it.
         check: Option<HostCheck>,
-        /// Uses the lever until the last slot or until it is stopped.
+        /// Uses the lever until the last slot ends or the lever is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
-    /// A different rate of an open loop, in slots of the load itself.
+    /// An open loop changes its own rate in slots of the load.
     Offered,
-    /// A different load, in turns; the error message says why no such load is possible.
+    /// Another load takes turns with the plain load; the error says why no such load is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
-    /// The plain load in turns; a setting of the server is changed in half of the turns.
+    /// The plain load is measured in turns, and a setting of the server is changed in half of the turns.
     TurnsWithChange {
-        /// Returns the task of the lever's agent; the error message says why the lever cannot be used.
+        /// Returns the task of the lever's agent; the error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Check on the lever's host.
         check: HostCheck,
-        /// Returns the load that shows the effect, given the findings on the host.
+        /// Returns the load under which the effect is visible, given the findings on the host.
         load: fn(&LeverCheck, &LoadPlan) -> LoadPlan,
         /// Locks the resources that the lever changes, without changing them yet.
         prepare: fn(&LeverPlan) -> Result<Undo, String>,
@@ -42,7 +42,7 @@ pub enum Pull {
 }
 
 impl Pull {
-    /// Returns true if loads without and with the lever take turns.
+    /// Returns true if the lever compares two loads that take turns.
     pub(crate) const fn in_turns(&self) -> bool {
         matches!(self, Self::Turns(_) | Self::TurnsWithChange { .. })
     }
@@ -51,7 +51,7 @@ impl Pull {
 /// Host on which a lever is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeverHost {
-    /// No host: the lever is a different load.
+    /// None: the lever is a different load.
     Load,
     /// The hosts of all generators at once.
     Clients,
@@ -59,38 +59,38 @@ pub enum LeverHost {
     Server,
 }
 
-/// A load without and with a lever.
+/// Two loads, without and with a lever.
 #[derive(Clone, Debug)]
 pub struct LoadPair {
     /// Load without the lever.
     pub off: LoadPlan,
     /// Load with the lever.
     pub on: LoadPlan,
-    /// Share of the resource that is taken away; negative if it is added.
+    /// Share of the resource that is taken away; negative if some is added.
     pub dose: f64,
-    /// Change that an agent holds during the load with the lever.
+    /// Change that an agent keeps in place during the load with the lever.
     pub change: Option<LeverPlan>,
 }
 
-/// One row of the table.
+/// One row of the table of levers.
 #[derive(Clone, Copy)]
 pub struct Lever {
-    /// Name in runs and tables.
+    /// Name of the lever in runs and tables.
     pub id: &'static str,
     /// Effect of the lever, in one line.
     pub help: &'static str,
     /// Bottlenecks that the lever tests, as in `BOTTLENECKS`.
     pub tests: &'static [&'static str],
-    /// Smallest permission (`--prove`) that allows the lever.
+    /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
-    /// True if every experiment with slots uses the lever, whatever the verdict is. The parts add up to 1 only if all
-    /// these levers were used.
+    /// True if every experiment with slots uses the lever, independent of the verdict. Only if all these levers were
+    /// used, their parts add up to 1.
     pub always: bool,
-    /// Shortest slot in which the lever's effect shows, seconds.
+    /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose, before it is measured.
+    /// Planned dose, before the real dose is measured.
     pub planned: f64,
-    /// Rights that the lever needs.
+    /// Rights that the user needs for the lever.
     pub rights: &'static str,
     /// Disturbance that the lever causes.
     pub intrusion: &'static str,
@@ -104,11 +104,11 @@ pub struct Lever {
     pub pull: Pull,
 }
 
-/// Parts of both sides that a lever can act on.
+/// Parts of client and server that a lever can affect.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
-    /// CPUs of the generator. If the generator runs on other hosts, only the number counts: that of the host with the
-    /// fewest CPUs.
+    /// CPUs of the generator. If the generator runs on other hosts, only their number matters: that of the host with
+    /// the fewest CPUs.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
     pub client_pids: Vec<u32>,
@@ -116,32 +116,33 @@ pub struct LeverTargets {
     pub server_cpus: Vec<u32>,
     /// Processes of the server; empty if unknown.
     pub server_pids: Vec<u32>,
-    /// CPUs that the server's upstreams may use; empty if unknown.
+    /// CPUs that the server's upstream services may use; empty if unknown.
     pub behind_cpus: Vec<u32>,
-    /// Processes of the server's upstreams; empty if unknown here.
+    /// Processes of the server's upstream services; empty if they are not known on this host.
     pub behind_pids: Vec<u32>,
     /// Bytes in flight on one of the server's connections; absent if they were not observed.
     pub in_flight: Option<f64>,
     /// Address of the server.
     pub addr: Option<SocketAddr>,
-    /// Writable directory on the server's disk, by its name on the server's host.
+    /// Writable directory on the server's disk, as named on the server's host.
     pub dir: Option<PathBuf>,
-    /// Bytes that an exchange puts on the link in the direction of the requests.
+    /// Bytes that one exchange sends over the link in the direction of the requests.
     pub request_way: RequestWay,
-    /// Share of a CPU that a CPU thief is to take, 0 to 1; 0 stands for a quarter.
+    /// Share of a CPU that a CPU thief takes, 0 to 1; 0 means a quarter.
     pub share: f64,
-    /// True if the load has an offered rate, so that the server is mostly idle.
+    /// True if the load offers a fixed rate, so that the server is mostly idle.
     pub at_rate: bool,
     /// Median response time of the load, seconds; 0 if unknown.
     pub response_s: f64,
-    /// Descriptors that a generator may have.
+    /// Number of descriptors that a generator may have.
     pub descriptors: u64,
-    /// Socket of the process that keeps the testbed between generator and server.
+    /// Socket of the keeper process of the testbed that connects generator and server.
     pub keeper: Option<PathBuf>,
 }
 
 impl Lever {
-    /// Returns true if the lever needs its own trial, because its slots are too long for the other levers' trial.
+    /// Returns true if the lever needs a trial of its own, because its slots are too long for the trial of the other
+    /// levers.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }

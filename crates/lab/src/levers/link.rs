@@ -1,7 +1,7 @@
-//! Lowers the rate of the testbed's medium between generator and server.
+//! Lowers the rate of the testbed's network between generator and server.
 //!
-//! The whole medium is slowed: every link, in both directions. The elasticity therefore describes the medium, whichever
-//! link is full.
+//! The whole network is slowed: every link, in both directions. The elasticity therefore describes the whole network,
+//! whichever of its links is full.
 
 use std::sync::mpsc::Receiver;
 
@@ -15,10 +15,10 @@ pub(super) const ROW: Lever = Lever {
     id: "link",
     help: "lowers the rate of a testbed's medium (`loadline testbed`) by a quarter in both directions",
     tests: &["network-medium"],
-    // The testbed belongs to this user and exists for experiments, so nobody else is affected.
+    // The testbed belongs to this user and exists for experiments, so the lever affects nobody else.
     needs: Prove::Default,
     always: false,
-    // The backlog of a slowed link lasts into the next slot.
+    // The queue of a slowed link lasts into the next slot.
     slot_s: 0.15,
     planned: 1.0 - REMAINING_SHARE,
     rights: "client and server on two hosts of one testbed of this user, whose medium has a rate",
@@ -29,7 +29,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: None, act },
 };
 
-/// Share of the rate that is left.
+/// Share of the rate that remains.
 const REMAINING_SHARE: f64 = 0.75;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {

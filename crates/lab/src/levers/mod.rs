@@ -1,9 +1,9 @@
-//! Levers: changes that an experiment makes to see how throughput reacts. Each lever is one file and one row in
+//! Levers: changes that an experiment makes to see how throughput reacts. Each lever has its own file and one row in
 //! [`LEVERS`].
 //!
-//! A lever that is switched in slots has its own agent. Such a lever therefore works on every host on which an agent
-//! can start. A lever never outlives the conductor, because the agent ends with its standard input. A lever that needs
-//! new connections or different requests compares two loads, in turns.
+//! A lever that is switched in slots runs in its own agent. A lever can therefore run on every host on which an agent
+//! can start. No lever outlives the conductor, because the agent ends when its standard input ends. A lever that needs
+//! new connections or different requests compares two loads that take turns.
 
 mod behind_cpu;
 mod behind_quota;
@@ -67,7 +67,7 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
     row.ok_or_else(|| format!("no lever is called {:?}", plan.lever))
 }
 
-/// Checks on the lever's host if the lever can be used.
+/// Checks on the lever's host that the lever can be used.
 pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     match row_of(plan)?.pull {
         Pull::Slots { check: Some(check), .. } | Pull::TurnsWithChange { check, .. } => check(plan),
@@ -75,8 +75,8 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     }
 }
 
-/// Uses a lever as planned, until its last slot or until it is stopped. Calls `ready` when everything is prepared for
-/// the first slot or the first switch, and after each switch.
+/// Uses a lever as planned, until its last slot ends or it is stopped. Calls `ready` when everything is prepared for
+/// the first slot or the first switch, and again after each switch.
 pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
@@ -94,7 +94,8 @@ pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: im
     }
 }
 
-/// Makes and undoes changes on request. The changed resources stay locked between the turns.
+/// Makes and undoes the lever's change whenever the conductor requests it. Between the turns, the changed resources
+/// remain locked.
 fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     ready();
     loop {
@@ -109,8 +110,8 @@ fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: imp
     }
 }
 
-/// Returns the plan with the start of its slots and its processes, once they are known; `None` if the lever is stopped
-/// before that.
+/// Waits for the start of the load; returns the plan with the start of its slots and its processes, or `None` if the
+/// lever is stopped before.
 fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

@@ -1,4 +1,4 @@
-//! Doubles the load. If nothing is saturated, throughput doubles, too.
+//! Doubles the load. If nothing is saturated, throughput doubles as well.
 
 use run::{Intensity, LOAD_LEVER, LoadPlan, Prove};
 
@@ -20,7 +20,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Factor of the load.
+/// Factor by which the load grows.
 const FACTOR: u32 = 2;
 /// Descriptors that a generator needs besides its connections.
 const OTHER_DESCRIPTORS: u64 = 64;

@@ -1,4 +1,4 @@
-//! Makes the generator acknowledge every packet at once, so that nothing waits for a delayed acknowledgement.
+//! Makes the generator acknowledge every packet at once, so that the server never waits for a delayed acknowledgement.
 
 use run::{Io, LoadPlan, Prove};
 
@@ -20,7 +20,8 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Returns the two loads, both with epoll. Only epoll can set the option, and the two loads must use the same driver.
+/// Returns the two loads, both of which use epoll. Only epoll supports the option, and the two loads must use the same
+/// driver.
 fn load_pair(_: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
     Ok(LoadPair { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, change: None })

@@ -26,7 +26,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Share of the quota that is left.
+/// Share of the quota that remains.
 pub(super) const REMAINING_SHARE: f64 = 0.75;
 /// Slot length, seconds: several periods of the quota, which are usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;
@@ -35,7 +35,8 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-/// Checks whether the quota of the plan's processes can be written. Workers share the first process's quota.
+/// Checks that the CPU quota of the plan's processes can be changed. All workers of the server share the quota of its
+/// first process.
 pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let undo = prepare(plan)?;
     for file in undo.resources() {
@@ -56,7 +57,8 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if quota.file != file {
             return Err("the server moves between control groups".into());
         }
-        // Version 1 takes a bare number without a period, so both versions read back as written.
+        // The value is written without a period, which version 1 requires; both versions then read back what was
+        // written.
         let after = quota.times(REMAINING_SHARE);
         Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
     })

@@ -1,4 +1,4 @@
-//! Offers more requests per second. Under an open loop, a higher rate has the effect of slowing everything by one
+//! Offers more requests per second. Under an open loop, a higher rate has the same effect as slowing everything by one
 //! factor.
 
 use run::Prove;
@@ -10,7 +10,7 @@ pub(super) const ROW: Lever = Lever {
     help: "offers more requests per second (with --rate), as if the whole server were slower",
     tests: &[],
     needs: Prove::Default,
-    // Only this lever shows the sum of all parts.
+    // Only this lever shows the sum of the effects of all parts.
     always: true,
     slot_s: 0.0,
     planned: MAX_DOSE,
@@ -22,5 +22,5 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Offered,
 };
 
-/// Largest dose at an offered rate, for this lever and for each CPU thief.
+/// Largest dose under an offered rate, for this lever and for each CPU thief.
 pub(crate) const MAX_DOSE: f64 = 0.15;

@@ -1,5 +1,5 @@
-//! Record of changes that are in effect, and of the state before them. Each record is a file in this user's directory
-//! on the host.
+//! Record of changes that are in effect, and of the state before these changes. Each record is a file in this user's
+//! directory on the host.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -9,28 +9,29 @@ use serde::{Deserialize, Serialize};
 
 use super::change::Change;
 
-/// Changes with their owner.
+/// Changes, and the process that made them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
     /// Process that made the changes.
     owner: u32,
-    /// Start of that process, ticks since boot.
+    /// Start time of that process, ticks since boot.
     owner_started: u64,
-    /// Boot of the machine; empty in old records. Process numbers mean nothing after another boot.
+    /// Boot ID of the machine; empty in old records. Process IDs from another boot have no meaning.
     #[serde(default)]
     boot: String,
-    /// Namespace of process numbers; empty in old records. A container may share the directory.
+    /// PID namespace of the process IDs; empty in old records. The namespace is stored because a container may share
+    /// the directory.
     #[serde(default)]
     pid_namespace: String,
-    /// The changes.
+    /// All changes of the record.
     pub(super) changes: Vec<Change>,
 }
 
-/// Number of records made by this process. Each record has its own file.
+/// Number of records made by this process. The number makes the name of each record's file unique.
 static RECORDS: AtomicU64 = AtomicU64::new(0);
 
 impl Record {
-    /// Writes a record and returns its path. A reader sees the complete record or none.
+    /// Writes a record and returns its path. A reader sees the complete record or no record.
     pub(super) fn write(changes: &[Change]) -> Result<PathBuf, String> {
         let dir = directory(true).map_err(|e| format!("the state before cannot be saved: {e}"))?;
         let owner = std::process::id();
@@ -49,7 +50,8 @@ impl Record {
         Ok(path)
     }
 
-    /// Reads a record of this boot and this container. Removes a record of an earlier boot.
+    /// Reads a record that was made since the last boot and in this container. A record from an earlier boot is
+    /// removed.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
         if !record.boot.is_empty() && record.boot != probe::boot_id() {
@@ -78,8 +80,8 @@ fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Returns the directory of this user's records. The directory must outlive login sessions, so XDG_RUNTIME_DIR is
-/// unsuitable. A directory that others can write to is refused.
+/// Returns the directory of this user's records. The directory must remain when a login session ends, so
+/// XDG_RUNTIME_DIR is unsuitable. A directory that other users can write to is refused.
 fn directory(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
     let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));

@@ -1,5 +1,5 @@
-//! Pads requests, so that each exchange puts a third more bytes on the link in the direction of the requests. A link
-//! that is full in that direction then carries a quarter fewer requests.
+//! Makes requests longer, so that each exchange sends a third more bytes over the link in the direction of the
+//! requests. If that direction of the link is full, a quarter fewer requests fit.
 
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};
@@ -22,11 +22,12 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Share of the padding in all bytes that a padded exchange puts on the link.
+/// Share of the added bytes in all bytes that a longer exchange sends over the link.
 const DOSE: f64 = 0.25;
-/// Maximum padding, bytes: servers take header lines of 8 KiB.
+/// Maximum number of added bytes: servers accept header lines of 8 KiB.
 const MAX_PADDING_BYTES: f64 = 8_000.0;
-/// Overhead bytes of a segment (Ethernet with framing 38, IPv4 20, TCP with timestamps 32), and its payload bytes.
+/// Overhead of a segment in bytes (Ethernet with framing 38, IPv4 20, TCP with timestamps 32), and its payload in
+/// bytes.
 const SEGMENT_BYTES: (f64, f64) = (90.0, 1_448.0);
 
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {

@@ -1,8 +1,8 @@
 //! Takes whole CPUs away from the server, instead of a share of all.
 //!
-//! A server that works on one request at a time moves to the remaining CPUs, and loses nothing. A server that works on
-//! several requests loses the throughput of the taken CPUs. Taking a share of every CPU slows both kinds of server
-//! alike.
+//! A server that handles one request at a time moves to the remaining CPUs and loses nothing. A server that handles
+//! several requests at a time loses the throughput of the CPUs that are taken. Taking a share of every CPU would slow
+//! both kinds of servers alike.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -30,12 +30,12 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Slot length, seconds. The kernel balances the load of the CPUs within tenths of a second: a threaded Python server
-/// had 76 % of its rate in the first 10 ms after one of two CPUs was taken, 86 % after 50 ms, and 94 % from 70 ms on.
-/// The first 70 ms of a slot are left out.
+/// Slot length, seconds. The kernel moves load between CPUs within tenths of a second. After one of two CPUs was taken,
+/// a threaded Python server had 76 % of its rate in the first 10 ms, 86 % after 50 ms, and 94 % from 70 ms on. The
+/// first 70 ms of a slot are not measured.
 const SLOT_S: f64 = 0.15;
-/// Number of busy processes per taken CPU. Each process has one scheduler weight, and a server on two CPUs has half a
-/// weight on each CPU. Eight processes leave the server 6 to 11 % of the CPU.
+/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight; a server on two CPUs has
+/// half of this weight on each CPU. Eight processes leave the server 6 to 11 % of the CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -54,12 +54,13 @@ fn check(plan: &LeverPlan) -> Result<run::LeverCheck, String> {
     cpus_to_take(allowed_cpus(plan), probe::core_of).map(|_| run::LeverCheck::default())
 }
 
-/// Returns the CPUs that the server may use. For a server on another host, the conductor does not know the CPUs.
+/// Returns the CPUs that the server may use. The conductor does not know the CPUs of a server on another host.
 fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }
 
-/// Returns half of these CPUs. The hyperthreads of one core stay together, since they slow one another.
+/// Returns half of these CPUs, which the lever takes. The hyperthreads of one core are kept together, because they slow
+/// each other.
 fn cpus_to_take(mut allowed: Vec<u32>, core_of: impl Fn(u32) -> u32) -> Result<Vec<u32>, String> {
     if allowed.len() < 2 {
         return Err("the server may use only one CPU".into());
@@ -87,7 +88,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
 }
 
-/// Returns the CPU time of all processes so far, nanoseconds. A process that ended counts with its last value.
+/// Returns the CPU time used by all processes so far, nanoseconds. A process that has ended counts with its last value.
 fn cpu_ns(hogs: &[CpuHog]) -> u64 {
     hogs.iter().filter_map(|hog| hog.cpu_ns().ok()).sum()
 }
@@ -112,7 +113,7 @@ mod tests {
         if allowed.len() < 2 {
             return;
         }
-        // The first slot begins late enough that all processes have started, even beside other tests.
+        // The first slot begins so late that all processes have started, even if other tests run at the same time.
         let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 4 };
         let plan = LeverPlan {
             lever: ROW.id.into(),
@@ -128,7 +129,7 @@ mod tests {
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
         let [off, on] = [[0, 2], [1, 3]].map(|slots| slots.map(|slot| part.taken[slot]));
         assert!(on.iter().all(|on| *on > 0.4 * ordered), "{part:?}");
-        // A thread that wakes up late moves time across one edge, but never most of a slot's time.
+        // A thread that wakes up late moves some time into the next slot, but never most of a slot's time.
         assert!(off.iter().sum::<f64>() < 0.2 * on.iter().sum::<f64>(), "{part:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Clock of a lever's slots on its own host. The clock also notices a stop command.
+//! Clock of a lever's slots on the lever's own host. The clock also notices commands to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -38,7 +38,7 @@ impl SlotClock {
         (self.origin_ns + begin, self.origin_ns + end)
     }
 
-    /// Sleeps until a moment. Returns false if the lever is stopped before that moment.
+    /// Sleeps until a moment. Returns false if the lever is stopped earlier.
     pub(super) fn sleep_until(&self, at_ns: u64) -> bool {
         self.wait_until(at_ns, || {})
     }
@@ -69,7 +69,7 @@ impl SlotClock {
         format!("no thread could be started: {}", sys::exhausted::why_not_started(error))
     }
 
-    /// Sleeps until a moment, while listening for a stop.
+    /// Sleeps until a moment, and notices a command to stop.
     fn hear_until(&self, at_ns: u64, commands: &Receiver<AgentCommand>) -> bool {
         self.wait_until(at_ns, || {
             if matches!(commands.try_recv(), Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected)) {
@@ -78,8 +78,8 @@ impl SlotClock {
         })
     }
 
-    /// Goes through the measured parts of all slots. `begin` runs at the start of each part, and `end` at its end,
-    /// returning the resource's reading. The error message says that the lever was stopped.
+    /// Waits for the measured part of each slot, one after another. `begin` is called at the start of each part and
+    /// `end` at its end; `end` returns the reading of the resource. The error says that the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,
@@ -105,7 +105,7 @@ impl SlotClock {
         }
     }
 
-    /// Calls the switch at the start of each slot whose state differs from the preceding slot's. `speed` is the speed
+    /// Calls `switch` at the start of each slot whose state differs from that of the slot before. `speed` is the speed
     /// of the resource while the lever is on.
     pub(super) fn switch(
         &self,

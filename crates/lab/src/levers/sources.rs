@@ -1,4 +1,5 @@
-//! Doubles the number of source addresses. A limit per address then lets twice as many requests through.
+//! Doubles the number of source addresses of the load. A limit per source address then lets twice as many requests
+//! through.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -35,10 +36,11 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     Ok(LoadPair { off, on: LoadPlan { sources: all, ..load }, dose, change: None })
 }
 
-/// Number of connections per address. One connection can wait for the limit while the other one is answered.
+/// Number of connections per source address. While one connection waits for the limit, the other one gets its answer.
 const CONNECTIONS_PER_ADDRESS: u32 = 2;
 
-/// Returns a load with connections for all addresses. A single connection has one address, however many the plan names.
+/// Returns the load with enough connections for all addresses. A single connection uses only one address, even if the
+/// plan names several.
 fn enough(intensity: Intensity, addresses: usize) -> Intensity {
     let least = CONNECTIONS_PER_ADDRESS.saturating_mul(u32::try_from(addresses).unwrap_or(u32::MAX));
     match intensity {
@@ -60,7 +62,8 @@ fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
 mod tests {
     use super::*;
 
-    /// Seen live: with one connection, two addresses got 1.00 times as much through a limit per address.
+    /// Observed on a real server: with only one connection, two addresses got 1.00 times the throughput through a limit
+    /// per address.
     #[test]
     fn every_address_has_connections() {
         let targets = LeverTargets { addr: Some("127.0.0.1:80".parse().unwrap()), ..LeverTargets::default() };

@@ -1,15 +1,15 @@
-//! CPU thief: one thread per CPU takes a share of the CPU's time in short pieces, in the slots in which the lever is
-//! on.
+//! CPU thief: in the slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
 //!
-//! In the other slots the threads wake up as often, but take no time. Each wake-up switches threads twice. The switches
-//! cost the victim 3 to 4 % of its speed, which its counters do not show. When the threads woke up only in slots with
-//! the lever on, this cost counted as part of the theft. The parts of nginx and its generator then added up to 1.16;
-//! they now add up to 1.08 (medians of five experiments in turns).
+//! In the other slots the threads wake up as often, but use no CPU time. Each wake-up switches threads twice. The
+//! switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this. In an earlier version the
+//! threads woke up only while the lever was on, so the cost of the switches looked like a part of the stolen time. The
+//! parts of nginx and its generator then added up to 1.16. The shares of nginx and its generator now add up to 1.08
+//! (medians of five experiments in turns).
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
-//! the victim: time that it ran, divided by time that it ran or waited for a CPU (schedstat). The loss also shows if
-//! the other side's lever slows this side. If the victim cannot be read, or is mostly idle at an offered rate, the
-//! thief's own CPU time is used.
+//! the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU (schedstat). This
+//! measure also shows if the lever of the other side slows this side. If the process cannot be read, or is mostly idle
+//! at an offered rate, the CPU time used by the thief is taken instead.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,25 +21,26 @@ use sys::clock;
 use super::lever::LeverTargets;
 use super::slot_clock::SlotClock;
 
-/// Share of each CPU that is taken under a closed loop.
+/// Share of each CPU that is taken under a closed-loop load.
 pub(super) const DOSE: f64 = 0.25;
-/// Shortest and longest turn, nanoseconds. A theft must stop its victim for less time than the requests in flight keep
-/// the other side busy. A scheduler's slice (4 ms) would stop both sides, whichever of them is full. Shorter turns cost
-/// the victim more than they take: each turn switches threads twice, 10 to 20 µs together.
+/// Shortest and longest turn, nanoseconds. One piece must stop a process for less time than the requests in flight keep
+/// the other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is full.
+/// Very short turns would cost the process more than they take, since each turn switches threads twice (10 to 20 µs
+/// together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, if the shortest turn allows it. A quarter of each turn is then 1/32 of the
-/// response time.
+/// Number of turns within one response time, as far as the shortest turn allows. A quarter of each turn is then 1/32 of
+/// the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
-/// Maximum length of one piece after missed turns, nanoseconds.
+/// Maximum length of one piece that makes up for missed turns, nanoseconds.
 const MAX_PIECE_NS: u64 = 2_000_000;
-/// Scheduler slice that each thread requests, nanoseconds: the shortest possible.
+/// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
-/// Shortest slot, seconds: thirty of the shortest turns. The machine's speed changes less between shorter slots. The
-/// half-width of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and 0.07 with 15 ms (medians of five
-/// experiments in turns).
+/// Shortest slot, seconds: thirty times the thief's shortest turn. In short slots, the speed of the machine changes
+/// less from one slot to the next. Half the width of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and
+/// 0.07 with 15 ms (medians of five experiments in turns).
 pub(super) const SLOT_S: f64 = 0.015;
 
-/// Returns a plan whose slots are filled in later.
+/// Returns a plan; its slots are filled in later.
 pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTargets) -> LeverPlan {
     LeverPlan {
         lever: lever.into(),
@@ -52,25 +53,26 @@ pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTarge
     }
 }
 
-/// Returns the length of a turn for a response time.
+/// Returns the length of a turn, derived from the response time.
 fn turn_ns(response_s: f64) -> u64 {
     ((response_s * 1e9 / TURNS_PER_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
 
-/// State shared by the threads of one theft.
+/// State shared by the threads of one CPU thief.
 struct Theft {
     slot_clock: SlotClock,
-    /// Number of CPUs that the victims may use at a time: the thief's CPUs, or the victims' CPU quota if it is less.
+    /// Number of CPUs that the slowed processes may use at a time: the thief's CPUs, or the processes' CPU quota if it
+    /// is less.
     room: f64,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
 }
 
-/// Takes CPU time through all slots, or until it is stopped.
+/// Takes CPU time in all slots of the plan, until the last slot ends or the lever is stopped.
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut plan = plan.clone();
     if plan.cpus.is_empty() {
-        // For victims on another host, the conductor does not know the CPUs.
+        // If the processes are on another host, the conductor does not know their CPUs.
         plan.cpus = probe::cpus_of(Path::new("/"), &plan.pids);
     }
     if plan.cpus.is_empty() {
@@ -94,9 +96,9 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken })
 }
 
-/// Returns the CPUs that the quota of a control group leaves to the victims and to this thief together. A process that
-/// waits for its quota does not count as waiting for a CPU, so schedstat does not show what the thief takes from such a
-/// process.
+/// Returns the CPUs that the quota of a control group gives to the slowed processes and to this thief together. A
+/// process that waits for its quota does not count as waiting for a CPU, so schedstat does not show what the thief
+/// takes from such a process.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
@@ -104,13 +106,13 @@ fn shared_quota(plan: &LeverPlan) -> Option<f64> {
 }
 
 impl Theft {
-    /// Runs one thread through all slots.
+    /// Runs one thread of the thief through all slots.
     fn spin(&self, cpu: u32) {
         let plan = &self.slot_clock.plan;
         if sys::limits::confine_to_cpus(&[cpu]).is_err() {
             return;
         }
-        // If these requests are refused, pieces come later and are longer.
+        // If the kernel refuses these requests, pieces come later and become longer.
         let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
         for (slot, on) in plan.on.iter().enumerate() {
             let (begin, end) = self.slot_clock.whole_ns(slot);
@@ -125,7 +127,7 @@ impl Theft {
         }
     }
 
-    /// Returns the taken share of the CPU time that the victims may use, 0 to 1.
+    /// Returns the share that is taken of the CPU time that the processes may use, 0 to 1.
     fn share(&self) -> f64 {
         if self.slot_clock.plan.share > 0.0 { self.slot_clock.plan.share } else { DOSE }
     }
@@ -135,7 +137,7 @@ impl Theft {
         self.share() * self.room / self.slot_clock.plan.cpus.len().max(1) as f64
     }
 
-    /// Spins for a share of each turn; with a share of 0, only wakes at each turn.
+    /// Uses a CPU for a share of each turn; with a share of 0, only wakes up once per turn.
     fn turns(&self, begin_ns: u64, end_ns: u64, share: f64) {
         let length_ns = self.slot_clock.plan.turn_ns.max(TURN_NS.0);
         let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));
@@ -151,8 +153,8 @@ impl Theft {
         }
     }
 
-    /// Returns for each slot the speed of the victims, if known, and the share of the time for which they [`wanted`] a
-    /// CPU.
+    /// Returns the speed of the slowed processes in each slot, if known, and the share of time in which they [`wanted`]
+    /// a CPU.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -163,7 +165,7 @@ impl Theft {
         self.slot_clock.measure(commands, look, end)
     }
 
-    /// Returns the share of the CPUs that was taken in each slot.
+    /// Returns the share of the CPUs that the thief took in each slot.
     fn taken(&self) -> Vec<f64> {
         let plan = &self.slot_clock.plan;
         let room = plan.slots.slot_s * 1e9 * self.room.max(1e-3);
@@ -171,9 +173,9 @@ impl Theft {
     }
 }
 
-/// Returns the largest share of time in which a victim wanted a CPU. Returns the share of all CPUs that the victims had
-/// or waited for, or the mean number of running victims if that is larger. Waits alone do not show this, because a
-/// process that waits for its quota does not wait for a CPU.
+/// Returns the largest share of time in which one of the slowed processes wanted a CPU. The result is the share of all
+/// CPUs that the processes used or waited for, or the mean number of running processes if that is larger. Waiting times
+/// alone are not enough, because a process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

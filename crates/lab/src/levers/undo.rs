@@ -1,10 +1,11 @@
 //! Changes of an experiment that are undone when it ends.
 //!
 //! - An experiment locks each resource that it changes, so a second experiment is refused. The lock is on the kernel's
-//!   own file of the resource. The lock excludes experiments of all users, and the kernel releases it when the process
+//!   own file for the resource. The lock excludes experiments of all users, and the kernel releases it when the process
 //!   ends.
-//! - While a change is in place, a record of the earlier state exists. A record whose resource is not locked belongs to
-//!   an experiment that was killed: [`put_back`] undoes it. Every command that measures calls [`put_back`] first.
+//! - While a change is in effect, a record of the state before it exists. If the resource of a record is not locked,
+//!   its experiment was killed: [`put_back`] undoes the change. Every loadline command that measures calls [`put_back`]
+//!   first.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::change::{Change, Resource};
 use super::record::{self, Record};
 
-/// Maximum wait for a lock. Other commands hold the lock for milliseconds while they undo a leftover change; an
+/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change; an
 /// experiment holds it for seconds to minutes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
@@ -27,8 +28,8 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Locks resources and undoes what a killed experiment left there. Then `plan` reads their state; nothing is
-    /// changed yet.
+    /// Locks resources and undoes what a killed experiment left on them. After the locking, `plan` reads the state of
+    /// the resources; nothing is changed yet.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,
@@ -36,7 +37,7 @@ impl Undo {
         put_back();
         let paths = in_order(resources.into_iter().map(Resource::path));
         let locks = lock(&paths, LOCK_TIMEOUT)?;
-        // A killed experiment may have held the lock until now.
+        // A killed experiment may have held the lock until this moment.
         put_back_in(&paths);
         let changes = plan()?;
         Ok(Self { changes, record: None, _locks: locks })
@@ -51,7 +52,7 @@ impl Undo {
         self.changes.iter().try_for_each(Change::make)
     }
 
-    /// Returns the resources, as paths of their files.
+    /// Returns the resources as paths of kernel files.
     pub(super) fn resources(&self) -> Vec<String> {
         self.changes.iter().map(|change| change.path().display().to_string()).collect()
     }
@@ -64,21 +65,21 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // A change that cannot be undone stays recorded.
+        // If a change cannot be undone, its record is kept.
         if self.record.is_some() {
             let _ = self.undo();
         }
     }
 }
 
-/// Undoes all changes and returns those that were in place. If some cannot be undone, returns the first error.
+/// Undoes all changes and returns those that were in effect. If some changes cannot be undone, returns the first error.
 fn undo_all(changes: &[Change]) -> Result<Vec<&Change>, String> {
     let results: Vec<_> =
         changes.iter().map(|change| change.undo().map(|was_made| was_made.then_some(change))).collect();
     results.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Sorts the files, so that all experiments lock them in one order, and removes duplicates.
+/// Sorts the files, so that all experiments lock them in the same order, and removes duplicates.
 fn in_order(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -106,8 +107,8 @@ fn lock_one(resource: &PathBuf, deadline: Instant) -> Result<File, String> {
     }
 }
 
-/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each change: it was
-/// undone, or the reason why not.
+/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each change: that it was
+/// undone, or why not.
 pub fn put_back() -> Vec<String> {
     record::paths().into_iter().filter_map(|path| settle(&path, &[])).collect()
 }
@@ -117,17 +118,17 @@ fn put_back_in(locked: &[PathBuf]) {
     record::paths().into_iter().for_each(|path| drop(settle(&path, locked)));
 }
 
-/// Undoes the changes of a record, if none of its resources is locked by another process.
+/// Undoes the changes in a record, unless another process has locked one of its resources.
 fn settle(path: &Path, locked: &[PathBuf]) -> Option<String> {
     let changes = Record::read(path)?.changes;
-    // A resource that has ended has nothing to undo and cannot be locked.
+    // A resource that no longer exists has nothing to undo and cannot be locked.
     let to_lock = changes.iter().map(Change::path).filter(|path| !locked.contains(path) && path.exists());
     let _locks = lock(&in_order(to_lock), Duration::ZERO).ok()?;
-    // The experiment may have ended in order since the record was read.
+    // The experiment may have ended and undone its changes since the record was read.
     let changes = Record::read(path)?.changes;
     match undo_all(&changes) {
         Ok(undone) => {
-            // If the removal fails, the next command finds nothing to undo.
+            // If the removal fails, the next command finds the record and has nothing to undo.
             let _ = record::remove(path);
             let sentences: Vec<String> = undone.into_iter().map(Change::undone).collect();
             (!sentences.is_empty())
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
     use testkit::eventually;
 
-    /// A process that ends with this value.
+    /// A process that is killed when this value is dropped.
     struct Sleeper(std::process::Child);
 
     impl Sleeper {
@@ -200,7 +201,7 @@ mod tests {
             undo.switch(true).unwrap();
             eventually(|| sleeper.stopped().then_some(()));
             let record = undo.record.clone().unwrap();
-            // A kill closes the locks and runs no destructor.
+            // If a process is killed, its locks are released, but its destructors do not run.
             drop(std::mem::take(&mut undo._locks));
             undo.record = None;
             assert!(record.exists());

@@ -1,5 +1,5 @@
-//! Gives the generator's connections a receive buffer of a quarter of the bytes in flight. The TCP window is then at
-//! most half of the bytes in flight.
+//! Limits the receive buffer of the generator's connections to a quarter of the bytes in flight. The TCP window is then
+//! at most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
@@ -21,17 +21,19 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Minimum share of the bytes in flight that the lever takes away.
+/// Share of the bytes in flight that the lever takes away at least.
 const DOSE: f64 = 0.5;
-/// Share of the bytes in flight that is requested as the buffer. Linux doubles SO_RCVBUF. The kernel uses half of the
-/// doubled size for the window at first, and up to nine tenths once large packets arrive (tcp_win_from_space).
+/// Size of the requested buffer as a share of the bytes in flight. Linux doubles the requested size (SO_RCVBUF). At
+/// first, the kernel uses half of the doubled size for the window, and up to nine tenths after large packets arrive
+/// (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
-/// Minimum bytes in flight. With fewer bytes, the effect would come from delayed acknowledgements instead of the
-/// window.
+/// Minimum number of bytes in flight for this lever. With fewer bytes, the effect would come from delayed
+/// acknowledgements, not from the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
-/// Returns the bytes in flight on one of the server's connections while it sends in the decisive trial. If the peer's
-/// window is smaller, returns the window. `connection.unacked` would include the pauses between answers.
+/// Returns the bytes in flight on one of the server's connections while the server sends, in the decisive trial. If the
+/// peer's window is smaller, the window is returned. `connection.unacked` is not used, because its mean includes the
+/// pauses between answers.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let value =
@@ -44,7 +46,8 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the two loads, both with epoll. Only epoll can set the option, and the two loads must use the same driver.
+/// Returns the two loads, both of which use epoll. Only epoll supports the option, and the two loads must use the same
+/// driver.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
         targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;

@@ -1,4 +1,4 @@
-//! Stops one of the server's worker processes.
+//! Stops one of the server's worker processes by a signal.
 
 use std::sync::mpsc::Receiver;
 

@@ -1,13 +1,14 @@
-//! Activity of this machine while an experiment times calls. Such an experiment has no generator or server to observe,
-//! but other programs may disturb the calls.
+//! Activity of this machine while an experiment measures the time of calls. Such an experiment has no generator or
+//! server to observe, but other programs may disturb it.
 
 use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};
 use sys::clock::Origin;
 
-/// Seconds between samples. Only the first and the last sample of a trial count, and every sample disturbs the timing.
+/// Seconds between samples. Only the first and the last sample of a trial are used, and every sample disturbs the
+/// measurement.
 const INTERVAL_S: f64 = 5.0;
-/// Counter sources that distinguish other programs from our own.
+/// Counter sources that tell other programs from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];
 
 /// Observer of this machine across trials.
@@ -30,7 +31,7 @@ impl HostWatch {
         watch
     }
 
-    /// Adds the observations since the last trial to a trial without observers.
+    /// Adds the observations since the last trial to a trial that has no observers.
     pub(crate) fn record(&mut self, trial: &mut Trial) {
         let Some(watching) = self.active.take() else { return };
         watching.edge();
@@ -43,7 +44,7 @@ impl HostWatch {
         self.restart();
     }
 
-    /// Starts the observer again. If this machine's counters cannot be read, the trial has no figures about other
+    /// Starts the observer again. If the counters of this machine cannot be read, the trial has no figures about other
     /// programs.
     fn restart(&mut self) {
         self.active = self.observer.watch(&[], INTERVAL_S, Origin::after(std::time::Duration::ZERO)).ok();

@@ -1,4 +1,4 @@
-//! The other hosts of a run, with connections and observers.
+//! The other hosts of a run, with their connections and observers.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::hosts::via::Via;
 use crate::observe::RemoteObserver;
 use crate::{Host, LabError, Local};
 
-/// Hosts that a load is spread over.
+/// Hosts that share a load.
 #[derive(Clone, Debug)]
 struct Fleet {
     name: String,
@@ -39,12 +39,12 @@ impl Host for Fleet {
     }
 }
 
-/// Hosts of both sides.
+/// Hosts of clients and server.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     clients: Option<Fleet>,
     server: Option<Via>,
-    /// This host, for a server without a host of its own.
+    /// This host, which is used if the server has no host of its own.
     here: Local,
 }
 
@@ -77,7 +77,7 @@ impl Hosts {
         self.clients.as_ref().map_or(&self.here, |fleet| fleet)
     }
 
-    /// Returns the host of the generators and that of the server; this host unless the plan names another.
+    /// Returns the host of the generators and the host of the server; each is this host unless the plan names another.
     pub(crate) fn into_sides(self) -> [Box<dyn Host>; 2] {
         let here = || Box::new(Local::default()) as Box<dyn Host>;
         [
@@ -97,8 +97,9 @@ impl Hosts {
         members.map(start).collect()
     }
 
-    /// Starts the observer on the server's host. The observer follows the given process, or else the processes that
-    /// listen at `listener`. The observer samples the threads of these processes if the plan says so.
+    /// Starts the observer on the server's host. The observer follows the given process, or the processes that listen
+    /// at `listener` if none is given. The observer also samples the threads of these processes if the plan requests
+    /// it.
     pub(crate) fn observe_server(
         &self,
         program: &Path,

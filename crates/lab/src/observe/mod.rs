@@ -1,4 +1,4 @@
-//! Observers of a trial: one for each side, here or on another host, plus counters that a reference server reports.
+//! Observers of a trial: one for each side, on this host or another, and counters that a reference server reports.
 
 pub(crate) mod host_watch;
 pub(crate) mod hosts;

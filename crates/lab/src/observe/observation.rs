@@ -1,7 +1,7 @@
-//! Observers of a trial's sides, and reported counters.
+//! Observers of client and server during a trial, and counters that servers report.
 //!
 //! Client and server have separate observers even on one machine. Each observer reads its own processes, network
-//! namespace, listener and connections. A run therefore looks the same whether the sides share a host or not.
+//! namespace, listener and connections. A run therefore has the same form if the sides share a host and if they do not.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::observe::observed_server::ObservedServer;
 use crate::observe::samplers::{ActiveObserver, ObservedSides, Samplers};
 use crate::observe::server_counters::ServerCounters;
 
-/// Observer of one host: a part of this process, or an agent on another host.
+/// Observer of one host: either a part of this process, or an agent on another host.
 #[derive(Clone, Debug)]
 pub(crate) enum HostObserver {
     Local(Observer),
@@ -33,7 +33,7 @@ impl HostObserver {
         }
     }
 
-    /// Changes the settings of a local observer. A remote observer keeps its initial settings.
+    /// Changes the settings of a local observer. The settings of a remote observer cannot be changed.
     fn change(&mut self, change: impl FnOnce(&mut ObserverSpec)) {
         if let Self::Local(observer) = self {
             let mut spec = observer.spec().clone();
@@ -46,14 +46,14 @@ impl HostObserver {
 /// Observers for the trials of a run.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// One observer for each client host; none if another program generates the load.
+    /// One observer for each client host; empty if another program generates the load.
     clients: Vec<HostObserver>,
-    /// Observers of the network counters of further client hosts.
+    /// Observers of additional client hosts, for network counters only.
     namespace_hosts: Vec<HostObserver>,
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,
     medium: Option<testbed::MediumGauge>,
-    /// Testbed of `loadline testbed` between both sides.
+    /// Testbed of `loadline testbed` that connects client and server.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
     /// Databases behind the server, as named in the plan.
@@ -62,7 +62,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Observes a client on this machine that connects to an address, and the server if its processes are visible.
+    /// Observes a client on this machine that connects to an address, and the server if its processes can be seen.
     pub fn new(connect: impl Into<Address>, server: Option<ObservedServer>) -> Self {
         let client =
             ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
@@ -88,7 +88,7 @@ impl Observation {
         }
     }
 
-    /// Reads the client's counters in another network namespace, and renames the client's host.
+    /// Reads the client's counters in another network namespace, and names the client's host accordingly.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         let rename = |spec: &mut ObserverSpec| (spec.host, spec.netns_pid) = (host.into(), netns_pid);
         self.clients.iter_mut().for_each(|client| client.change(rename));
@@ -96,7 +96,7 @@ impl Observation {
     }
 
     /// Adds the network counters of further client hosts, each given by its name and a process in its network
-    /// namespace. The processes and machine counters of these hosts are already part of the client's side.
+    /// namespace. The client's side already includes the processes and machine counters of these hosts.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
@@ -116,7 +116,7 @@ impl Observation {
         self
     }
 
-    /// Returns two flags: true if clients are observed on this host, and true if the server is.
+    /// Returns two flags: true if the clients are observed on this host, and true if the server is.
     pub(crate) fn here(&self) -> [bool; 2] {
         let local = |observer: &HostObserver| observer.remote().is_none();
         [self.clients.iter().any(local), self.server.as_ref().is_some_and(local)]
@@ -127,12 +127,12 @@ impl Observation {
         self.clients.iter().filter_map(HostObserver::remote)
     }
 
-    /// Returns the observer on the server's host, if that is another one.
+    /// Returns the observer on the server's host, if that is another host.
     pub(crate) fn remote_server(&self) -> Option<&RemoteObserver> {
         self.server.as_ref().and_then(HostObserver::remote)
     }
 
-    /// Adds the counters of the medium between the hosts, as part of the server's side.
+    /// Adds the counters of the network medium between the hosts, as part of the server's side.
     pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
         self.medium = Some(gauge);
         self
@@ -144,7 +144,7 @@ impl Observation {
         self
     }
 
-    /// Returns the testbed of `loadline testbed` between both sides.
+    /// Returns the testbed of `loadline testbed` that connects client and server.
     pub(crate) fn testbed(&self) -> Option<&Joining> {
         self.testbed.as_ref()
     }
@@ -155,15 +155,15 @@ impl Observation {
         self
     }
 
-    /// Limits each side's host counters to its own CPUs of a shared machine.
+    /// Limits the host counters of each side to that side's CPUs on a shared machine.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
         self
     }
 
-    /// Reads only these sources on both sides (`loadline list sources`). Some sources read every socket, and there may
-    /// be very many.
+    /// Reads only these counter sources on both sides (`loadline list sources`). The choice matters if there are very
+    /// many sockets, because some sources read every socket.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
         let hosts = self.clients.iter_mut().chain(&mut self.server);
@@ -171,7 +171,7 @@ impl Observation {
         self
     }
 
-    /// Samples the threads of the server and of its upstream services, if the plan says so.
+    /// Samples the threads of the server and of its upstream services, if the plan requests it.
     pub(crate) fn with_waits(mut self, plan: &run::ObservePlan) -> Self {
         let sample = |spec: &mut run::ObserverSpec| (spec.waits, spec.no_stacks) = (plan.waits, plan.no_stacks);
         self.server.iter_mut().for_each(|host| host.change(sample));
@@ -190,19 +190,19 @@ impl Observation {
         self
     }
 
-    /// Counts the connections of these listeners of the server; expensive if there are many.
+    /// Counts the connections of these listeners of the server, which is expensive if there are many.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.counted.clone_from(&counted)));
         self
     }
 
-    /// Removes all observers, for trials of the generator alone.
+    /// Removes all observers, for trials that measure only the generator.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }
     }
 
-    /// Returns true if the trials concern the generator alone.
+    /// Returns true if the trials measure only the generator.
     pub fn is_blind(&self) -> bool {
         self.blind
     }
@@ -217,7 +217,7 @@ impl Observation {
         self.server().is_some_and(|s| s.shared)
     }
 
-    /// Starts observing a trial of these clients. Anything that cannot be observed is missing in the trial.
+    /// Starts observing a trial of these clients. Whatever cannot be observed is missing in the trial.
     pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
         if self.blind {
             return Samplers::none(origin);
@@ -272,13 +272,13 @@ impl Observation {
         }
         samplers.edge();
         let ObservedSides { client, client_hosts, mut server, .. } = samplers.sides();
-        // Waits of threads without a load are not shown.
+        // Samples of waiting threads without a load are not shown.
         server.iter_mut().for_each(|side| side.waits = None);
         client.into_iter().chain(server).chain(client_hosts).collect()
     }
 }
 
-/// Sources that read only a network namespace, and nothing about the machine.
+/// Sources that read only a network namespace, and nothing else of the machine.
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
 
 #[cfg(test)]

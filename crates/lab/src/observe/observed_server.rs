@@ -9,14 +9,14 @@ use crate::CpuSplit;
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
 
-/// Known facts about the server's side.
+/// What is known about the server's side.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedServer {
     /// Name of the server's host, as in `hosts[]`.
     pub host: String,
-    /// Processes of the server. The observer also follows the children of these processes.
+    /// Processes of the server. The observer also follows their child processes.
     pub pids: Vec<u32>,
-    /// A process in the server's network namespace; `None` for our own.
+    /// A process in the server's network namespace; `None` if the namespace is our own.
     pub netns_pid: Option<u32>,
     /// Address of the server's listener.
     pub listen: Option<Address>,
@@ -25,13 +25,13 @@ pub struct ObservedServer {
 }
 
 impl ObservedServer {
-    /// Returns the side of a server on this machine, with the processes that were found.
+    /// Returns the side of a server on this machine, with the processes that were found there.
     pub(crate) fn local(found: Found) -> Self {
         let Found { pids, netns_pid, listen } = found;
         Self { host: "localhost".into(), pids, netns_pid, listen, shared: false }
     }
 
-    /// Returns the side of a server on another host, as its observer found it.
+    /// Returns the side of a server on another host, as found by the observer on that host.
     pub(crate) fn remote(observer: &RemoteObserver) -> Self {
         let (host, found) = (observer.host().into(), observer.found());
         Self { host, pids: found.processes.clone(), listen: found.listen.clone(), ..Self::default() }
@@ -49,7 +49,7 @@ impl ObservedServer {
         }
     }
 
-    /// Returns the side of a server that `group` runs, on the CPUs that `cpus` gives the server, if any.
+    /// Returns the side of a server that `group` runs, on the CPUs for the server in `cpus`, if any.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }

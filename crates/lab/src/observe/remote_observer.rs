@@ -1,5 +1,5 @@
-//! Observer on another host: an agent on that host, which commands control. Like a local observer, it exists for a
-//! whole run. If an observer is lost, the run reports this, and its observations of the trial are missing.
+//! Observer on another host: an agent that is controlled by commands. Like a local observer, it is used for a whole
+//! run. If it is lost, the run says so, and the observations of the trial are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,27 +15,27 @@ use crate::{Host, LabError};
 
 /// Maximum time for an observer to start.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum wait for an answer, besides the round trip.
+/// Maximum time to wait for an answer, in addition to the round trip.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
-/// Maximum number of values taken from a host: several times the values of eight hours.
+/// Maximum number of values accepted from a host: several times the number recorded in eight hours.
 const MAX_VALUES: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Number of ordered samples, number of taken samples, and times of the last sample, seconds since the trial's
+    /// Number of requested samples, number of samples taken, and time of the last sample in seconds since the trial's
     /// origin, on the agent's clock and on ours.
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
-    /// Samples that arrived ahead of the other observations.
+    /// Samples that arrived before the rest of the observations.
     rows: Recording,
-    /// Latest observations, with the number of requests for them and the number of answers.
+    /// Latest observations, with the number of requests for observations and the number of answers.
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
-    /// Newest samples for the live view; the flag is true while new ones are requested.
+    /// Newest samples for the live view; the flag is true while newer ones are requested.
     glance: Option<Observed>,
     asked: bool,
     lost: Option<String>,
@@ -70,7 +70,7 @@ impl RemoteObserver {
         &self.host
     }
 
-    /// Returns the observer's findings on its host.
+    /// Returns the facts that the observer found on its host.
     pub fn found(&self) -> &WatchedHost {
         &self.found
     }
@@ -86,7 +86,7 @@ impl RemoteObserver {
         self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
     }
 
-    /// Starts sampling for a trial, including these processes. Times count from `origin`.
+    /// Starts sampling for a trial, including these processes. Times of samples are relative to `origin`.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteSampling {
         let mut connection = self.lock();
         connection.incidents.clear();
@@ -121,7 +121,7 @@ impl Connection {
             AgentEvent::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
             AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
             AgentEvent::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
-            // The recording will contain exactly this time, so the sample can be the edge of its window.
+            // The recording will contain this exact time, so the sample can mark the start or end of the window.
             AgentEvent::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Takes the last part of the observations and converts their times to our clock.
+    /// Handles the last part of the observations, and converts their times to our clock.
     fn observed(&mut self, seen: Observed) {
         self.rows(seen.recording);
         let mut recording = std::mem::take(&mut self.rows);
@@ -153,8 +153,8 @@ impl Connection {
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 
-    /// Converts a time of the agent's clock to ours. Later readings change the conversion, but the time that was first
-    /// returned for an edge stays.
+    /// Converts a time of the agent's clock to ours. Later readings of the clock change the conversion, but the time
+    /// first returned for the start or end of a window is kept.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)
@@ -168,7 +168,7 @@ impl Connection {
         incidents
     }
 
-    /// Handles waiting events, and compares clocks now and then.
+    /// Handles events that have arrived, and compares clocks from time to time.
     fn handle_waiting(&mut self) {
         let now = Instant::now();
         if self.ask_at.is_some_and(|at| now >= at) {
@@ -178,7 +178,7 @@ impl Connection {
         self.hear_until(now, |_| false);
     }
 
-    /// Requests the observations and waits while parts of them keep arriving.
+    /// Requests the observations, and waits as long as parts of them keep arriving.
     fn request_observed(&mut self, command: &AgentCommand) {
         self.wanted += 1;
         self.group.tell_all(command);
@@ -205,14 +205,14 @@ pub(crate) struct RemoteSampling {
 }
 
 impl RemoteSampling {
-    /// Orders a sample at a moment of our clock.
+    /// Requests a sample at a moment of our clock.
     pub(crate) fn order_edge(&self, at_ns: u64) {
         let mut connection = self.observer.lock();
         connection.ordered += 1;
         connection.group.tell_each(|agent| AgentCommand::Edge { at_ns: agent.on_its_clock(at_ns) });
     }
 
-    /// Waits for the ordered sample and returns its time, seconds since the origin.
+    /// Waits for the requested sample and returns its time, seconds since the origin.
     pub(crate) fn await_edge(&self) -> Option<f64> {
         let mut connection = self.observer.lock();
         let until = Instant::now() + connection.patience();
@@ -221,7 +221,7 @@ impl RemoteSampling {
         last.map(|(_, ours_s)| *ours_s)
     }
 
-    /// Returns incidents of the processes on the observer's host, and the loss of the observer itself.
+    /// Returns incidents of the processes on the observer's host, and an incident if the observer was lost.
     pub(crate) fn incidents(&self) -> Vec<Incident> {
         let mut connection = self.observer.lock();
         connection.handle_waiting();
@@ -229,7 +229,7 @@ impl RemoteSampling {
         connection.incidents.iter().cloned().chain(lost).collect()
     }
 
-    /// Returns the newest samples as of the last request, and requests new ones without waiting.
+    /// Returns the newest samples that have arrived, and requests new ones without waiting.
     pub(crate) fn glance(&self) -> Option<Observed> {
         let mut connection = self.observer.lock();
         connection.handle_waiting();
@@ -262,7 +262,7 @@ impl RemoteSampling {
         connection.observed.clone().filter(|_| connection.lost.is_none())
     }
 
-    /// Ends the sampling and returns the observations; for a lost observer, the parts that have arrived.
+    /// Ends the sampling and returns the observations; if the observer was lost, returns the parts that have arrived.
     pub(crate) fn finish(self) -> Observed {
         let mut connection = self.observer.lock();
         connection.request_observed(&AgentCommand::Collect);

@@ -1,5 +1,5 @@
-//! Active observers of a trial: they sample the edges of its phases, feed the live view, and finally become the sides
-//! of the trial.
+//! Active observers of a trial: they take a sample at the start and end of each phase, feed the live view, and return
+//! the sides of the trial at the end.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sys::clock::Origin;
 use crate::agents::AgentGroup;
 use crate::observe::{RemoteObserver, RemoteSampling};
 
-/// An active observer with the name of its host.
+/// An active observer, with the name of its host.
 pub(crate) struct ActiveObserver {
     host: String,
     sampling: Sampling,
@@ -81,9 +81,9 @@ impl ActiveObserver {
 
 /// All active observers of a trial.
 pub struct Samplers {
-    /// Zero of the samples' times.
+    /// Moment at which the samples' times are zero.
     pub(crate) origin: Origin,
-    /// True if client and server share CPUs.
+    /// True if client and server may use common CPUs.
     pub(crate) shared: bool,
     /// Sampler of reported counters, which become part of the server's recording.
     pub(crate) reported: Option<Sampler>,
@@ -114,22 +114,22 @@ impl Samplers {
         self.server.iter().chain(&self.clients).chain(&self.namespace_hosts)
     }
 
-    /// Samples everything now. Returns the times of the first and the last sample, seconds since the trial's origin. A
-    /// window between these two times contains both sides' edge samples.
+    /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the trial's
+    /// origin. A window between these times contains a sample of both sides at its start and end.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
 
-    /// Samples everything at a moment of the monotonic clock. Observers on other hosts get the order beforehand and
-    /// sample at the same time.
+    /// Takes a sample of everything at a moment of the monotonic clock. Observers on other hosts get the command in
+    /// advance, and take their samples at that moment.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
         let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::as_remote).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let reported = || self.reported.as_ref().map(Sampler::edge);
-        // The server's reported counters are read first at the start of the window and last at its end, so their growth
-        // covers the whole window.
+        // The server's reported counters are read first at the start of the window and last at its end, so that their
+        // growth covers the whole window.
         let mut taken: Vec<f64> = reported().into_iter().collect();
         taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
         taken.extend(reported());
@@ -158,8 +158,8 @@ impl Samplers {
         self.server.iter().chain(&self.clients).flat_map(ActiveObserver::incidents).collect()
     }
 
-    /// Returns the newest samples of all client hosts and of the server, for the live view. Other hosts contribute
-    /// their last answer and are asked again.
+    /// Returns the newest samples of all client hosts and of the server, for the live view. For other hosts, the last
+    /// answer is returned, and a new one is requested.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |active: &ActiveObserver| Some(side_of(active.host.clone(), self.shared, active.glance()?));
         let clients = self.clients.iter().filter_map(side).collect();
@@ -172,7 +172,7 @@ impl Samplers {
         Some(side_of(active.host.clone(), self.shared, active.so_far()?))
     }
 
-    /// Returns what the databases did so far, without ending the sampling.
+    /// Returns what was observed of the databases so far, without ending the sampling.
     pub(crate) fn databases_so_far(&self) -> Vec<DatabaseProfile> {
         self.databases.iter().map(DatabaseSampler::so_far).collect()
     }
@@ -215,8 +215,8 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
     Side { host, machine, processes, behind, waits, shared, recording, ..Side::default() }
 }
 
-/// Returns the recording of a namespace host, with the host's name before every instance to keep it apart from the
-/// first host's.
+/// Returns the recording of a namespace host, with the host's name before every instance, so that it differs from the
+/// first host's instances.
 fn prefixed(active: ActiveObserver) -> Recording {
     let (host, Observed { mut recording, .. }) = active.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);

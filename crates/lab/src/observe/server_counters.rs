@@ -1,5 +1,5 @@
 //! Counters that only a reference server itself knows, such as the number of records read from its cache and from the
-//! disk. These counters are requested during a trial and recorded like all other counters.
+//! disk. The server's counters are requested during a trial and recorded like all other counters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -9,14 +9,16 @@ use run::{Absence, Column, CounterId, Recording};
 
 use crate::agents::AgentGroup;
 
-/// Maximum wait for the answer; a slower server's counters are left out.
+/// Maximum time to wait for the answer; if a server is slower, its counters are left out.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Access to the counters of a server that loadline started. The server still ends when the run drops its agents.
+/// Access to the counters of a server that was started by loadline. The server still ends when the run drops its
+/// agents.
 #[derive(Clone, Debug)]
 pub struct ServerCounters {
     group: Weak<Mutex<AgentGroup>>,
-    /// Object of the counters, as in `COUNTERS`. The part of an id after the dot is the server's own name.
+    /// Object of the counters, as in `COUNTERS`. The part of a counter's ID after the dot is the name that the server
+    /// uses.
     object: &'static str,
 }
 
@@ -26,7 +28,7 @@ impl ServerCounters {
         Self { group: Arc::downgrade(group), object }
     }
 
-    /// Returns a function that reads the counters.
+    /// Returns a function that reads these counters.
     pub(crate) fn exporter(&self) -> Exporter {
         let asked = self.clone();
         Box::new(move || asked.ask())
@@ -36,7 +38,7 @@ impl ServerCounters {
         run::COUNTERS.iter().filter(|c| c.object == self.object).map(|c| c.id)
     }
 
-    /// Reads the counters once; a missing counter has a reason.
+    /// Reads the counters once; each missing counter gets a reason.
     fn ask(&self) -> Recording {
         let counts = self.group.upgrade().map(|group| {
             let mut group = group.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! One request and its answer over a blocking socket, through the same session as in the load.
+//! One request and its answer over a blocking socket, using the same session code as the load.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -8,35 +8,35 @@ use sys::blocking_stream::BlockingStream;
 
 use super::response_text::Answer;
 
-/// Response length at which a response counts as endless, bytes.
+/// Length of a response above which it counts as endless, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time to wait for a message that follows the answer, before any load. This time is longer than a packet's travel
-/// time. A message that comes later is recognised in the load.
+/// Time to wait, before any load, for another message after the answer. This time is longer than a packet's travel
+/// time. If the message comes later, the load notices it.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.
 pub(super) enum ExchangeError {
     Fault(Fault),
-    /// An explanation from the session, more specific than the fault.
+    /// The session gave an explanation that is more specific than the error.
     Explained(String),
     Silent,
     Endless,
     Io(std::io::Error),
 }
 
-/// One exchange and its observed properties.
+/// One exchange of request and answer, and what was observed.
 pub(super) struct Exchange {
     pub(super) stream: BlockingStream,
     pub(super) begin: Instant,
     pub(super) deadline: Instant,
     /// Time from `begin` to the end of the answer.
     pub(super) took: Duration,
-    /// First bytes of the answer, which reveal another protocol.
+    /// First bytes of the answer, which can reveal another protocol.
     pub(super) answer: Answer,
     pub(super) bytes: u64,
     pub(super) answer_bytes: u64,
-    /// True if a request was begun, so that any handshake is over.
+    /// True if a request was begun, so that any handshake is complete.
     pub(super) request_begun: bool,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.
@@ -87,7 +87,8 @@ impl Exchange {
             let closing = match heard {
                 Ok(progress) => progress.close,
                 Err(fault) => {
-                    // Tells the server why the connection ends; the user gets the fault.
+                    // The server is told why the connection ends; errors are ignored, because the user already gets
+                    // one.
                     let _ = self.send(session, &mut buffer);
                     return Err(ExchangeError::Fault(fault));
                 }
@@ -113,7 +114,7 @@ impl Exchange {
         }
     }
 
-    /// Listens for a message that no request asked for, because the load would take it for an answer.
+    /// Waits for a message that no request asked for, because the load would take it for an answer.
     fn listen_for_more(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         self.set_timeout(LISTEN_TIME);
         match self.stream.read(buffer) {
@@ -129,7 +130,7 @@ impl Exchange {
             if n == 0 {
                 break;
             }
-            // A server may answer before it has read everything; its answer then says more than EPIPE.
+            // A server may answer before it has read everything; the answer then tells more than EPIPE.
             if self.stream.write_all(&buffer[..n]).is_err() {
                 break;
             }
@@ -149,7 +150,7 @@ impl Exchange {
     }
 
     fn set_timeout(&self, time: Duration) {
-        // Fails only for a timeout of zero, which no caller gives.
+        // Setting the timeout fails only for a timeout of zero, which no caller uses.
         let _ = self.stream.set_timeout(time);
     }
 

@@ -111,12 +111,12 @@ fn scheme(plan: &LoadPlan, tls: bool) -> &'static str {
     found.map_or(if tls { "https" } else { "http" }, |scheme| scheme.name)
 }
 
-/// Returns the name of the plan's protocol as users write it in a target.
+/// Returns the name of the plan's protocol, as users write it in a target.
 fn spoken(plan: &LoadPlan) -> &'static str {
     if proto::spec(&plan.protocol).alpn == "h2" { plan.protocol.name() } else { scheme(plan, false) }
 }
 
-/// Formats a time that was waited, with at least one digit that is not zero.
+/// Formats a waiting time with at least one digit that is not zero.
 fn waited(time: Duration) -> String {
     match time.as_secs_f64() {
         time_s if time_s < 0.1 => format!("{:.0} ms", time_s * 1e3),
@@ -124,7 +124,7 @@ fn waited(time: Duration) -> String {
     }
 }
 
-/// Greetings that reveal other protocols.
+/// First bytes sent by servers of other protocols.
 const FOREIGN_GREETINGS: &[(&str, &[u8])] = &[
     ("SSH", b"SSH-"),
     ("TLS", b"\x15\x03"),

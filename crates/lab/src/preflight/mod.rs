@@ -1,5 +1,5 @@
-//! Test request before any load, which checks that the target speaks the protocol. One precise sentence now is better
-//! than a million errors later.
+//! Test request before any load, which checks that the server speaks the protocol. The test request gives the user one
+//! precise sentence at once instead of a million errors later.
 
 mod exchange;
 mod explain;
@@ -24,13 +24,13 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one request; the error message is a sentence with advice. If the timeout was too short, the advice is
+/// Makes one request; the error message is a sentence with advice. If no answer came in time, the advice is
 /// `wait_advice`.
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
-    // An unreadable file is reported before connecting.
+    // If a file is unreadable, this is reported before connecting.
     let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
     let stream =
@@ -50,7 +50,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
         status: 0,
         said: None,
     };
-    // A protocol without answers shows only that the connection works.
+    // In a protocol without answers, only the connection can be tested.
     let done = if answered { exchange.run(client.sessions(1).session(0)) } else { Ok(false) };
     if !answered {
         exchange.took = begin.elapsed();
@@ -58,7 +58,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     let unexpected = done.map_err(|e| {
         run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan, wait_advice)))
     })?;
-    // A server may answer with secrets that the plan does not know.
+    // A server's answer may contain secrets that the plan does not know.
     let scrub = |text: String| run::hide_tokens(&plan.secrets.scrub(&text));
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.answer.first_line()));
@@ -81,7 +81,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     })
 }
 
-/// Answers a question about a server.
+/// Answers a conductor's question about a server.
 pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
     if question == ServerQuestion::Accepts {
         let error = connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
@@ -94,7 +94,7 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
     match response {
         Ok(response) => ServerAnswer { response: Some(response), ..ServerAnswer::default() },
         Err(error) => {
-            // Only S-Clients continue against a server whose accept queue is full.
+            // Only S-Clients may continue if the server's accept queue is full.
             let accepts_nothing = matches!(plan.intensity, Intensity::SClients { .. }) && accepts_nothing(addr, plan);
             ServerAnswer { error: Some(error), accepts_nothing, ..ServerAnswer::default() }
         }
@@ -105,7 +105,8 @@ fn connect_timeout(plan: &LoadPlan) -> Duration {
     Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0))
 }
 
-/// Returns true if connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
+/// Returns true if connects are neither accepted nor refused within the plan's timeout, as if the accept queue were
+/// full.
 fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
     let tried = connect(addr, connect_timeout(plan));
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
@@ -120,7 +121,8 @@ mod tests {
     /// Timeout, seconds, that is longer than any answer takes on any machine.
     const PATIENT: f64 = 20.0;
 
-    /// Runs a server that reads a request and sends `answer`, then closes or stays silent until the client is done.
+    /// Runs a server that reads a request, sends `answer`, and then closes or stays silent until the client has
+    /// finished.
     fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
@@ -169,7 +171,7 @@ mod tests {
         let endless = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhi";
         let mut huge = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
         huge.resize(1 << 20, b'x');
-        // The timeout is short if no answer comes, and longer if an answer must begin.
+        // The timeout is short if no answer should come, and longer if the beginning of an answer must arrive.
         for (answer, close, patience_s, words) in [
             (&b""[..], false, 0.3, "said nothing"),
             (b"", true, PATIENT, "without"),
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// A second answer, sent after the first, would be taken for the answer to the next request.
+    /// If a second answer followed the first one, the load would take it for the answer to the next request.
     #[test]
     fn a_server_that_answers_twice_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,11 +1,11 @@
-//! First bytes of an answer, cleaned for display. The bytes are untrusted.
+//! First bytes of an answer, made safe for display. The bytes are untrusted.
 
 /// Maximum number of bytes kept from an answer.
 const MAX_KEPT_BYTES: usize = 8 * 1024;
 /// Maximum number of bytes shown from a body.
 const MAX_BODY_BYTES: usize = 200;
 
-/// Maximum number of bytes shown in hexadecimal: the header of a frame and some more.
+/// Maximum number of bytes shown in hexadecimal: a frame's header and a few more bytes.
 const MAX_HEX_BYTES: usize = 16;
 
 /// First bytes of an answer.
@@ -36,7 +36,7 @@ impl Answer {
         format!("with the bytes {}", bytes.join(" "))
     }
 
-    /// Splits an HTTP answer into head and body, as far as they were kept.
+    /// Splits an HTTP answer into head and body, as far as their bytes were kept.
     fn halves(&self) -> (&[u8], &[u8]) {
         let end = self.0.windows(4).position(|w| w == b"\r\n\r\n").map_or(self.0.len(), |at| at + 4);
         self.0.split_at(end)
@@ -52,8 +52,8 @@ impl Answer {
         redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
     }
 
-    /// Returns the length of an HTTP/1.1 body, given the bytes of the whole answer. `None` if the answer has another
-    /// form, or if its body is long and chunked.
+    /// Returns the length of an HTTP/1.1 body; `answer_bytes` is the length of the whole answer. Returns `None` if the
+    /// answer has another form, or if its body is long and chunked.
     pub(super) fn body_bytes(&self, answer_bytes: u64) -> Option<u64> {
         let (head, body) = self.halves();
         if !head.starts_with(b"HTTP/1.") || !head.ends_with(b"\r\n\r\n") {
@@ -66,7 +66,7 @@ impl Answer {
         answer_bytes.checked_sub(head.len() as u64)
     }
 
-    /// Returns the beginning of the body. The length that begins a chunked body is left out.
+    /// Returns the beginning of the body. The chunk length at the start of a chunked body is left out.
     pub(super) fn body(&self) -> String {
         let (head, body) = self.halves();
         let line = body.iter().position(|b| *b == b'\n').filter(|_| is_chunked(head)).map_or(0, |at| at + 1);
@@ -93,7 +93,7 @@ fn chunks_bytes(mut body: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns the beginning of untrusted bytes in one line, with dots for unprintable characters.
+/// Returns the beginning of untrusted bytes as one line, with dots for unprintable characters.
 fn printable(bytes: &[u8], most: usize) -> String {
     run::visible(String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).trim()).into_owned()
 }

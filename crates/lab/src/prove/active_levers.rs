@@ -10,10 +10,10 @@ use crate::TargetSetup;
 use crate::agents::{AgentEvent, AgentGroup};
 use crate::levers::{Lever, LeverHost, LeverTargets, Pull};
 
-/// Maximum wait for an agent's result, besides the round trip.
+/// Maximum time to wait for an agent's result, in addition to the round trip.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Maximum time until all agents are ready with their tasks, including connections to other hosts.
+/// Maximum time until all agents are ready with their tasks, including the connections to other hosts.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A lever with its agents, one per host.
@@ -34,7 +34,7 @@ pub(super) struct ActiveLevers {
 }
 
 impl ActiveLevers {
-    /// Starts the agents of each lever, with its own sequence of slots. The agents wait for the start of the load.
+    /// Starts the agents of each lever, which has its own sequence of slots. The agents wait for the start of the load.
     pub(super) fn prepare(
         setup: &TargetSetup,
         program: &Path,
@@ -65,7 +65,7 @@ impl ActiveLevers {
             for host in setup.hosts_of(lever.place) {
                 let mut plan = lever.plan.clone();
                 if host.is_remote() {
-                    // The agent finds its processes' CPUs.
+                    // The agent finds the CPUs of its processes itself.
                     plan.cpus.clear();
                 }
                 lever.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
@@ -75,7 +75,7 @@ impl ActiveLevers {
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
-    /// Announces the start of the load by `generators`.
+    /// Tells the agents when the load of `generators` starts.
     pub(super) fn announce(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { levers, group, .. } = self;
         for lever in levers {
@@ -92,7 +92,7 @@ impl ActiveLevers {
         }
     }
 
-    /// Collects the results.
+    /// Collects the results of all levers.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
         if self.levers.is_empty() {
             let why = std::mem::take(&mut self.why);
@@ -147,7 +147,7 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
     LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted), ordered }
 }
 
-/// Returns the mean of the readings in the slots that were on, or in those that were off.
+/// Returns the mean of the readings in the slots with the lever on, or in those with it off.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let readings: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
     (!readings.is_empty()).then(|| judge::average(&readings))

@@ -12,8 +12,8 @@ use crate::{Lab, TargetSetup};
 /// A lever that cannot be used, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// Returns the lever that tests the verdict: the first of its levers that can be used, or else its first lever. Also
-/// returns the levers that were refused before this lever.
+/// Returns the lever that tests the verdict: the first of the suitable levers that can be used, or the first of them if
+/// none can. Also returns the levers that were refused before it.
 pub(super) fn own(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -29,11 +29,11 @@ pub(super) fn own(
             Err(why) => refused.push((*row, why)),
         }
     }
-    // If no lever can be used, the first one is tried and reports its own obstacle.
+    // If no lever can be used, the first one is tried and reports why it fails.
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks if a lever can be used on its host; the error message says why not.
+/// Checks that a lever can be used on its host; the error says why not.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -47,7 +47,7 @@ fn possible(
     }
 }
 
-/// Checks if a lever with slots can be used on its host. Returns the findings there.
+/// Checks on the lever's host that a lever with slots can be used. Returns what was found on the host.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -62,7 +62,7 @@ pub(super) fn switchable(
     asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(lab, setup, row, &plan))
 }
 
-/// Returns an error if `--prove` does not allow this lever, a change to the server or its host.
+/// Returns an error if the lever needs a permission that `--prove` does not give, to change the server or its host.
 pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it changes the server's own limits or processes; allow that with --prove=intrusive".into());
@@ -70,7 +70,8 @@ pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the loads without and with a lever that is tried in turns, and the change that is held during the latter.
+/// Returns the loads without and with a lever that is used in turns, and the change that is kept during the load with
+/// the lever.
 pub(super) fn load_pair(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -1,5 +1,4 @@
-//! Further levers: more load before the verdict's own lever and the levers of every experiment, and fewer CPUs after
-//! them.
+//! Further levers: more load or more source addresses, tried before the usual levers, and fewer CPUs, tried after them.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
@@ -9,34 +8,34 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Time for a trial in which whole CPUs are taken away, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s
-/// because the preceding slots may end late.
+/// Time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s because the slots
+/// before may end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of a long experiment's time for the trial with fewer CPUs.
+/// Share of a long experiment's time that the trial with fewer CPUs gets.
 const COUNT_SHARE: f64 = 0.2;
-/// Factor by which the other slots may take longer than planned, because agents start first.
+/// Factor by which the other slots may take longer than planned, because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
 /// Minimum time that must remain for the other slots, seconds; otherwise there is no trial with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
-/// Returns the lever that adds load, if the verdict may be that nothing is full. A verdict that names an upstream has
-/// its own lever.
+/// Returns the lever that adds load, if the verdict may be that no resource is full. A verdict that names an upstream
+/// service is tested by another lever.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
 
-/// Returns the lever that adds source addresses, if a limit per address also explains the verdict and further addresses
-/// exist. After throughput has stopped growing, a larger load would only repeat a step of the sweep, so more addresses
-/// are the better test.
+/// Returns the lever that adds source addresses, if a limit per address could also explain the verdict and more
+/// addresses exist. If throughput has stopped growing, a larger load would only repeat a step of the sweep, so that
+/// more addresses are the better test.
 pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
     let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();
     row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)
 }
 
-/// Returns the lever that takes whole CPUs, and the load with at most `most` connections under which it is used. The
-/// error message says why the lever cannot be used.
+/// Returns the lever that takes whole CPUs, and the load for it with at most `most` connections. The error says why the
+/// lever cannot be used.
 pub(super) fn fewer_cpus(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -51,14 +50,14 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns true if a trial with fewer CPUs is worthwhile: throughput may follow the CPUs' speed, or this was not
+/// Returns true if a trial with fewer CPUs is useful: throughput may depend on the CPUs' speed, or this was not
 /// measured and the verdict suggests it.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
 }
 
-/// Checks that the time suffices for the trial with fewer CPUs.
+/// Checks that enough time is left for the trial with fewer CPUs.
 pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     match left_s >= MIN_COUNT_S {
         true => Ok(()),
@@ -66,9 +65,9 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all of them. The
-/// other slots need at least `slots_s`. The other slots come first, because the number of CPUs shows nothing without
-/// the effect of their speed.
+/// Returns the seconds, out of those that remain, for the trial with fewer CPUs; 0 if the other slots need all of them.
+/// The slots of the other levers need at least `slots_s`. They come first, because the number of CPUs shows nothing
+/// unless the effect of their speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let needed_s = MIN_SLOTS_S.max(SLOTS_MARGIN * slots_s);
     if left_s - COUNT_S >= needed_s { COUNT_S.max(left_s * COUNT_SHARE).min(left_s - needed_s) } else { 0.0 }
@@ -83,7 +82,7 @@ fn tests_verdict(lab: &Lab<'_>, row: &Lever) -> bool {
     row.tests.contains(&verdict.id.as_str()) && verdict.waits_for.is_none()
 }
 
-/// Records the prediction for a further lever.
+/// Records the predicted effect of a further lever.
 pub(super) fn predict(lab: &mut Lab<'_>, row: &Lever) {
     let Some(mut prediction) = judge::prove::predicted_further(&lab.run, row.id, row.planned) else { return };
     prediction.at = jiff::Timestamp::now().to_string();

@@ -1,20 +1,20 @@
-//! Targets of a lever: CPUs and processes of both sides and of the server's upstreams.
+//! Targets of a lever: CPUs and processes of client, server, and the server's upstream services.
 
 use crate::levers::{LeverTargets, in_flight};
 use crate::{Lab, TargetSetup};
 
-/// Returns the targets in the present run.
+/// Returns the targets in the current run.
 pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
     let cpus_of = |pids: &[u32]| match setup.observation.remote_server() {
         None => probe::cpus_of(std::path::Path::new("/"), pids),
-        // The agent finds the CPUs itself; here only their number matters.
+        // The agent finds the CPUs itself; only their number is needed here.
         Some(observer) => observer.found().cpus.clone(),
     };
     LeverTargets {
         client_cpus: client_cpus(setup),
-        // The processes of the generators replace this value when the load starts.
+        // When the load starts, the processes of the generators replace this value.
         client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,
@@ -46,7 +46,7 @@ fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     }
 }
 
-/// Returns the processes of the server's upstreams.
+/// Returns the processes of the server's upstream services.
 fn behind(lab: &Lab<'_>) -> Vec<u32> {
     let waits_for = lab.run.findings.bottleneck.waits_for.iter();
     waits_for.flat_map(|w| w.pids.iter().copied()).collect()

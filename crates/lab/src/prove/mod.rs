@@ -1,10 +1,10 @@
-//! The experiment on the verdict: it uses levers and observes throughput.
+//! The experiment that tests the verdict: it uses levers and observes how throughput changes.
 //!
-//! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If the
-//! verdict's lever needs a different load, the two loads take turns ([`turns`]). If it needs none, it is switched in
-//! the slots of one load ([`slots`]) together with all other levers, since the shares of all levers add up to 1. If the
-//! verdict may be that nothing is full, more load is tried first. If throughput may follow the server's CPU, whole CPUs
-//! are taken away last, in a trial of their own.
+//! The prediction is recorded before the experiment; `judge::prove` interprets the result. The lever that tests the
+//! verdict is used first. If this lever needs a different load, the two loads take turns ([`turns`]). If it can act
+//! during one load, it is switched in slots of that load ([`slots`]), together with all other levers. The shares of all
+//! levers add up to 1. If the verdict may be that no resource is full, more load is tried first. If throughput may
+//! depend on the server's CPU, whole CPUs are taken away last, in a separate trial.
 
 mod active_levers;
 mod choose;
@@ -34,17 +34,17 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for all levers with turns: the verdict's own lever, and more load.
+/// Share of an experiment's time for all levers that need turns: the lever that tests the verdict, and more load.
 const TURNS_SHARE: f64 = 0.6;
 const LOAD_SHARE: f64 = 0.5;
-/// Shares of the time of all levers with turns: for the verdict's own lever, for each other lever that tests the
-/// verdict, and for each further lever.
+/// Shares of the time for levers that need turns: for the first lever that tests the verdict, for each other lever that
+/// tests it, and for each further lever.
 const OWN_LEVER_SHARE: f64 = 0.4;
 const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
-/// Tests the verdict with this many connections in about this many seconds. The run's proof records the levers that
-/// cannot be used. The result is judged at the end of the run.
+/// Tests the verdict with this many connections, in about this many seconds. If a lever cannot be used, the run's proof
+/// records it. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
@@ -69,9 +69,9 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     slots_and_count(lab, setup, (&operating_points, own), wanted, (most, end_s))
 }
 
-/// Uses every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The verdict's
-/// own lever comes first. Each other lever with turns gets a share of the time, and the levers with slots come last,
-/// together.
+/// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
+/// tests the verdict comes first. Each other lever that needs turns gets a share of the time, and the levers with slots
+/// come last, all together.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -92,7 +92,7 @@ pub(crate) fn prove_all(
         not_tried(lab, why);
         return Ok(());
     }
-    // A server that completes its offered rate has no bottleneck to test.
+    // If the server completes its offered rate, there is no bottleneck to test.
     let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
     predict(lab, setup, own, &operating_point);
     let suspect = own.map(|own| own.id);
@@ -111,7 +111,7 @@ pub(crate) fn prove_all(
         false => OTHER_LEVER_SHARE,
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    // Only the verdict's own lever can prove it, so its turns come before those of the others.
+    // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
     let least_s = turns::least_seconds(operating_point.response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
     for row in with_turns {
         let share_s = seconds * share(row);
@@ -122,8 +122,8 @@ pub(crate) fn prove_all(
     slots_and_count(lab, setup, (&[operating_point], own), |_| true, (most, end_s))
 }
 
-/// Slows resources in slots of one load, then takes whole CPUs away in slots of another load with at most `most`
-/// connections. Ends at a given time of the run, seconds.
+/// Slows resources in slots of one load, then takes whole CPUs away in slots of another load that has at most `most`
+/// connections. The experiment ends at a given time of the run, in seconds.
 fn slots_and_count(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -154,19 +154,19 @@ fn slots_and_count(
     }
 }
 
-/// Returns the shortest time of an experiment, seconds, on a server that answers one request at a time in `response_s`
+/// Returns the shortest time of an experiment, seconds, for a server that answers one request at a time in `response_s`
 /// seconds.
 pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
-/// Returns the shortest time for slots of one lever, under the load that needs least.
+/// Returns the shortest time for the slots of one lever, under the load that needs the least time.
 fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
     points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
 }
 
-/// Returns the reason why no experiment on a run's server fits into some seconds, under the load at which its sweep
-/// ended. `None` if one fits, or before the sweep has a result.
+/// Returns the reason why an experiment on a run's server does not fit into the given seconds, under the load at which
+/// its sweep ended. Returns `None` if it fits, or if the sweep has no result yet.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -182,7 +182,7 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
-/// Records the prediction; `own` is the lever that tests the verdict.
+/// Records the predicted effect; `own` is the lever that tests the verdict.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);
@@ -203,7 +203,7 @@ fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operatin
     lab.run.findings.proof = Some(proof);
 }
 
-/// Uses a lever in turns with the plain load.
+/// Uses a lever in turns that alternate with the plain load.
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -231,7 +231,7 @@ fn in_turns(
     Ok(())
 }
 
-/// Switches levers in slots until a given time of the run. A lever that is used alone has already been checked.
+/// Uses levers in slots until a given time of the run. A lever that is used alone was checked before.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -243,8 +243,8 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a CPU thief delays each response by the length of its piece. The length of the response does
-    // not matter.
+    // At an offered rate, a CPU thief delays each response by the length of one of its pieces. The response time does
+    // not matter for this delay.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
@@ -261,7 +261,7 @@ fn in_slots(
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    // Agents of levers take as long to start as generators.
+    // The agents of levers take as long to start as those of generators.
     let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {
@@ -280,7 +280,7 @@ fn in_slots(
     Ok(())
 }
 
-/// Reserves the resource that a lever changes. The error message names the other lever that changes the resource.
+/// Reserves the resource that a lever changes. The error names the other lever that changes the same resource.
 fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
     if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
         return Err(format!("the lever {other} changes {resource} already"));
@@ -289,7 +289,7 @@ fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &
     Ok(())
 }
 
-/// Records why there are no slots, unless the verdict's own lever has already given its reason.
+/// Records why no slots were run, unless the reason is already known from the lever that tests the verdict.
 fn note_no_slots(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();

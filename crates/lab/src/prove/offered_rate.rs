@@ -1,5 +1,5 @@
-//! Levers under an offered rate. One lever is on at a time, with a dose that does not overload the server. Slots are
-//! long enough for the queue of one slot to drain before the next. The rate itself is one of the levers.
+//! Levers under an offered rate. Only one lever is on at a time, with a dose that does not overload the server. Slots
+//! are long enough that the queue of one slot drains before the next one. One of the levers changes the rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -10,25 +10,26 @@ use super::slots::{FIRST_S, Timetable, conduct, recovery};
 use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Dose, as a share of the fullest resource's spare capacity. The wait in a single queue then grows by half.
+/// Dose as a share of the spare capacity of the fullest resource. With this dose, the wait in a single queue grows by
+/// half.
 const DOSE_SHARE: f64 = 1.0 / 3.0;
-/// Minimum dose that noise does not hide.
+/// Minimum dose whose effect is larger than the noise.
 const MIN_DOSE: f64 = 0.02;
-/// Ratio of completed to offered requests below which a server falls behind for good.
+/// Ratio of completed to offered requests below which a server can no longer keep up.
 const MIN_COMPLETED_RATIO: f64 = 0.97;
-/// Standard deviations of a Poisson count by which completed requests may fall below the minimum ratio.
+/// Number of standard deviations of a Poisson count by which the completed requests may be below the minimum ratio.
 const MAX_DEVIATIONS: f64 = 3.0;
-/// Maximum utilization for a lever with a fixed dose.
+/// Maximum utilization at which a lever with a fixed dose is used.
 const MAX_UTILIZATION: f64 = 0.9;
-/// Minimum length of a slot, and length of its unmeasured start, in relaxation times of the queue.
+/// Minimum length of a slot, and length of the unmeasured part at its start, in relaxation times of the queue.
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
-/// Maximum length to which spare time extends a slot, seconds.
+/// Maximum length of a slot that is extended to use spare time, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
 /// Maximum number of blocks of slots.
 const MAX_BLOCKS: usize = 48;
-/// Maximum share of failed requests.
+/// Maximum share of failed requests under a lever.
 const MAX_FAILED_SHARE: f64 = 0.01;
 
 /// Returns the dose at a rate, or the reason why no dose is possible.
@@ -63,14 +64,15 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     }
 }
 
-/// Returns the relaxation time of a queue, seconds, for one server with random arrivals and service times: 1 / mu (1
+/// Returns the relaxation time of a queue with one server and random arrivals and service times, seconds: 1 / (mu (1 -
+/// sqrt(rho))^2).
 /// - sqrt(rho))^2.
 fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     let busy = (at.busy / (1.0 - dose)).min(0.98);
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the slots for a number of levers within some seconds; the error message says what is missing.
+/// Plans the slots for a number of levers within a given time; the error says what is missing.
 fn slots(
     at: &AtRate,
     dose: f64,
@@ -167,8 +169,9 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// Rejects a lever under which fewer requests were completed than offered, because it leaves a queue to the levers
-/// after it. The count in few slots scatters like a Poisson count, so only a larger shortfall matters.
+/// Refuses the result of a lever under which fewer requests were completed than offered, because its queue would affect
+/// the levers after it. In few slots, the number of completed requests varies like a Poisson count, so only a larger
+/// shortfall matters.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,
@@ -179,7 +182,7 @@ fn check_no_backlog(
     for lever in levers {
         let with =
             lever.on.iter().zip(&lever.speed).zip(completed_rate).filter(|((on, _), rate)| **on && rate.is_finite());
-        // The lever on the rate itself offers more requests.
+        // The lever that changes the rate offers more requests.
         let due = |speed: f64| if lever.lever == RATE { offered / speed } else { offered };
         let (completed, expected) = with.fold((0.0, 0.0), |(completed, expected), ((_, speed), rate)| {
             (completed + rate * seconds, expected + due(*speed) * seconds)
@@ -250,7 +253,7 @@ mod tests {
         assert!(check_no_backlog(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
         let short = check_no_backlog(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
         assert!(short.contains("80 %"), "{short}");
-        // 94 of 100 due requests may be chance; 18,800 of 20,000 may not.
+        // 94 completed requests out of 100 may be chance, but 18,800 out of 20,000 may not.
         let few =
             |seconds| check_no_backlog(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
         assert!(few(1.0).is_ok() && few(100.5).unwrap_err().contains("94 %"));

@@ -5,16 +5,17 @@ use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
 
 use crate::TargetSetup;
 
-/// Minimum number of connections. With fewer, the server is idle after one late wake-up.
+/// Minimum number of connections. With fewer connections, one late wake-up makes the server idle.
 const MIN_CONNECTIONS: u32 = 8;
 /// Minimum time, seconds, for which the requests in flight must keep a server busy: four pieces of a CPU thief. One
-/// side can then be stopped for a piece while the other stays busy.
+/// side can then be stopped for one piece while the other side stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
-/// Margin on the minimum busy time for a load that was not tried before.
+/// Factor on the minimum busy time, for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Smallest factor of connections that justifies an untested load, and largest factor that is used.
+/// Smallest and largest factor on the number of connections for an untested load: a smaller one would not be worth it,
+/// and a larger one is not used.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Minimum rate of a step with more connections, as a share of the rate with the fewest.
+/// Minimum rate of a step with more connections, as a share of the rate of the step with the fewest.
 const MIN_RATE_SHARE: f64 = 0.85;
 
 /// Load under which an experiment runs, and what was observed under it.
@@ -28,14 +29,15 @@ pub(crate) struct OperatingPoint {
     think: ThinkTime,
     /// Good answers per second observed with these connections.
     pub(crate) rate: f64,
-    /// Median response time observed with these connections, seconds.
+    /// Median response time with these connections, as observed, seconds.
     pub(crate) response_s: f64,
     /// Observed state of the server at the plan's rate; absent for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
 }
 
 impl OperatingPoint {
-    /// Returns the operating point of an earlier trial with these connections. The experiment uses that trial's load.
+    /// Returns the operating point for an earlier trial with these connections. The experiment uses the load of that
+    /// trial.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -43,7 +45,7 @@ impl OperatingPoint {
         Self { connections, pipeline, think, rate, response_s, at_rate: None }
     }
 
-    /// Returns the operating point of the plan's open loop, as observed before.
+    /// Returns the operating point for the plan's open loop, as observed before.
     pub(super) fn offered(at_rate: AtRate) -> Self {
         let (pipeline, think) = (1, ThinkTime::default());
         Self {
@@ -71,9 +73,9 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns `connections`, unless their requests in flight would run out while a lever stops one side. If these
-    /// requests would run out, returns the smallest larger step with as high a rate. With too few requests in flight,
-    /// slowing the generator's CPU would cost throughput although that CPU has room.
+    /// Returns `connections`, if enough of their requests are in flight while a lever stops one side. If `connections`
+    /// is too small for this, returns the smallest larger step of the sweep with a similar rate. With too few requests
+    /// in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -90,11 +92,11 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
     }
 
-    /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a full server,
-    /// more connections only lengthen the queue.
+    /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a server that is
+    /// full, more connections only make the queue longer.
     fn untested(self, most: u32) -> Option<Self> {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
-        // If the wanted number is not permitted, the permitted maximum is better than the present number.
+        // If the wanted number is not allowed, the largest allowed number is still better than the current one.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
             connections,
@@ -104,7 +106,7 @@ impl OperatingPoint {
     }
 
     /// Returns this load with enough requests in flight to keep `cpus` CPUs busy, on at most `most` connections. The
-    /// error message says that there are too few connections: one request at a time uses only one CPU.
+    /// error says that there are too few connections: one request at a time uses only one CPU.
     pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
         let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
         let connections = wanted.min(most.max(self.connections));
@@ -115,9 +117,10 @@ impl OperatingPoint {
         Ok(Self { connections, response_s: f64::from(in_flight) / self.rate.max(1e-3), ..self.clone() })
     }
 
-    /// Returns loads with fewer connections that still fill the server, from most to fewest. The first has four
-    /// connections per request served at a time (at least 8, so that wake-ups do not matter); the second has two. Fewer
-    /// connections mean a shorter queue and shorter slots.
+    /// Returns loads with fewer connections that still keep the server full, from most connections to fewest. The first
+    /// load has four connections per request that the server handles at a time, and at least 8 so that wake-ups do not
+    /// matter. The second load has two connections per such request. Fewer connections mean a shorter queue and shorter
+    /// slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -134,8 +137,8 @@ impl OperatingPoint {
     }
 }
 
-/// Returns the number of requests that the server of a run serves at a time: the knee. Without a knee, returns the
-/// highest rate times the response time with the fewest connections (Little's law).
+/// Returns the number of requests that the server of a run handles at a time: the knee. If the run has no knee, this is
+/// the highest rate times the response time with the fewest connections (Little's law).
 fn served(run: &Run) -> Option<f64> {
     let closed = || run.trials.iter().filter(|t| closed_connections(t).is_some() && judge::good(t) > 0.0);
     let by_little = || {
@@ -146,7 +149,7 @@ fn served(run: &Run) -> Option<f64> {
     knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)
 }
 
-/// Returns the connections of a closed-loop trial.
+/// Returns the number of connections of a closed-loop trial.
 fn closed_connections(trial: &Trial) -> Option<u32> {
     match trial.intensity {
         Intensity::Closed { connections, .. } => Some(connections),
@@ -168,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the run of a sweep, given connections and good answers per second.
+    /// Returns a run with a sweep, from pairs of connections and good answers per second.
     fn sweep(steps: &[(u32, u64)]) -> Run {
         let trials = steps.iter().map(|(connections, completed)| {
             let think = run::ThinkTime::default();
@@ -179,7 +182,7 @@ mod tests {
         Run { trials: trials.collect(), ..Run::default() }
     }
 
-    /// Seen with redis: 16 requests in flight are answered while a lever stops one side.
+    /// Observed with redis: while a lever stops one side, the other side answers all 16 requests in flight.
     #[test]
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
         let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
@@ -193,8 +196,8 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Three of ten searches near a tie kept 8 connections, because 66 exceeded the largest factor. The parts in these
-    /// searches added up to 1.6.
+    /// Of ten searches in which two resources were almost equally full, three kept 8 connections, because 66 exceeded
+    /// the largest factor. In these searches the parts added up to 1.6.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -238,7 +241,8 @@ mod tests {
         assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
     }
 
-    /// A server has three workers of 0.1 s. The server's short sweep had only 1, 2 and 31 connections, and no knee.
+    /// The server has three workers, each of which needs 0.1 s per request. Its short sweep had only 1, 2 and 31
+    /// connections, and no knee.
     #[test]
     fn a_short_sweep_has_fewer_connections_too() {
         let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);
@@ -247,7 +251,7 @@ mod tests {
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
-    /// With a pipeline of 16 in the sweep and of 1 in the experiment, a right verdict was once overturned.
+    /// Once the sweep used a pipeline of 16 and the experiment one of 1, and a correct verdict was rejected.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);

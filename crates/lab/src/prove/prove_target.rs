@@ -1,4 +1,4 @@
-//! `loadline prove`: one steady load, and every lever that can be used under it.
+//! `loadline prove`: one steady load, and all levers that can be used under it.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Share of the budget for the load without levers, whose counters give the verdict.
+/// Share of the budget for the load without levers; its counters give the verdict.
 const UNDISTURBED_SHARE: f64 = 0.15;
-/// Longest load without levers, seconds.
+/// Maximum length of the load without levers, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;
 
 /// Loads the plan's target, reaches a verdict from the counters, and tests this verdict with all levers.
@@ -21,7 +21,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     lab.clock.end_at(lab.run.plan.search.budget_s);
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
     lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
-    // With an offered rate, the trial of a single client is no step of a sweep.
+    // With an offered rate, the trial with a single client does not count as a step of a sweep.
     one_client(&mut lab, &setup, budget_s, if connections.is_some() { TrialKind::Sweep } else { TrialKind::Proof })?;
     if !lab.stopped() {
         let seconds = (budget_s * UNDISTURBED_SHARE).min(MAX_UNDISTURBED_S);
@@ -38,7 +38,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     lab.finish()
 }
 
-/// Returns the connections of a closed loop (none for an open one), and a description of the load.
+/// Returns the number of connections of a closed loop (`None` for an open loop), and a description of the load.
 fn describe_load(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     let refused = |why: &str| LabError::set_up("preparing the experiment", why);
     match &load.intensity {

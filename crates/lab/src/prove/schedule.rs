@@ -1,72 +1,75 @@
-//! Schedule of the levers: slots that are short compared with the drift of a machine, in random order, half of them
-//! with the lever on.
+//! Schedule of the levers: slots in random order, half of them with the lever on. Slots are so short that the machine
+//! drifts little within one.
 
 use run::SlotPlan;
 
 use crate::levers::Lever;
 
-/// Largest share of the budget of `find` that an experiment may get.
+/// Largest share of the budget of `find` for an experiment.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
-/// Slots in a block. In each block a lever is on exactly as often as off.
+/// Number of slots in a block. In each block, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of slots at the end with all levers off, in which throughput must recover.
+/// Number of slots at the end with all levers off; throughput must recover in them.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Maximum number of slots; with more time, slots become longer.
+/// Maximum number of slots; if there is more time, slots are longer.
 const MAX_SLOTS: u32 = 800;
 /// Shortest slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
-/// Shortest slot with a lever on another host, seconds. The other host's clock is known only to half a round trip.
+/// Shortest slot with a lever on another host, seconds. The clock of another host is known only within half a round
+/// trip.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
 /// Requirements for the slots of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Density {
-    /// Requests that a slot should complete.
+    /// Number of requests that a slot should complete.
     requests: f64,
-    /// Length of a slot in response times, so that requests left from the preceding slot are a small part of it.
+    /// Length of a slot in response times; few of a slot's requests are then left over from the slot before.
     responses: f64,
-    /// Minimum number of slots, in addition to the minimum of the levers.
+    /// Minimum number of slots, added to the levers' own minimum.
     slots: u32,
-    /// Longest slot, seconds.
+    /// Maximum length of a slot, seconds.
     longest_s: f64,
-    /// Maximum share of a slot that is left out at its start.
+    /// Maximum share of a slot that is not measured, at its start.
     settle: f64,
-    /// Preferred number of slots, in addition to the minimum of the levers. With time for more slots, slots become
-    /// longer instead.
+    /// Preferred number of slots, added to the levers' own minimum. If there is time for more slots, they become longer
+    /// instead.
     preferred: u32,
 }
 
-/// Slots if there is enough time.
+/// Requirements if there is enough time.
 const AMPLE: Density =
     Density { requests: 200.0, responses: 10.0, slots: 48, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Slots if time is short. A count of 25 requests has a standard deviation of at most 20 %. A wider interval is better
-/// than none.
+/// Requirements if time is short. A count of 25 requests has a standard deviation of at most 20 %. A wide interval is
+/// better than none.
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Slots of a server that completes few requests per second. Fractions of requests count in such slots, so a slot needs
-/// only a few completions. Little is left out at the start of a slot, since a request that spans two slots dilutes the
-/// effect at the end of a slot as well. A simulated full CPU serves one request of 0.1 s at a time, with a dose of a
-/// half. The measured elasticity is 0.82 if half of a slot of three requests is left out, and 0.86 if a fifth is.
+/// Requirements for a server that completes few requests per second. In such slots fractions of requests are counted,
+/// so that a few completions per slot are enough. Only a small part at the start of a slot is left out, because a
+/// request that spans two slots also weakens the effect at the end of a slot. In a simulation, a full CPU handles one
+/// request of 0.1 s at a time, and the dose is one half. The measured elasticity is 0.82 if half of a slot of three
+/// requests is left out, and 0.86 if a fifth is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
-/// Slots of a server that completes few requests per second, if there is enough time. Eight requests per slot dilute an
-/// elasticity of 1 to 0.95.
+/// Requirements for a server that completes few requests per second, if there is enough time. With eight requests per
+/// slot, an elasticity of 1 is measured as 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
-/// Requirements of an experiment's levers for its slots.
+/// Requirements that an experiment's levers have for its slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotNeeds {
-    /// Shortest slot in which all levers show their effect, seconds.
+    /// Shortest slot in which the effects of all levers are visible, seconds.
     pub(super) least_s: f64,
-    /// Shortest part at the start of a slot that is not measured, seconds.
+    /// Shortest part at the start of a slot that is left out, seconds.
     pub(super) settle_s: f64,
-    /// Minimum number of slots, including one that a pause of the machine may spoil.
+    /// Minimum number of slots, including one that may be lost to a pause of the machine.
     pub(super) fewest: u32,
-    /// True if few long slots are enough, because the dose is large.
+    /// True if a few long slots are enough, because the dose is large.
     pub(super) is_alone: bool,
 }
 
-/// Time that the kernel needs to rebalance load after a CPU was taken, seconds. See `levers/server_cpu_count.rs`.
+/// Time that the kernel needs to move load to other CPUs after one was taken, seconds. `levers/server_cpu_count.rs`
+/// explains this time.
 const BALANCE_S: f64 = 0.07;
 
 impl SlotNeeds {
@@ -79,13 +82,13 @@ impl SlotNeeds {
     }
 }
 
-/// Plans the slots for a load of `rate` requests per second with a response time of `response_s`, within `seconds`.
+/// Plans the slots within `seconds`, for a load of `rate` requests per second with a response time of `response_s`.
 /// Returns `None` if this time is too short for the minimum number of slots.
 pub(super) fn slots(load: (f64, f64), wanted: SlotNeeds, first_s: f64, seconds: f64) -> Option<SlotPlan> {
     [AMPLE, SHORT].into_iter().find_map(|density| slots_of(density, load, wanted, first_s, seconds))
 }
 
-/// Plans slots of one density.
+/// Plans the slots for one set of requirements.
 pub(super) fn slots_of(
     density: Density,
     (rate, response_s): (f64, f64),
@@ -96,7 +99,7 @@ pub(super) fn slots_of(
     let asked_s =
         |density: Density| (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(wanted.least_s);
     let ample = density.requests >= AMPLE.requests;
-    // A shorter slot would still contain the queue of the preceding slot.
+    // A shorter slot would still contain requests queued in the slot before.
     if !ample && asked_s(density) > density.longest_s.max(wanted.least_s) {
         return None;
     }
@@ -105,11 +108,11 @@ pub(super) fn slots_of(
     let fewest = if wanted.is_alone { wanted.fewest } else { density.slots.max(wanted.fewest) };
     let wanted_s = match ample {
         true => within(asked_s(density)),
-        // Slots are as long as possible, because short slots could coincide with the batches of a server.
+        // Slots are as long as possible, because short slots could coincide with batches of the server's work.
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    // Half a nanosecond hides rounding errors when the time is enough for exactly this many slots.
+    // Half a nanosecond is added to hide rounding errors if the time is enough for exactly this many slots.
     let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
     if count < f64::from(fewest) {
         return None;
@@ -119,33 +122,34 @@ pub(super) fn slots_of(
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// Returns the number of slots at the end with all levers off; 0 if the slots are so few that the levers need all.
+/// Returns the number of slots at the end with all levers off; 0 if there are so few slots that the levers need all of
+/// them.
 pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
     let fewest = judge::prove::fewest_slots(levers.len()) + RECOVERY_SLOTS;
     if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }
 }
 
 /// Returns the shortest time for slots of one lever on a server that completes few requests per second, seconds.
-/// `least_s` is the shortest slot of the lever.
+/// `least_s` is the shortest slot that the lever needs.
 pub(super) fn least_seconds(load: (f64, f64), least_s: f64, first_s: f64) -> f64 {
     least_seconds_of(SPARSE, load, least_s, first_s)
 }
 
-/// Returns the shortest time for short slots of several levers; `None` if the server completes too few requests for
-/// them.
+/// Returns the shortest time for slots of several levers; `None` if the server completes too few requests for several
+/// levers.
 pub(super) fn least_seconds_of_many((rate, response_s): (f64, f64), wanted: SlotNeeds, first_s: f64) -> Option<f64> {
     let slot_s = (SHORT.requests / rate.max(1e-3)).max(SHORT.responses * response_s).max(wanted.least_s);
     let fewest = if wanted.is_alone { wanted.fewest } else { SHORT.slots.max(wanted.fewest) };
     (slot_s <= SHORT.longest_s.max(wanted.least_s)).then_some(first_s + slot_s * f64::from(fewest))
 }
 
-/// Returns the shortest time for slots of this density.
+/// Returns the shortest time for slots with these requirements.
 pub(super) fn least_seconds_of(density: Density, (rate, response_s): (f64, f64), least_s: f64, first_s: f64) -> f64 {
     let slot_s = (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(least_s);
     first_s + slot_s * (judge::prove::fewest_slots(1) + 1) as f64
 }
 
-/// Returns the slots in which a lever is on. The last `recovery` slots have no lever.
+/// Returns one flag per slot: true if the lever is on in it. In the last `recovery` slots, no lever is on.
 pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let pulled = (count as usize).saturating_sub(recovery);
     let mut on = Vec::with_capacity(count as usize);
@@ -159,8 +163,8 @@ pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) 
     on
 }
 
-/// Returns for each lever the slots in which it is on, one lever at a time. Blocks are in random order, each with one
-/// slot per lever and some without any.
+/// Returns for each lever the slots in which it is on, with only one lever on at a time. Each block has, in random
+/// order, one slot per lever and some slots without a lever.
 pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::with_capacity(count as usize); levers];
     let pulled = (count as usize).saturating_sub(RECOVERY_SLOTS);
@@ -180,7 +184,7 @@ pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rn
 mod tests {
     use super::*;
 
-    /// With a budget of 14 s, an earlier version skipped the levers that change the server without saying so.
+    /// With a budget of 14 s, an earlier version skipped the levers that change the server, without a message.
     #[test]
     fn the_shortest_time_for_several_levers_is_enough_and_less_is_not() {
         for (load, fewest) in [((2000.0, 0.004), 41), ((100.0, 0.02), 33), ((100_000.0, 0.0001), 49)] {
@@ -209,7 +213,7 @@ mod tests {
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
     }
 
-    /// Three levers once got 32 slots although they needed 33, so the experiment had no result.
+    /// In an earlier version, three levers got 32 slots but needed 33, so the experiment had no result.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().filter(|row| !row.is_alone()).take(3).collect();
@@ -233,7 +237,8 @@ mod tests {
         assert_eq!((on.len(), on.iter().filter(|on| **on).count() / 8), (18, 1));
     }
 
-    /// A server of 5 requests per second once had no experiment with a budget below minutes.
+    /// In an earlier version, a server of 5 requests per second got no experiment unless the budget was several
+    /// minutes.
     #[test]
     fn a_slow_server_has_slots_with_a_few_requests_in_each() {
         let needs = SlotNeeds { least_s: MIN_SLOT_S, settle_s: 0.0, fewest: 18, is_alone: false };

@@ -1,4 +1,4 @@
-//! Choice of the slots: many short ones for all levers, or few long ones for a single lever of a slow server.
+//! Choice between many short slots for all levers, and few long slots for a single lever of a slow server.
 
 use run::ProofTrial;
 
@@ -7,10 +7,10 @@ use super::{schedule, slots, sparse, untried};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Conducts one trial with as many of these levers as the time allows, under the first of the loads that fits into the
-/// time. The levers of every experiment and `own` come first. If the server completes too few requests for all levers,
-/// `own` is used alone. Levers for which there is no time are recorded with the budget that they need. The inner error
-/// says why there is no trial.
+/// Conducts one trial under the first of the loads that fits into the time, with as many of these levers as possible.
+/// The levers that every experiment uses, and `own`, come first. If the server completes too few requests for all
+/// levers, only `own` is used. A lever for which there is no time is recorded with the budget that it needs. The inner
+/// error says why there is no trial.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -46,7 +46,7 @@ pub(super) fn trial(
     }
 }
 
-/// Returns a sentence with the budget that slots of all these levers together need.
+/// Returns a sentence with the budget that the slots of all these levers need together.
 fn too_short(
     lab: &Lab<'_>,
     setup: &TargetSetup,

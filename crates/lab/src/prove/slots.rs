@@ -1,4 +1,4 @@
-//! One steady load during which levers are switched on and off, each in its own slots.
+//! One steady load during which levers are switched on and off, each in slots of its own.
 
 use run::number::prose::counted;
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
@@ -11,16 +11,16 @@ use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
 
-/// Length of the load before the first slot, seconds, until connections are established and caches warm.
+/// Time from the start of the load to the first slot, seconds: connections are established and caches are filled.
 pub(super) const FIRST_S: f64 = 0.4;
 
-/// Returns the requirements of these levers.
+/// Returns the requirements that these levers have for slots.
 pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::SlotNeeds {
     let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
     schedule::SlotNeeds::new(rows, far)
 }
 
-/// Conducts one trial with these slots.
+/// Conducts one trial with the given slots.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -46,13 +46,13 @@ pub(super) fn one(
 /// A load with the slots of each lever.
 pub(super) struct Timetable {
     pub(super) slots: SlotPlan,
-    /// Slots in which each lever is on.
+    /// One flag per slot for each lever: true if the lever is on.
     pub(super) on: Vec<Vec<bool>>,
     pub(super) load: LoadPlan,
     pub(super) label: String,
 }
 
-/// Conducts one load with these levers and returns their results; the inner error says why no load is possible.
+/// Conducts one load with these levers and returns its results; the inner error says why no load is possible.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -66,7 +66,7 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // If a lever stops a worker on purpose, this is no failure of the server.
+    // A lever may stop a worker on purpose, which is not a failure of the server.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
@@ -97,8 +97,8 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after, ..ProofTrial::default() })
 }
 
-/// Returns the throughput or response time after the last slot with a lever, divided by its value in the slots without
-/// any lever. `answer` computes the value for several slots together.
+/// Returns the throughput or response time after the last slot with a lever, divided by the value in the slots without
+/// any lever. `answer` computes this value for several slots together.
 pub(super) fn recovery(
     levers: &[run::LeverSlots],
     count: usize,
@@ -106,7 +106,7 @@ pub(super) fn recovery(
 ) -> Option<f64> {
     let end = count.saturating_sub(schedule::RECOVERY_SLOTS);
     let without: Vec<usize> = (0..end).filter(|slot| levers.iter().all(|lever| !lever.on[*slot])).collect();
-    // The first slot after a lever still serves the lever's backlog.
+    // In the first slot after a lever, the server still works on requests that the lever delayed.
     let after: Vec<usize> = (end + 1..count).collect();
     Some(answer(&after)? / answer(&without)?)
 }

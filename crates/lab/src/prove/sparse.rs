@@ -1,13 +1,13 @@
-//! Slots of a server that completes few requests per second: the suspect's own lever alone, with a larger dose, in
-//! rounds.
+//! Slots for a server that completes few requests per second: only the lever of the suspected bottleneck is used, with
+//! a larger dose, in rounds.
 //!
-//! - One lever needs half as many slots as three, so that slots are long enough for a few requests each.
-//! - Taking half of a CPU instead of a quarter changes the logarithm of throughput 2.4 times as much, while the noise
-//!   of a slot stays the same. A sixth of the time then gives an equally narrow interval. With many requests the small
-//!   dose is better, because a strongly slowed resource itself becomes a bottleneck.
-//! - After each round the slots so far are judged, and the experiment ends as soon as the result is sure. Early looks
-//!   need clearer results, so that all looks together are wrong no more often than a single one
-//!   (`judge::prove::is_known`).
+//! - One lever needs half as many slots as three levers, so that each slot is long enough for a few requests.
+//! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise
+//!   of a slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are frequent the
+//!   small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
+//! - After each round, all slots so far are judged, and the experiment ends once the result is certain. Each early
+//!   judgement requires a clearer result, so that all of them together are wrong no more often than a single one would
+//!   be (`judge::prove::is_known`).
 
 use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};
@@ -18,15 +18,15 @@ use super::slots::{FIRST_S, needs, one};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of a CPU that a CPU lever takes, 0 to 1.
+/// Share of a CPU, 0 to 1, that a lever takes.
 const DOSE: f64 = 0.5;
 /// Maximum number of rounds.
 const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
-/// Time to start and end the load of a round, seconds.
+/// Time for starting and ending the load of a round, seconds.
 const OVERHEAD_S: f64 = 0.3;
 
-/// Conducts the rounds under the first of the loads that fits into the time; the inner error says why there is no
-/// trial.
+/// Conducts the rounds under the first of the loads that fits into the time; the inner error says why no trial is
+/// possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -62,8 +62,8 @@ pub(super) fn trial(
     Ok(whole.ok_or_else(|| "it was interrupted".into()))
 }
 
-/// Returns the largest number of rounds that fits into the time, and the slots of each round. Longer slots come before
-/// more rounds.
+/// Returns the largest number of rounds that fits into the time, and the slots of a round. Additional time is used
+/// first for longer slots, then for more rounds.
 fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option<(usize, SlotPlan)> {
     let of_density = |density| {
         (1..=MAX_ROUNDS).rev().find_map(|rounds| {
@@ -74,7 +74,7 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// Notes the budget that is likely to decide if the present budget did not: twice the time, with enough requests in
+/// If the experiment decided nothing, notes the budget that probably would: twice the time, with enough requests in
 /// each slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
@@ -85,14 +85,14 @@ fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize),
     lab.note(format!("the server completes too few requests for a sure experiment in {seconds:.0} s: give a --budget of {budget_s:.0} s"));
 }
 
-/// Returns the budget, in whole seconds, that gives an experiment `needed_s` seconds. With a budget of `budget_s`, the
-/// experiment had `seconds`.
+/// Returns the budget, in whole seconds, with which an experiment gets `needed_s` seconds. With a budget of `budget_s`,
+/// the experiment got `seconds`.
 fn longer_budget_s(budget_s: f64, seconds: f64, needed_s: f64) -> f64 {
     let in_proportion = if seconds > 0.0 { budget_s * needed_s / seconds } else { 0.0 };
     in_proportion.max(needed_s / schedule::MAX_BUDGET_SHARE).ceil()
 }
 
-/// Says which time would be enough.
+/// Returns a sentence that names the time that would be enough.
 pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget_s: f64, seconds: f64) -> String {
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
@@ -104,7 +104,7 @@ pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget
     )
 }
 
-/// Joins the slots of two rounds.
+/// Joins the slots of two rounds into one trial.
 fn joined(before: ProofTrial, next: &ProofTrial) -> ProofTrial {
     let (first, second) = (before.completed_rate.len() as f64, next.completed_rate.len() as f64);
     let mean = |a: Option<f64>, b: Option<f64>| Some((a? * first + b? * second) / (first + second));
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!((of(1.0), of(5.0), of(100.0)), (None, Some(1), Some(MAX_ROUNDS)));
     }
 
-    /// With a budget of 16 s, an experiment got 3 s, and with 20 s it got 2 s. An earlier version then advised budgets
+    /// An experiment got 3 s of a budget of 16 s, and 2 s of a budget of 20 s. An earlier version then advised budgets
     /// of 16 s and 11 s.
     #[test]
     fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {

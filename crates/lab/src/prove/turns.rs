@@ -1,4 +1,4 @@
-//! The same load with and without a lever, in turns: pairs of short loads, in an order drawn from the plan's seed.
+//! The same load alternately with and without a lever: pairs of short loads, in a random order from the plan's seed.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;
 use crate::{Host, Lab, LabError, Point, TargetSetup};
 
-/// Maximum wait for the agents to start or to switch a lever.
+/// Maximum time to wait for the agents to start, or to switch a lever.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Warm-up of a turn, seconds, until connections are up.
+/// Warm-up of a turn until its connections are established, seconds.
 const WARM_UP_S: f64 = 0.15;
-/// Shortest time that starting and ending agents adds to a turn, seconds.
+/// Minimum time that starting and ending agents adds to a turn, seconds.
 const OVERHEAD_S: f64 = 0.25;
-/// Shortest turn, seconds.
+/// Minimum length of a turn, seconds.
 const MIN_TURN_S: f64 = 0.25;
-/// Longest turn, seconds.
+/// Maximum length of a turn, seconds.
 const MAX_TURN_S: f64 = 2.0;
-/// Minimum number of pairs, to show their scatter, and maximum number.
+/// Minimum number of pairs, which shows how much they scatter, and maximum number of pairs.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Length of a turn in response times: with enough time, and when time is short. A shorter turn would consist mainly of
-/// its start.
+/// Length of a turn as a multiple of the response time: with enough time, and with little time. Most of a shorter turn
+/// would be its start.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
-/// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
+/// Returns the number of pairs and the length of a turn within the given seconds; `None` if there is too little time.
 pub(super) fn pairs(response_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
     RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds, overhead_s))
 }
 
-/// Returns the shortest time for turns, seconds.
+/// Returns the shortest time for all turns, seconds.
 pub(super) fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
     let turn_s = (RESPONSES_PER_TURN[1] * response_s).clamp(MIN_TURN_S, MAX_TURN_S);
     2.0 * PAIRS.0 as f64 * (turn_s + WARM_UP_S + overhead_s.max(OVERHEAD_S))
@@ -52,7 +52,7 @@ fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)>
     Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
-/// Conducts the turns without and with the lever; the inner error says why no turns are possible.
+/// Conducts the turns without and with the lever; the inner error says why turns are not possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -110,20 +110,20 @@ pub(super) fn trial(
     Ok(Ok(trial))
 }
 
-/// Names the hosts on which the lever is used: its agents' hosts, or the generator's host.
+/// Names the hosts on which the lever is used: those of its agents, or the generator's host.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }
 }
 
-/// Agents that switch a change between turns. The change is undone when this value is dropped.
+/// Agents that make and undo a change between turns. The change is undone when this value is dropped.
 struct HeldChange {
     agents: AgentGroup,
     on: bool,
 }
 
 impl HeldChange {
-    /// Starts the agents, which lock their resources.
+    /// Starts the agents, which lock the resources they will change.
     fn prepare(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<Self, LabError> {
         let mut agents = AgentGroup::default();
         for host in hosts {

@@ -1,126 +1,130 @@
-//! Durations of the steps of a search, chosen so that the search stays within its budget. Pure functions.
+//! Durations of the steps of a search, chosen so that the search stays within its budget. All functions of this file
+//! are pure.
 
 use crate::prove::MAX_BUDGET_SHARE;
 
 /// Durations of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
-    /// Longest warm-up, seconds.
+    /// Maximum length of the warm-up, seconds.
     pub warmup_s: f64,
-    /// Shortest warm-up, seconds. Between the shortest and the longest warm-up, the warm-up ends once the rate is
-    /// steady.
+    /// Minimum length of the warm-up, seconds. After the minimum, the warm-up ends as soon as the rate is steady.
     pub least_warmup_s: f64,
-    /// Measured window, seconds.
+    /// Length of the measured window, seconds.
     pub measure_s: f64,
-    /// Time that a trial takes besides its warm-up and window, seconds: to start agents, drain and write.
+    /// Time that a trial takes besides warm-up and window, seconds: for starting agents, drain and writing.
     pub overhead_s: f64,
 }
 
-/// Division of a budget. If a server settles quickly, at least six sevenths are spent on measuring.
+/// How a budget is divided among the parts of a search. If the rate of a server becomes steady quickly, at least six
+/// sevenths of the budget are spent on measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
     overhead_s: f64,
 }
 
-/// Minimum length of a window in mean response times, if the budget allows it. A warm-up is as long as a window, so
-/// that the queue no longer depends on its empty start.
+/// Minimum length of a window in mean response times, if the budget allows it. The warm-up is as long as a window, so
+/// that the queue no longer depends on having been empty at the start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum length of the first step's warm-up, and of its window, in mean response times. A step shorter than one
-/// response would see no answer.
+/// Minimum length of the first step's warm-up and of its window, in mean response times. A step shorter than one
+/// response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
-/// Minimum number of sweep steps that must fit into the sweep's time. With one step only, the search for a server of
-/// 1,000/s began at 74/s, because its test request took seven times as long as a request under load.
+/// Minimum number of sweep steps that must fit into the time of the sweep. With only one step, the search for a server
+/// of 1,000/s began at 74/s, because its test request took seven times as long as later requests.
 const FIRST_STEPS: f64 = 3.0;
-/// Maximum factor by which the windows of a slow server may be longer.
+/// Maximum factor by which the windows are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
-/// Number of windows that a search of a slow server should have: the fewest whose interval the search trusts.
+/// Number of windows that the search of a slow server should have: the fewest from which the search trusts an interval.
 const MIN_WINDOWS: f64 = super::rate_search::MIN_WINDOWS as f64;
-/// Shortest warm-up, seconds: the test of steady state needs six intervals of at least 5 ms.
+/// Minimum length of a warm-up, seconds: the test for a steady rate needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
-/// Shortest warm-up as a share of the budget. A larger budget gives a longer warm-up.
+/// Minimum length of a warm-up as a share of the budget. A larger budget gives a longer warm-up.
 const MIN_WARM_UP_SHARE: f64 = 0.004;
-/// Overhead of a step on an idle machine, seconds: starting agents, drain, and writing.
+/// Time that a step takes on an idle machine besides its warm-up and window, seconds: starting agents, drain and
+/// writing.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Share of the whole budget for the experiment on the verdict, if responses are short. Of a budget of 30 s, the slots
-/// that slow both sides get about 6 s, and the trial with fewer CPUs gets 4 s.
+/// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
+/// s, the slots that slow both sides get about 6 s, and the trial with fewer CPUs gets 4 s.
 const PROOF_SHARE: f64 = 0.3;
-/// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. The margin
-/// is the factor by which slots may last longer than the test request suggests, because a server under load completes a
-/// tenth less.
+/// Time of an experiment besides its slots, seconds (questions to the hosts of levers, agents and judging), and a
+/// factor. The factor says how much longer the slots may take than the test request suggests, because a server under
+/// load completes a tenth less.
 const PROOF_OVERHEAD_S: f64 = 1.0;
 const PROOF_MARGIN: f64 = 1.1;
-/// Shortest useful experiment, seconds.
+/// Minimum length of an experiment, seconds.
 const MIN_PROOF_S: f64 = 4.0;
 
-/// Shortest search of `arena` and `size`, seconds. Three seconds suffice to find a capacity of 10,000/s within 15 %,
-/// but give only a lower bound of a capacity of 1,000/s (simulated in `known_capacity`).
+/// Minimum length of a search in `arena` and `size`, seconds. In a simulation (`known_capacity`), three seconds are
+/// enough to find a capacity of 10,000/s within 15 %, but give only a lower bound of a capacity of 1,000/s.
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search besides its own budget, seconds: test request, agents and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
-/// Longest warm-up, seconds: enough for judge's test of steady state to recognize a steady rate. Only very small
-/// budgets have a shorter warm-up.
+/// Maximum length of a warm-up, seconds: enough for judge's test to recognize a steady rate. Only very small budgets
+/// use a shorter warm-up.
 const MAX_WARM_UP_S: f64 = 0.7;
-/// Longest warm-up of a search step, seconds.
+/// Maximum length of the warm-up of a search step, seconds.
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
-    /// Returns a budget of this many seconds for everything.
+    /// Returns the division of a budget of this many seconds.
     pub fn new(total_s: f64) -> Self {
         Self { total_s: total_s.max(1.0), overhead_s: STEP_OVERHEAD_S }
     }
 
-    /// Returns the budget of the search, and the seconds of the experiment after it. The experiment needs a minimum
-    /// time, which depends on the server's response time.
+    /// Returns the budget of the search, and the number of seconds for the experiment after it. The experiment needs a
+    /// minimum time, which depends on the server's response time.
     pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
         let needed = (PROOF_MARGIN * crate::prove::least_seconds(response_s) + PROOF_OVERHEAD_S) / total_s;
         let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };
-        // A short budget is needed entirely for the search, however slow the test request was.
+        // A short budget is used entirely for the search, even if the test request was slow.
         let proof_s = if PROOF_SHARE * total_s >= MIN_PROOF_S { total_s * share } else { 0.0 };
         (Self::new(total_s - proof_s), proof_s)
     }
 
-    /// Returns the budget with more seconds for the search.
+    /// Returns the budget with additional seconds for the search.
     #[must_use]
     pub fn extended(self, by_s: f64) -> Self {
         Self { total_s: self.total_s + by_s.max(0.0), ..self }
     }
 
-    /// Returns the budget for steps with this much time besides warm-up and window, seconds.
+    /// Returns the budget for steps that take this time besides warm-up and window, seconds.
     #[must_use]
     pub fn paced(self, overhead_s: f64) -> Self {
         Self { overhead_s, ..self }
     }
 
-    /// Returns the seconds of observation without load: at most the plan's, and at most a hundredth of the budget.
+    /// Returns the length of the observation without load, seconds: at most that of the plan, and at most a hundredth
+    /// of the budget.
     pub fn at_rest_s(&self, wanted_s: f64) -> f64 {
         wanted_s.clamp(0.0, self.total_s / 100.0)
     }
 
-    /// Returns the latest end of the closed-loop sweep, seconds since the start.
+    /// Returns the time at which the closed-loop sweep must have ended, seconds since the start.
     pub fn sweep_until_s(&self) -> f64 {
         self.total_s * 0.45
     }
 
-    /// Returns the latest end of the search, seconds since the start.
+    /// Returns the time at which the search must have ended, seconds since the start.
     pub fn end_s(&self) -> f64 {
         self.total_s
     }
 
-    /// Returns the latest end of the last search step, seconds since the start. The overload step fits after this time.
+    /// Returns the time at which the last search step must have ended, seconds since the start. After the returned
+    /// time, enough time is left for the overload step.
     pub fn search_until_s(&self) -> f64 {
         self.total_s - self.search_step(0.0).whole_s()
     }
 
-    /// Returns the times of a sweep step, for a server with this recent response time.
+    /// Returns the durations of a sweep step, for a server with this recent response time.
     pub fn sweep_step(&self, response_s: f64) -> StepTimes {
         self.step(0.4, response_s)
     }
 
-    /// Returns the times of the first sweep step, for a server that answered its test request within this time. Other
-    /// programs may have delayed this single answer, so `left_s` keeps time for further steps.
+    /// Returns the durations of the first sweep step, for a server that answered its test request within this time.
+    /// Other programs may have delayed this single answer, so that `left_s` reserves time for more steps.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);
@@ -128,16 +132,15 @@ impl Budget {
         StepTimes { least_warmup_s, ..step }.within(left_s / FIRST_STEPS, least_s)
     }
 
-    /// Returns the times of a search step. Warm-ups are short, because neighbouring rates follow each other, and the
-    /// scatter of many short windows is a part of the result.
+    /// Returns the durations of a search step. Warm-ups are short, because the rate changes little from step to step.
     pub fn search_step(&self, response_s: f64) -> StepTimes {
         let step = self.step(1.0, response_s);
         StepTimes { warmup_s: (step.measure_s * 0.25).max(MAX_SEARCH_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
-    /// Returns the times of a search step within some seconds. If windows are so long that a slow server would get
-    /// fewer than [`MIN_WINDOWS`], they are shortened. Judge's model accounts for a queue that has no time to grow,
-    /// whereas a single window would give no interval.
+    /// Returns the durations of a search step that must end within the given seconds. If a slow server would get fewer
+    /// than [`MIN_WINDOWS`] windows, they are made shorter. Judge's model can handle a window that is too short for the
+    /// queue to grow, but a single window would give no interval.
     pub fn search_step_within(&self, search_s: f64, response_s: f64) -> StepTimes {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
         let by = (search_s / (MIN_WINDOWS * step.whole_s())).min(1.0);
@@ -150,9 +153,9 @@ impl Budget {
         }
     }
 
-    /// Returns the times of a step with a window of `of_ten_s` seconds in a budget of ten. A larger budget gives more
-    /// windows rather than longer ones. The speed of a machine differs from window to window, and only many windows
-    /// show its average.
+    /// Returns the durations of a step whose window has `of_ten_s` seconds if the budget has ten. A larger budget gives
+    /// more windows, not longer ones. The speed of a machine differs from window to window, so only many windows show
+    /// its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(0.25)).max(0.1);
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
@@ -163,13 +166,13 @@ impl Budget {
 }
 
 impl StepTimes {
-    /// Returns the expected time of a step: a short warm-up, the window, agent start and drain.
+    /// Returns the expected length of a step, including a short warm-up, its window, the start of agents and the drain.
     pub fn whole_s(&self) -> f64 {
         (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + self.overhead_s
     }
 
-    /// Returns the times of a step that ends within some seconds. The longest warm-up becomes shorter first, then the
-    /// window, down to `least_measure_s`.
+    /// Returns the durations of a step that ends within the given seconds. First the maximum warm-up is made shorter,
+    /// then the window, down to `least_measure_s`.
     #[must_use]
     pub fn within(self, room_s: f64, least_measure_s: f64) -> Self {
         let measure_s = (room_s - self.overhead_s - self.least_warmup_s).max(least_measure_s).min(self.measure_s);
@@ -192,7 +195,7 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// A server with 8 ms per request and a median limit of 80 ms once got only one window in 10 s.
+    /// In an earlier version, a server with 8 ms per request and a median limit of 80 ms got only one window in 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);
@@ -202,7 +205,7 @@ mod tests {
         assert_eq!(budget.search_step_within(1.0, 0.0), budget.search_step(0.0));
     }
 
-    /// A server of 5 requests per second, one at a time, has an experiment within the default budget.
+    /// A server of 5 requests per second, which handles one at a time, gets an experiment within the default budget.
     #[test]
     fn a_slow_server_gets_the_time_that_its_experiment_needs() {
         let proof_s = |response_s| Budget::with_proof(30.0, response_s).1;

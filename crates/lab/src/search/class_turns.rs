@@ -1,5 +1,5 @@
-//! Measurement of the cost of each class of requests. Short loads raise the share of one class after another, so that
-//! the shares vary by design. `judge` computes the costs.
+//! Measurement of the cost of each class of requests. Short loads give one class after another a larger share of the
+//! requests. `judge` computes the costs.
 
 use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 
@@ -8,23 +8,23 @@ use crate::search::cost_turns;
 use crate::trial::turn_order::ROUNDS;
 use crate::{LabError, Point};
 
-/// Shortest window with its warm-up, seconds.
+/// Minimum length of a window with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
-/// Maximum number of classes with a turn, by weight; the others keep their shares.
+/// Maximum number of classes that get a turn, in the order of their weights; the others keep their shares.
 const MAX_CLASSES: usize = 8;
 
-/// Returns the seconds of a budget for the turns; 0 without enough time or enough classes.
+/// Returns the seconds of a budget for these turns; 0 if there is too little time or only one class.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }
 
-/// Returns the seconds that the turns take of a budget.
+/// Returns the seconds that these turns take from a budget.
 pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }
 
-/// Returns the classes with a turn, heaviest first, as many as there is time for. Sequences and recorded requests have
-/// no such turns, because their order or times are fixed.
+/// Returns the classes that get a turn, heaviest first, as far as time allows. Sequences and recorded requests have no
+/// such turns, because their order or their times are fixed.
 fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     let Some(set) = load.requests.as_ref().filter(|set| set.order != RequestOrder::Sequence && set.recorded.is_none())
     else {
@@ -40,8 +40,8 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MAX_CLASSES)).collect()
 }
 
-/// Returns the set with half of all requests in one class and the others in their original proportions. Without a
-/// class, returns the set unchanged. Orders that ignore weights are treated as equal weights.
+/// Returns the set with half of all requests in one class, and the others in their original proportions. Without a
+/// class, the set is returned unchanged. If the order of the set ignores weights, the weights count as equal.
 fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     let (names, class_of) = set.classes();
     let mut changed = set.clone();
@@ -61,7 +61,7 @@ fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     changed
 }
 
-/// Conducts the turns within about this many seconds.
+/// Conducts these turns within about this many seconds.
 pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let raised = raised(&load, seconds);

@@ -1,4 +1,4 @@
-//! Comparison of two live servers, which are loaded in turns, or at once if there are enough CPUs.
+//! Comparison of two live servers: their loads take turns, or run at the same time if there are enough CPUs.
 
 use judge::Pairing;
 use run::{Plan, Run, WindowOrder};
@@ -7,50 +7,50 @@ use crate::search::live_target::LiveTarget;
 use crate::search::turns::{DuetCpus, LivePlacement, Placement, TurnsPlan, take_turns};
 use crate::{Lab, LabError, Nobody, TargetSetup, Watch, resolve};
 
-/// Result of two servers that were loaded in turns.
+/// Result of a comparison of two live servers.
 pub struct InTurns {
-    /// Run of each server; the windows are its trials.
+    /// Run of each server; its trials are the windows.
     pub runs: [Run; 2],
     /// Order of the turns.
     pub turns: WindowOrder,
-    /// Sentences about what weakens the comparison.
+    /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the windows were measured.
+    /// How the windows of a pair were measured: in turns or at the same time.
     pub pairing: Pairing,
-    /// Shares of the planned windows at all looks at their result.
+    /// Times at which the result was judged, as shares of the planned windows.
     pub looks: Vec<f64>,
-    /// Time after which the result was known, seconds; without a result, the end.
+    /// Time after which the result was known, seconds; without a result, the end of the comparison.
     pub ended_after_s: f64,
     /// True if the user ended the comparison.
     pub interrupted: bool,
 }
 
-/// Settings of a comparison in turns.
+/// Settings of a comparison of two live servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InTurnsPlan {
     /// Time for everything, seconds.
     pub budget_s: f64,
     /// Smallest relative change that counts.
     pub threshold: f64,
-    /// True to use the whole budget, also if the windows decide earlier.
+    /// True to use the whole budget, even if the windows decide earlier.
     pub whole_budget: bool,
-    /// Choice between windows in turns and at once.
+    /// Choice between windows in turns and at the same time.
     pub duet: DuetMode,
 }
 
-/// Choice between windows in turns and windows of both servers at once.
+/// Choice between windows in turns and windows of both servers at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
-    /// At once if both servers and both generators have cores of their own, and both servers can be moved.
+    /// At the same time, if both servers and both generators have their own cores, and both servers can be moved.
     #[default]
     Auto,
-    /// At once, also if servers and generators share CPUs.
+    /// At the same time, even if servers and generators share CPUs.
     Always,
-    /// In turns.
+    /// Always in turns.
     Never,
 }
 
-/// Loads both plans' targets in turns or at once. The order follows the first plan's seed.
+/// Loads the targets of both plans, in turns or at the same time. The seed of the first plan determines the order.
 pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) -> Result<InTurns, LabError> {
     let InTurnsPlan { budget_s, threshold, whole_budget, duet } = settings;
     let mut duet = planned_duet(&mut plans, duet)?;
@@ -59,7 +59,7 @@ pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) 
     let [mut a, mut b] = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
     let first_s = [&a, &b].map(|side| side.target_setup.first_s);
     let plan = TurnsPlan { first_s, budget_s, threshold, whole_budget };
-    // The set-up saw the servers on their CPUs; between the windows they may use all.
+    // The set-up found the servers on their assigned CPUs; between the windows they may use all CPUs.
     duet.iter_mut().for_each(|duet| duet.placement.restore());
     let crowded = duet.as_ref().filter(|duet| duet.crowded).map(|_| CROWDED.to_owned());
     let placement = duet.as_mut().map(|duet| &mut duet.placement as &mut dyn Placement);
@@ -77,18 +77,19 @@ pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) 
     })
 }
 
-/// Note on a forced duet.
+/// Note on windows of both servers at the same time, if the user requested them without enough CPUs.
 const CROWDED: &str =
     "servers and generators shared CPUs (--duet always): both servers are slower than alone, and not equally slow";
 
-/// Duet of two servers on this machine.
+/// Two servers on this machine, measured at the same time.
 struct Duet {
     placement: LivePlacement,
     /// True if servers and generators share CPUs.
     crowded: bool,
 }
 
-/// Plans windows of both servers at once, if `mode` and the machine allow them. Both servers are on their CPUs then.
+/// Plans windows of both servers at the same time, if `mode` and the machine allow it. After this call, both servers
+/// are on their assigned CPUs.
 fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, LabError> {
     let fail = |why| LabError::set_up("running both servers at once (--duet always)", why);
     match mode {
@@ -98,7 +99,7 @@ fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, L
     }
 }
 
-/// Plans a duet. The error says why both servers cannot run at once.
+/// Plans windows of both servers at the same time. The error says why both servers cannot run at the same time.
 fn duet(plans: &mut [Plan; 2], crowded: bool) -> Result<Duet, String> {
     if plans.iter().any(|plan| !plan.hosts.is_empty()) {
         return Err("a server or a generator is on another host".into());

@@ -1,16 +1,16 @@
-//! Interface between a search and the trials that it needs.
+//! Interface between a search and the trials that it conducts.
 
 use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::{LabError, Point};
 
-/// Conducts trials one after another and keeps them in a run. The implementations are agents against a server, and a
-/// queueing model in virtual time (`testkit::VirtualServer`) with a known capacity.
+/// Conducts trials one after another and keeps their results in a run. There are two implementations: agents that load
+/// a server, and a queueing model of known capacity in virtual time (`testkit::VirtualServer`).
 pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 
-    /// Returns the load that all trials of the run share; intensity and times differ by trial.
+    /// Returns the load plan shared by all trials of the run; only intensity and times differ.
     fn load(&self) -> &LoadPlan;
 
     /// Returns the seconds since the run began.
@@ -22,17 +22,17 @@ pub trait Conductor: Send {
     /// Returns the seconds that a trial takes besides its warm-up and window, estimated from earlier trials.
     fn overhead_s(&self) -> f64;
 
-    /// Reserves seconds after the search for the experiment on the verdict.
+    /// Reserves time after the search, seconds, for the experiment that tests the verdict.
     fn reserve(&mut self, seconds: f64);
 
     /// Begins another independent repeat of the search.
     fn begin_repeat(&mut self, repeat: u32);
 
-    /// Tests the verdict in the rest of the reserved time.
+    /// Tests the verdict in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use. Called once, at the end of the sweep, which gives
-    /// these seconds to the search.
+    /// Returns the reserved seconds that the experiment cannot use. The function is called once, at the end of the
+    /// sweep; the search gets these seconds.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -46,14 +46,15 @@ pub trait Conductor: Send {
     /// Conducts one trial and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
-    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error message says
-    /// why no answer came.
+    /// Makes one request outside of any load. Returns true if the answer had an expected status, and an error if no
+    /// answer came. The error message says why no answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
-    /// Records that a single request failed without load, like all requests of the last kept trial.
+    /// Records that a single request without load failed, like all requests of the last trial in the run.
     fn refuses_at_rest(&mut self);
 
-    /// Records that another server's turn took some seconds. These seconds do not count against this search.
+    /// Records that this search had to wait some seconds while another server was loaded. These seconds do not count as
+    /// time of this search.
     fn wait(&mut self, seconds: f64) {
         self.leave_out(seconds);
     }
@@ -64,6 +65,6 @@ pub trait Conductor: Send {
     /// Sets the objective of the search.
     fn set_objective(&mut self, objective: Objective);
 
-    /// Records that the server became unreachable in the last kept trial, and stops the search.
+    /// Records that the server became unreachable in the last trial of the run, and stops the search.
     fn gone(&mut self, why: &str) -> Result<(), LabError>;
 }

@@ -1,4 +1,4 @@
-//! Short loads in turns after a search, which reveal the server's cost of handshakes or of request classes.
+//! Short loads that take turns after a search, to measure the server's cost of handshakes or of request classes.
 
 use run::{Intensity, LoadPlan, ThinkTime};
 
@@ -6,42 +6,42 @@ use crate::search::Conductor;
 use crate::trial::turn_order::{ROUNDS, back_and_forth};
 use crate::{LabError, Point};
 
-/// Share of a budget for one kind of turns.
+/// Share of a budget for one kind of cost.
 pub(crate) const BUDGET_SHARE: f64 = 0.12;
-/// Minimum budget for turns, seconds.
+/// Minimum budget for measuring costs, seconds.
 const MIN_BUDGET_S: f64 = 8.0;
 /// Shares of a turn for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
-/// Shortest turn, as a share of a planned turn. The share is an assumption. Shorter turns would spend most of their
-/// time on starting agents.
+/// Minimum length of a turn, as a share of the planned length. This share is an assumption. Most of a shorter turn
+/// would be spent on starting agents.
 const MIN_SHORTENED: f64 = 0.5;
-/// Minimum number of rounds. With one round, a slow phase of the machine would look like the cost of a kind.
+/// Minimum number of rounds through all loads. With only one round, a slow phase of the machine would look like a cost.
 const MIN_ROUNDS: usize = 2;
-/// Number of connections: enough to keep a server busy, and too few to measure mainly the wait in a queue.
+/// Number of connections: enough to keep a server busy, but so few that requests hardly wait in a queue.
 const CONNECTIONS: u32 = 4;
 
-/// Returns the seconds of a budget for turns; 0 without enough time, or without anything to learn.
+/// Returns the seconds of a budget for these turns; 0 if there is too little time, or nothing to measure.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds that turns of `kinds` kinds take of a budget: `seconds`, or more if a trial needs more time
-/// besides its load than a turn leaves.
+/// Returns the seconds that turns of `kinds` kinds of load take from a budget: `seconds`, or more if a trial needs more
+/// time besides its load than a turn has left.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
-/// Returns the possible length of some turns, as a share of the planned length. All turns are shortened alike if a
-/// trial needs more time besides its window than a turn leaves.
+/// Returns the possible length of the turns, as a share of the planned length. All turns become equally shorter if a
+/// trial needs more time besides its window than a turn has left.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)
 }
 
-/// Conducts windows of several kinds in turns, within about this many seconds. `subject` names the cost that they
-/// reveal, and `window` returns the load of a kind in a turn.
+/// Conducts windows of several kinds of load in turns, within about this many seconds. `subject` is the name of the
+/// measured cost, and `window` returns the load of a kind in a turn.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     seconds: f64,
@@ -74,7 +74,7 @@ pub(crate) fn conduct(
         };
         match conductor.trial(plan, &point) {
             Ok(_) => {}
-            // The result of the search is valid without these turns.
+            // The result of the search is valid even without these turns.
             Err(LabError::Lost { why, .. }) => {
                 conductor.note(format!("what {subject} is not known, since generators were lost: {why}"));
                 return Ok(());

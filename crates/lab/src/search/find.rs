@@ -1,5 +1,6 @@
-//! `loadline find`: the capacity of a server within a budget of time. The search measures the idle state, the
-//! generator's own ceiling, and then the capacity (`search::capacity`, or `user_search::capacity` in users).
+//! `loadline find`: finds the capacity of a server within a time budget. The search observes both sides without load,
+//! measures the generator's own maximum, and then the capacity (`search::capacity`, or `user_search::capacity` in
+//! users).
 
 use std::path::Path;
 
@@ -12,10 +13,10 @@ use crate::search::{class_turns, handshake_turns, user_search};
 use crate::trial::overrun;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Connections of the trial without a server that shows the generator's own ceiling.
+/// Connections of the trial without a server, which measures the generator's own maximum rate.
 const CEILING_CONNECTIONS: u32 = 64;
 
-/// Finds the capacity of the plan's target. After an interrupt, the returned run contains the trials so far.
+/// Finds the capacity of the plan's target. If the user interrupts the search, the run contains the trials so far.
 pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     let budget_s = lab.run.plan.search.budget_s;
@@ -27,7 +28,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let mut live = LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None };
     live.ceiling();
     within_budget(&mut live, first_s)?;
-    // Each repeat has a budget of its own.
+    // Each repeat has its own budget.
     let budget_s = live.lab.run.plan.search.budget_s * f64::from(live.lab.run.plan.repeat_count());
     let late = overrun::sentence(live.lab.elapsed_s(), budget_s, overrun::waited_s());
     late.into_iter().for_each(|text| live.lab.note(text));
@@ -44,10 +45,10 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let overhead_s = conductor.overhead_s();
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
-    // The turns come last, and the end of a run needs time, too.
+    // These turns come last, and time is kept for the end of the run.
     let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
-        // Loads with levers have no think times, so they would differ from the users' load.
+        // Loads with levers have no think times, so that they would differ from the users' load.
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, first_s),
         _ => (Budget::new(search_s), 0.0),
     };
@@ -82,7 +83,7 @@ impl LiveTarget<'_> {
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
         let connections = *connections;
         let seconds = self.proof_s.min(self.lab.left_s());
-        // A server that refuses every request has no throughput that the experiment could change.
+        // If a server refuses every request, it has no throughput that the experiment could change.
         let refuses = self.lab.run.findings.failure == Some(run::Failure::FailedStretch);
         if seconds <= 0.0 || refuses || self.lab.stopped() {
             return Ok(());
@@ -90,7 +91,7 @@ impl LiveTarget<'_> {
         prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
     }
 
-    /// Measures the highest rate of the generator alone, with the null driver. Near this rate, a verdict must not blame
+    /// Measures the highest rate of the generator alone, with the null driver. Near this rate, a verdict must not name
     /// the server.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {

@@ -6,22 +6,23 @@ use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
-/// Minimum number of requests in a search with Poisson arrivals. With fewer requests, the Poisson count scatters by
-/// more than 1 %, which is coarser than the search itself. Arrivals then have equal gaps, and the trial says so.
+/// Minimum number of requests in a search that uses Poisson arrivals. With fewer requests, a Poisson count varies by
+/// more than 1 %, which is more than the precision of the search. The gaps between arrivals are then equal, and the
+/// trial says so.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
-/// Expected number of windows in a search, for [`MIN_POISSON_REQUESTS`].
+/// Expected number of windows in a search, used with [`MIN_POISSON_REQUESTS`].
 const EXPECTED_WINDOWS: f64 = 6.0;
-/// Share of failed requests, 0 to 1, above which a single request checks that the server is alive.
+/// Share of failed requests, 0 to 1, above which a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
-/// Minimum connection limit of an open loop, so that a late answer delays few requests.
+/// Minimum number of connections that an open loop may use, so that one late answer delays few requests.
 const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
-/// Low rate, as a share of the highest rate. At this rate, a single worker (M/D/1) delays a request by half a service
-/// time on average, so a response takes 1.5 service times. A rate limit that delays answers lets half of the requests
-/// pass at once.
+/// Ratio of the low rate to the highest rate. At the low rate, a request waits half a service time for a single worker
+/// (M/D/1) on average, so that a response takes 1.5 service times. A rate limit that delays answers lets half of the
+/// requests pass without delay.
 const LOW_SHARE: f64 = 0.5;
 
-/// Searches for the capacity of a server that answered its test request within `response_s` seconds. The results are
+/// Searches for the capacity of a server, which answered its test request within `response_s` seconds. The results are
 /// the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let mut finder = Finder::new(conductor, budget, response_s);
@@ -29,26 +30,26 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// A search that advances one step at a time, so that two searches can take turns.
+/// A search that advances by single steps, so that two searches can take turns.
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds. If answers paused for longer than the median, at least the
-    /// longest pause.
+    /// Median response time of the last step, seconds. If answers stopped for longer than that, this is at least the
+    /// longest stop.
     response_s: f64,
-    /// Length of the longest sweep window without a completed request, although the server had answered before,
-    /// seconds; 0 without such a window. If a firewall drops a packet, it is sent again after a second or more.
+    /// Length of the longest sweep window without a completed request, seconds, if the server had answered before; 0
+    /// without such a window. If a firewall drops a packet, the packet is sent again after a second or more.
     pause_s: f64,
-    /// Seconds left when the rate search began.
+    /// Time that was left when the rate search began, seconds.
     search_s: f64,
-    /// Fewest clients of the sweep that reached the highest rate.
+    /// Smallest number of clients with which the sweep reached the highest rate.
     connections: u32,
-    /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
-    /// answers from a single worker.
+    /// Low rate that is offered before the search. Response times at this rate tell a rate limit that delays answers
+    /// from a single worker.
     low_rate: Option<f64>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
-    /// True if the server is gone, so that the search ends.
+    /// True if the server is gone, which ends the search.
     over: bool,
 }
 
@@ -59,9 +60,10 @@ enum Phase {
 }
 
 impl Finder {
-    /// Returns a search that has not begun.
+    /// Returns a search before its first step.
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
-        // The first step lasts for several responses. A shorter step would see no answer and end the sweep.
+        // The first step is as long as several response times. A shorter step could see no answer, which would end the
+        // sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
         Self {
             phase: Phase::Sweep(sweep),
@@ -76,12 +78,12 @@ impl Finder {
         }
     }
 
-    /// Returns true while the closed-loop sweep is running, which defines the objective if the user set none.
+    /// Returns true as long as the closed-loop sweep runs; the sweep sets the objective if the user gave none.
     pub fn sweeps(&self) -> bool {
         matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
     }
 
-    /// Conducts the next step; returns false if no step is left.
+    /// Conducts the next step; returns false if there is none.
     pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
         self.budget = self.budget.paced(conductor.overhead_s());
         self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {
@@ -135,19 +137,20 @@ impl Finder {
         Ok(Phase::Sweep(sweep))
     }
 
-    /// Ends the sweep. If any request completed, the rate search is next.
+    /// Ends the sweep. If any request completed, the rate search follows.
     fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Result<Phase, LabError> {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        // Refusals do not show the time of good answers. An open loop finds the rate without refusals.
+        // The time of refusals says nothing about the time of good answers. An open loop finds the rate at which no
+        // request is refused.
         let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
         if best <= 0.0 {
             return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
         let limits = judge::limits(conductor.run());
-        // At the end of the sweep, clients waited for each other. The search looks for rates at which clients do not
+        // At the end of the sweep, clients waited for one another. The search looks for rates at which clients do not
         // wait.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
@@ -172,7 +175,8 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate has failed, a higher rate is a better use of the last window than the overload step.
+        // As long as no rate has failed, it is better to try a higher rate in the last window than to overload the
+        // server.
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && !search.has_failed();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
@@ -215,12 +219,12 @@ impl Finder {
         self.conduct(conductor, plan, format!("{what} {}", run::number::prose::whole_rate(rate)), kind)
     }
 
-    /// Returns the maximum connections of an open loop at a rate, and the requests in flight on each.
+    /// Returns the maximum number of connections of an open loop at a rate, and of requests in flight on each.
     ///
-    /// Without a pipeline, there are enough connections for the rate at the longest response time that still passes.
-    /// With more requests in flight, the mean would already exceed its limit (Little's law), and a server that fell
-    /// behind would recover slowly. With a pipeline, the connections are those with which the sweep reached its highest
-    /// rate. More connections would have shorter pipelines, which is another load.
+    /// Without a pipeline, the number of connections is what the rate needs at the longest response time within the
+    /// objective. With more requests in flight, the mean would exceed its limit (Little's law), and a server that fell
+    /// behind would recover slowly. With a pipeline, the number of connections is that with which the sweep reached its
+    /// highest rate. With more connections, the pipelines would be shorter, which would be a different load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
         let pipeline = if load.new_connections { 1 } else { load.intensity.pipeline() };
@@ -252,16 +256,16 @@ impl Finder {
         Ok(trial)
     }
 
-    /// Asks whether a server still lives after many failures. A dead server is reported at once and ends the search.
+    /// After many failures, checks if the server is still alive. A dead server is reported at once and ends the search.
     fn check_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
-        // If the server's death was observed, it was already reported and ended the run.
+        // If observers saw the server's end, it was reported before and has ended the run.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING_ERROR_SHARE);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
         }
         match conductor.ask() {
             Ok(true) => {}
-            // If the server refuses requests even without load, further loads would show nothing.
+            // If the server refuses requests even without load, more loads would show nothing.
             Ok(false) => self.over |= has_failed_for_good(conductor, trial),
             Err(why) => {
                 conductor.gone(&why)?;
@@ -272,8 +276,8 @@ impl Finder {
     }
 }
 
-/// Records that a server refuses every request, even one without load, although it answered earlier loads. Returns
-/// false for a server that still answers some requests, or that may still be overloaded by the last load.
+/// Records that a server which answered earlier loads now refuses every request, even one without load. Returns false
+/// if the server still answers some requests, or may still be overloaded by the last load.
 fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     let answered_before = conductor.run().last_repeat().iter().any(|t| judge::good(t) > 0.0);
     let for_load = trial.measured.tally.refusals().any(|(status, _)| run::is_overload(status));
@@ -284,7 +288,7 @@ fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     has_failed
 }
 
-/// Returns the load of the run's plan as a closed loop of this many clients.
+/// Returns the run's load as a closed loop with this many clients.
 fn closed(conductor: &dyn Conductor, connections: u32) -> Intensity {
     let (pipeline, think) = match &conductor.load().intensity {
         Intensity::Closed { pipeline, think, .. } => (*pipeline, think.clone()),

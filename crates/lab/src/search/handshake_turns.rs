@@ -1,5 +1,5 @@
 //! Measurement of the cost of full and resumed TLS handshakes. Short loads with one connection per request take turns
-//! with loads on kept connections.
+//! with loads that keep their connections.
 
 use run::{LoadPlan, TlsPlan, TrialKind};
 
@@ -7,25 +7,25 @@ use crate::search::Conductor;
 use crate::search::cost_turns;
 use crate::{LabError, Point};
 
-/// Connections of a window.
+/// How the connections of a window are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Kept connections.
+    /// Connections are kept for further requests.
     Kept,
-    /// One connection per request, with a full handshake.
+    /// Each request has its own connection with a full handshake.
     Full,
-    /// One connection per request, with a resumed handshake if the server supports it.
+    /// Each request has its own connection with a resumed handshake, if the server supports it.
     Resumed,
 }
 
 const KINDS: [Kind; 3] = [Kind::Full, Kind::Kept, Kind::Resumed];
 
-/// Returns the seconds of a budget for the turns; 0 without enough time, or without TLS.
+/// Returns the seconds of a budget for these turns; 0 if there is too little time or no TLS.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
 
-/// Returns the seconds that the turns take of a budget.
+/// Returns the seconds that these turns take from a budget.
 pub(crate) fn reserved_s(seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, KINDS.len(), overhead_s) } else { 0.0 }
 }
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Returns the load with connections of this kind.
+    /// Returns the load with connections and TLS sessions of this kind.
     fn applied(self, load: LoadPlan) -> LoadPlan {
         let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
         let tls = load.tls.map(|tls| TlsPlan { resume, ..tls });
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// Conducts the turns within about this many seconds.
+/// Conducts these turns within about this many seconds.
 pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let window = |kind: usize, _| {

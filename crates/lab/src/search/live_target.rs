@@ -1,4 +1,4 @@
-//! Runs the trials of a search against a real server that agents load. Tests use a simulated server instead.
+//! Conducts the trials of a search: agents load a real server. Tests use a simulated server instead.
 
 use run::{LoadPlan, Objective, Run, Trial};
 
@@ -10,11 +10,11 @@ use crate::{Lab, LabError, Point, TargetSetup};
 pub(crate) struct LiveTarget<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
-    /// Start of this search's budget, in seconds of the run. Steps of the other search shift this start.
+    /// Start of this search's budget, in seconds since the start of the run. Steps of another search move this start.
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,
-    /// Reason why the search got the experiment's time.
+    /// Reason why the search got the time of the experiment.
     pub(crate) no_proof: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Conductor for LiveTarget<'_> {
         self.proof_s = seconds;
     }
 
-    /// Gives the repeat its own budget.
+    /// Starts the budget of another repeat.
     fn begin_repeat(&mut self, repeat: u32) {
         self.lab.begin_repeat(repeat);
         self.began_s = self.lab.elapsed_s();
@@ -54,7 +54,7 @@ impl Conductor for LiveTarget<'_> {
         self.prove()
     }
 
-    /// Returns the reserved time if it is too short for an experiment on this server. The time is not divided among
+    /// Returns the time reserved for the experiment, if it is too short for this server. This time is not divided among
     /// repeats.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;

@@ -1,5 +1,5 @@
-//! The capacity search. Pure controllers decide what to try next from what was observed; a [`Conductor`] conducts the
-//! trials. Tests of the whole search use servers of known capacity in virtual time (`tests/known_capacity/`).
+//! The capacity search. Pure functions decide what to try next from what was observed; a [`Conductor`] conducts the
+//! trials. Tests of the whole search use simulated servers of known capacity (`tests/known_capacity/`).
 //! `docs/explanation/find.md` and `capacity.md` describe the search in prose.
 
 mod budget;

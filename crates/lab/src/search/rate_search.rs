@@ -1,29 +1,32 @@
-//! Choice of the next rate in the open-loop search. Pure functions.
+//! Choice of the next rate in the open-loop search. All functions of this file are pure.
 //!
-//! Until a rate fails the search climbs, and until a rate passes it descends. Beyond the rate of a closed loop that was
-//! still growing, the search climbs by doubling. Once a rate has failed and another has passed, the search follows the
-//! estimate from all windows. The search alternates between the capacity itself and a higher rate, at which enough
-//! requests are late for a short window to contain some. No single window decides, so the others outvote a disturbed
-//! one.
+//! The search raises the rate until one fails, and lowers it until one passes. If throughput was still growing at the
+//! end of the closed-loop sweep, the search doubles the rate at each step beyond that throughput. Once one rate has
+//! failed and another has passed, the search follows the estimate from all windows. The search alternates between the
+//! estimated capacity and a higher rate, at which even a short window contains some late requests. The estimate uses
+//! all windows, so that a single disturbed window cannot decide.
 
 use judge::Pooled;
 
-/// First rate tried, as a share of the closed loop's highest rate. This rate is near the capacity, but does not
-/// overload the server. With random arrivals at a single queue, responses then take five times as long as without load,
-/// and the default objective allows ten times.
+/// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
+/// not overload the server. With random arrivals at a single queue, response times are then five times those without
+/// load; the default objective allows ten times.
 const FIRST_SHARE: f64 = 0.80;
-/// Factor of a step up while every rate passes, up to the closed loop's highest rate.
+/// Factor between rates as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
-/// Factor of a step up beyond the closed loop's highest rate, if the closed loop did not show where the server is full.
+/// Factor between rates beyond the highest rate of the closed loop, if the closed loop did not reach the server's
+/// limit.
 const STEP_FAR_UP: f64 = 2.0;
-/// Factor of a step down while every rate fails.
+/// Factor between rates as long as every rate fails.
 const STEP_DOWN: f64 = 0.70;
-/// Share of the closed loop's highest rate below which the search gives up, because no rate can meet the objective.
+/// Share of the highest rate of the closed loop below which the search gives up, because no rate can meet the
+/// objective.
 const GIVE_UP_SHARE: f64 = 0.01;
-/// Factor from the highest failed rate to the overload step.
+/// Ratio of the overload rate to the highest failed rate.
 const OVERLOAD_FACTOR: f64 = 1.30;
-/// Minimum number of windows before an interval is trusted, however narrow it is. With five, a search of ten seconds on
-/// a slow server is 8 % too high on average, which its interval covers (`tests/known_capacity/budgets.rs`).
+/// Minimum number of windows before an interval is trusted, even if it is narrow. With five windows, a search of ten
+/// seconds on a slow server is 8 % too high on average; its interval includes this error
+/// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 
 /// State of a search.
@@ -33,15 +36,15 @@ pub struct RateSearch {
     precision: f64,
     next: f64,
     seen: usize,
-    /// Highest rate that passed and lowest rate that failed.
+    /// Highest rate that passed, and lowest rate that failed.
     passed: Option<f64>,
     failed: Option<f64>,
     done: bool,
 }
 
 impl RateSearch {
-    /// Starts a search near the closed loop's highest rate, or beyond it if that rate still grew with the clients. The
-    /// search ends when the half-width of the interval is at most `precision`, as a share of the capacity.
+    /// Starts a search near the highest rate of the closed loop, or beyond it if throughput still grew with the
+    /// clients. The search ends when half the width of the interval is at most `precision`, as a share of the capacity.
     pub fn new(best_closed: f64, precision: f64, still_grew: bool) -> Self {
         Self {
             best_closed,
@@ -54,13 +57,13 @@ impl RateSearch {
         }
     }
 
-    /// Returns the rate to offer next; `None` once the interval is narrow or no rate can pass.
+    /// Returns the rate to offer next; `None` if the interval is narrow enough or no rate can pass.
     pub fn next(&self) -> Option<f64> {
         let hopeless = self.passed.is_none() && self.next < self.best_closed * GIVE_UP_SHARE;
         (!self.done && !hopeless && self.next > 0.0 && self.next.is_finite()).then_some(self.next)
     }
 
-    /// Takes the result of the rate from [`RateSearch::next`], and the estimate from all windows.
+    /// Records the result of the rate from [`RateSearch::next`], and the estimate from all windows.
     pub fn record(&mut self, passed: bool, pooled: Option<&Pooled>) {
         let rate = self.next;
         self.seen += 1;
@@ -80,12 +83,12 @@ impl RateSearch {
         passed * if passed >= self.best_closed { STEP_FAR_UP } else { STEP_UP }
     }
 
-    /// Returns true if no window was conducted yet.
+    /// Returns true if no window was conducted so far.
     pub fn is_unseen(&self) -> bool {
         self.seen == 0
     }
 
-    /// Returns true if some rate failed, so that a higher rate shows the server under overload.
+    /// Returns true if a rate has failed, so that a higher rate would show the server under overload.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
@@ -124,7 +127,7 @@ mod tests {
         assert!((10..20).contains(&steps), "gives up after {steps}");
     }
 
-    /// The server completes 1,000/s, but its sweep had time for one client only (93/s).
+    /// The server completes 1,000/s, but its sweep had time for only one client (93/s).
     #[test]
     fn beyond_a_sweep_that_still_grew_the_rate_doubles() {
         let mut search = RateSearch::new(93.0, 0.03, true);

@@ -1,20 +1,20 @@
-//! Load plan, trial and liveness check of one step of a search.
+//! Load plan and trial of one step of a search, and a check that the server is alive.
 
 use run::{Intensity, LoadPlan, Trial, TrialKind};
 
 use super::{Conductor, StepTimes};
 use crate::{LabError, Point};
 
-/// Returns the conductor's load at an intensity, with these times. Threads without a connection are left out, because
-/// they would only cost CPU time.
+/// Returns the conductor's load with an intensity and with these times. Threads without a connection are removed,
+/// because they would only use CPU time.
 pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: StepTimes) -> LoadPlan {
     let load = conductor.load().clone();
     let threads = match &intensity {
         Intensity::Closed { connections, .. } => load.threads.min(*connections),
         _ => load.threads,
     };
-    // Every step gets its own random arrivals and think times. With equal draws, a lucky or unlucky one would repeat in
-    // all steps.
+    // Every step gets its own random arrivals and think times. With the same random numbers, an unusual sequence would
+    // repeat in all steps.
     let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s, .. } = length;
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
@@ -25,8 +25,8 @@ pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
     (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
-/// Conducts a step. Returns `None`, with a note, if its generators were lost, or if a larger number of them could not
-/// start. The results of earlier steps stay valid.
+/// Conducts a step. Returns `None`, and notes the reason, if its generators were lost or additional generators could
+/// not start. The results of earlier steps remain valid.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     plan: LoadPlan,

@@ -1,18 +1,18 @@
 //! The closed-loop sweep: 1, 2, 4, … clients, until more clients give no more throughput.
 
-/// Number of flat steps in a row that end the sweep, because a single one may be noise.
+/// Number of successive flat steps that end the sweep; a single one may be noise.
 const FLAT_STEPS: u32 = 2;
-/// Minimum ratio of a step's throughput per client to that of the preceding step, for throughput to count as growing
+/// Minimum ratio of a step's throughput per client to that of the step before, for which throughput counts as growing
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Minimum growth over the preceding step that noise does not explain. A step with this growth is not flat, even if its
-/// rate is below the best one: a disturbance may have slowed the steps in between.
+/// Minimum growth over the step before that cannot be noise. A step with this growth is not flat, even if its rate is
+/// below the best one: the steps between may have been disturbed.
 const MIN_GROWTH: f64 = 0.25;
 
-/// Minimum number of answers that each client of an enlarged step gets.
+/// Minimum number of answers per client in a step with more than twice the clients.
 const MIN_ANSWERS_PER_CLIENT: f64 = 4.0;
 
-/// State of a sweep.
+/// State of a closed-loop sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     next: u32,
@@ -43,12 +43,12 @@ impl Sweep {
         }
     }
 
-    /// Returns the number of clients to try next; `None` when the sweep is over.
+    /// Returns the number of clients to try next; `None` if the sweep has ended.
     pub fn next(&self) -> Option<u32> {
         if self.ended.is_some() { None } else { Some(self.next) }
     }
 
-    /// Takes the completed rate of the step from [`Sweep::next`].
+    /// Records the completed rate of the step from [`Sweep::next`].
     pub fn record(&mut self, completed_rate: f64) {
         let grew =
             completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + MIN_GROWTH);
@@ -70,10 +70,10 @@ impl Sweep {
         }
     }
 
-    /// Enlarges the next step if doubling would not reach the maximum in the steps left. Steps are enlarged only while
-    /// throughput grows with the clients, because no plateau can then lie between two steps. The enlarged step is
-    /// limited: a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within
-    /// `measure_s` seconds. With more clients, a slow server would be busy with their first requests long after the
+    /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The step grows only
+    /// while throughput grows with the clients, because then no plateau is skipped. The size of the step is limited, so
+    /// that a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s`
+    /// seconds. With more clients, a slow server would be busy with their first requests long after the end of the
     /// step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
@@ -85,29 +85,29 @@ impl Sweep {
         }
     }
 
-    /// Ends the sweep for a reason that the caller gives, such as lack of time or an interrupt.
+    /// Ends the sweep for the caller's reason, such as lack of time or an interrupt.
     pub fn end(&mut self, why: &'static str) {
         self.ended.get_or_insert(why);
     }
 
-    /// Returns the highest completed rate so far: Xmax.
+    /// Returns the highest completed rate so far (Xmax).
     pub fn best(&self) -> f64 {
         self.best
     }
 
-    /// Returns the fewest clients with a rate near Xmax; differences that count as flat are ignored.
+    /// Returns the smallest number of clients whose rate is close to Xmax: the difference counts as flat.
     pub fn fewest_at_best(&self) -> u32 {
         let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)
     }
 
-    /// Returns true if throughput grew with the clients to the last step, so that more of them may reach more.
+    /// Returns true if throughput grew with the clients up to the last step, so that more clients may reach more.
     pub fn still_grows(&self) -> bool {
         let is_alone = self.steps.len() == 1;
         self.last.0 < self.most && (self.scales || is_alone)
     }
 
-    /// Returns why the sweep ended.
+    /// Returns the reason why the sweep ended.
     pub fn ended(&self) -> Option<&'static str> {
         self.ended
     }
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
     }
 
-    /// A server with 0.1 s per request once got 1024 connections after the second step, answered their first requests
-    /// for 100 s, and was reported as dead.
+    /// In an earlier version, a server with 0.1 s per request got 1024 connections after the second step, answered
+    /// their first requests for 100 s, and was reported as dead.
     #[test]
     fn a_slow_server_gets_no_more_clients_than_it_answers_within_a_window() {
         let mut sweep = Sweep::new(1024);

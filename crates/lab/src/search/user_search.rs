@@ -1,5 +1,6 @@
-//! Search for the capacity as a number of users with think times. The search climbs until the objective fails, and then
-//! halves the bracket. The search ends when both ends of the bracket are confirmed, so no single window decides.
+//! Search for the capacity as a number of users with think times. The search raises the number of users until the
+//! objective fails, then repeatedly halves the range between the largest number that passed and the smallest that
+//! failed. The search ends when both ends of this range are confirmed, so that no single window decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -7,18 +8,18 @@ use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
 use crate::LabError;
 use crate::search::{Budget, Conductor, step};
 
-/// Requests wanted in the first step.
+/// Number of requests that the first step should have.
 const FIRST_STEP_REQUESTS: f64 = 30.0;
-/// Largest utilization of a single-threaded server in the first step.
+/// Maximum utilization in the first step, of a server with a single thread.
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
-/// Factor of steps up while every step passes, and of steps down while every step fails.
+/// Factor of steps up as long as every step passes, and of steps down as long as every step fails.
 const STEP_FACTOR: u32 = 4;
-/// Minimum majority of windows at both ends of the bracket, and maximum number of windows at an end without this
+/// Majority of windows that confirms an end of the range, and maximum number of windows at an end that has no such
 /// majority.
 const MIN_LEAD: usize = 2;
 const MAX_WINDOWS: usize = 7;
 
-/// Choice of the next number of users. The functions are pure.
+/// Choice of the next number of users. All methods are pure.
 #[derive(Clone, Copy, Debug)]
 pub struct UserSearch {
     first: u32,
@@ -27,13 +28,13 @@ pub struct UserSearch {
 }
 
 impl UserSearch {
-    /// Returns a search that starts with `first` users and ends when the bracket is narrower than `precision`, as a
+    /// Returns a search that starts with `first` users, and ends when the range is narrower than `precision`, as a
     /// share.
     pub fn new(first: u32, most: u32, precision: f64) -> Self {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
 
-    /// Returns the number of users to try next; `None` if nothing more can be learned.
+    /// Returns the number of users to try next; `None` if more windows would show nothing new.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {
@@ -57,8 +58,8 @@ impl UserSearch {
     }
 }
 
-/// Searches within a budget, against a server that answered its test request within `response_s` seconds. The results
-/// are the trials of the conductor's run.
+/// Searches within a budget; the server answered its test request within `response_s` seconds. The results are the
+/// trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();
     let think = think(conductor.load());
@@ -67,7 +68,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     let wanted =
         (FIRST_STEP_REQUESTS * cycle_s / length.measure_s).min(MAX_FIRST_UTILIZATION * cycle_s / response_s.max(1e-6));
     let search = UserSearch::new(wanted.clamp(1.0, 1e6) as u32, search.max_connections, search.precision);
-    // Every repeat searches independently of the ones before.
+    // Every repeat searches without using the results of earlier repeats.
     let first = conductor.run().trials.len();
     while let Some(users) = search.next(&seen(conductor, first)) {
         let began = conductor.run().trials.len() > first;
@@ -88,7 +89,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// Returns the bracket from the trials since `first`.
+/// Returns the range of users that follows from the trials since `first`.
 fn seen(conductor: &dyn Conductor, first: usize) -> Bracket {
     let run = conductor.run();
     judge::bracket(run.trials.get(first..).unwrap_or_default(), &judge::limits(run))
@@ -105,7 +106,8 @@ fn think(load: &LoadPlan) -> ThinkTime {
 mod tests {
     use super::*;
 
-    /// Searches a server that supports this many users; each window gives a wrong answer with probability `lies`.
+    /// Simulates a search of a server that supports this many users; each window gives a wrong result with probability
+    /// `lies`.
     fn search(capacity: u32, most: u32, lies: f64) -> (Bracket, usize) {
         let (search, mut seen, mut random) =
             (UserSearch::new(7, most, 0.05), Bracket::default(), fastrand::Rng::with_seed(3));

@@ -1,5 +1,5 @@
-//! Control groups of servers, with or without limits. Source: cgroups(7); Linux's cgroup-v2.rst, cgroup-v1/memory.rst
-//! and sched-bwc.rst.
+//! Control groups of servers, with or without limits. Source: cgroups(7), and Linux's cgroup-v2.rst,
+//! cgroup-v1/memory.rst and sched-bwc.rst.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use super::quote::quoted;
 
-/// Folder of the control groups.
+/// Folder of all control groups.
 const ROOT: &str = "/sys/fs/cgroup";
-/// Beginning of the names of all groups. The namespace of process numbers, the process number and the start time of the
-/// conductor follow.
+/// Beginning of the names of all groups made by loadline. The conductor's PID namespace, process ID and start time
+/// follow this beginning.
 const PREFIX: &str = "loadline-server-";
-/// Controllers of version 1 that limit a server.
+/// Controllers of cgroup version 1 that limit a server.
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
 /// Period of a CPU quota, microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
-/// Number of attempts to remove a group, because the kernel removes an ended process with a delay.
+/// Number of attempts to remove a group; the kernel removes an ended process with a delay.
 const REMOVALS: u32 = 100;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 
@@ -35,7 +35,7 @@ impl Limits {
         self.quota.is_some() || self.memory_bytes.is_some()
     }
 
-    /// Returns the files of a controller with their values: version 1 if `old`, else version 2.
+    /// Returns the files of a controller and the values to write: for version 1 if `old`, otherwise for version 2.
     fn files(&self, old: bool) -> Vec<(&'static str, &'static str, String)> {
         let quota = self.quota.map(|cpus| (cpus * PERIOD_US).round().max(1000.0));
         let cpu = quota.map(|us| match old {
@@ -48,7 +48,7 @@ impl Limits {
     }
 }
 
-/// A control group of a server. Dropping this value removes the group; the group's processes must have ended.
+/// A control group of a server. Dropping this value removes the group; its processes must have ended before.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     /// Folders of the group: one per controller in version 1, a single one in version 2.
@@ -56,7 +56,7 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Creates the group of a server. The error message says what is not possible.
+    /// Creates the group of a server. The error says what is not possible.
     pub(crate) fn make(name: &str, limits: Limits) -> Result<Self, String> {
         Self::make_under(Path::new(ROOT), name, limits)
     }
@@ -115,13 +115,13 @@ fn own_prefix() -> String {
     format!("{PREFIX}{}-{pid}-{}", namespace().unwrap_or_default(), probe::started_ticks(pid).unwrap_or_default())
 }
 
-/// Returns the number of this PID namespace, because a process ID is valid in one namespace only.
+/// Returns the inode number of this PID namespace, because a process ID is valid in one namespace only.
 fn namespace() -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
-/// Removes the empty groups that killed programs left on this host. Returns a sentence if there were any.
+/// Removes empty groups that killed loadline processes left on this host. Returns a sentence if there were any.
 pub(crate) fn remove_left() -> Option<String> {
     remove_left_under(Path::new(ROOT))
 }
@@ -131,13 +131,13 @@ fn remove_left_under(root: &Path) -> Option<String> {
     let entries = parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();
     let is_left = |folder: &PathBuf| folder.file_name().and_then(|name| name.to_str()).is_some_and(is_left);
     let left: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_left).collect();
-    // The kernel refuses to remove a group with processes.
+    // The kernel refuses to remove a group that has processes.
     let removed = left.iter().filter(|folder| fs::remove_dir(folder).is_ok()).count();
     (removed > 0).then(|| format!("removed {removed} empty control groups that a killed loadline left"))
 }
 
-/// Returns true if a name is that of a group whose conductor no longer exists. A conductor in another PID namespace may
-/// exist.
+/// Returns true if a name belongs to a group whose conductor no longer exists. For a conductor in another PID namespace
+/// this is unknown, so its group is kept.
 fn is_left(name: &str) -> bool {
     let Some(mut owner) = name.strip_prefix(PREFIX).map(|rest| rest.split('-')) else { return false };
     let mut next = || owner.next().and_then(|number| number.parse::<u64>().ok());
@@ -176,7 +176,7 @@ mod tests {
                 }
             }
             assert_eq!(group.join_script().matches("cgroup.procs").count(), folders.len());
-            // The test uses plain folders, because a control group has no files of its own to remove.
+            // The test uses plain folders: unlike them, a control group contains no files that must be removed first.
             for folder in &group.folders {
                 fs::read_dir(folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
             }

@@ -13,26 +13,27 @@ use crate::{CommandServer, LabError, ServerCommand};
 pub(crate) struct Launch<'a> {
     /// Name of the control group.
     pub(crate) name: &'a str,
-    /// Command.
+    /// The shell command.
     pub(crate) shell: &'a str,
     /// Folder in which the command runs.
     pub(crate) folder: &'a Path,
     /// CPUs that the server may use; empty for all.
     pub(crate) cpus: &'a [u32],
-    /// Limits of the server's control group; absent for a server without one.
+    /// Limits of the server's control group; absent for a server without a group.
     pub(crate) group: Option<Limits>,
     /// Variables of the command, besides `$PORT` and `$LOADLINE`.
     pub(crate) variables: &'a [(&'static str, String)],
 }
 
-/// A started server. The server's processes end before its control group.
+/// A started server. On drop, the server's processes end before its control group is removed.
 pub(crate) struct GroupedServer {
     server: CommandServer,
     _group: Option<ControlGroup>,
 }
 
 impl GroupedServer {
-    /// Starts a server and waits until it listens, or until `stop` returns true. `program` is this program.
+    /// Starts a server and waits until it listens, or until `stop` returns true. `program` is the path of loadline
+    /// itself.
     pub(crate) fn start(
         launch: Launch<'_>,
         at: &Address,
@@ -53,14 +54,14 @@ impl GroupedServer {
         Ok(Self { server: CommandServer::start(&command, at, stop)?, _group: group })
     }
 
-    /// Returns the reason if the server ends within a moment.
+    /// Waits a moment, and returns the reason if the server ends meanwhile.
     pub(crate) fn ended(&self) -> Option<String> {
         self.server.ended()
     }
 }
 
-/// Checks that control groups with these limits can be made. Without limits, the groups are not needed: returns false
-/// with a note for the user. `asked_by` names the option that needs the limits.
+/// Checks that control groups with these limits can be made. If no limit is set, groups are not required: the result is
+/// then false, with a note for the user. `asked_by` names the option that needs the limits.
 pub(crate) fn can_make_groups(limits: Limits, asked_by: &str) -> Result<(bool, Option<String>), LabError> {
     match ControlGroup::make("test", limits) {
         Ok(_) => Ok((true, None)),

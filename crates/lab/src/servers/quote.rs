@@ -1,4 +1,4 @@
-//! Quoting for the shell.
+//! Quoting of text for the shell.
 
 /// Quotes a text for the shell.
 pub(crate) fn quoted(text: &str) -> String {

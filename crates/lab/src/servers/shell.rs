@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::quote::quoted;
 
-/// Returns a command that runs in a folder, with `$PORT`, `$LOADLINE` (the path of this program) and more variables.
+/// Returns a command that runs in a folder, with `$PORT`, `$LOADLINE` (the path of this program) and other variables.
 pub(crate) fn shell_command(
     folder: &Path,
     port: u16,

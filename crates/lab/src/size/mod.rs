@@ -1,5 +1,5 @@
-//! One server with different resources: each setting starts the server anew in a control group, and a short search
-//! finds its capacity.
+//! One server with different resources. For each setting, the server is started again in a control group, and a short
+//! search finds its capacity.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,16 +10,16 @@ use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
 use crate::servers::{GroupedServer, Launch, Limits, Quiet, START_S, can_make_groups};
 use crate::{LabError, find, own_program, resolve};
 
-/// Folder of the runs of all searches.
+/// Folder that holds the runs of all searches.
 const RUNS: &str = "runs";
-/// Time of a step besides its search, seconds: start of the server, agents and end.
+/// Time of a step besides its search, seconds: start of the server, agents, and end of the server.
 const STEP_OVERHEAD_S: f64 = START_S + SEARCH_OVERHEAD_S;
 
 /// Settings of a measurement.
 pub struct SizeSetup<'a> {
     /// Plan of each search, with the address of the server.
     pub plan: Plan,
-    /// Shell command that starts the server, with `$WORKERS` and the like.
+    /// Shell command that starts the server; it may use `$WORKERS` and other variables.
     pub command: String,
     /// Folder in which the command runs.
     pub folder: PathBuf,
@@ -29,18 +29,19 @@ pub struct SizeSetup<'a> {
     pub dir: PathBuf,
     /// Returns true if the user wants to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Tells the user the result of a setting, with the seconds left.
+    /// Shows the user the result of a setting and the seconds left.
     pub tell: &'a mut dyn FnMut(&SizeStep, f64),
     /// Writes the report of a search into the folder of its run.
     pub report: &'a dyn Fn(&Run, &Path),
 }
 
-/// Returns the budget of the next search, seconds, with `left` settings to do.
+/// Returns the budget of the next search, seconds; `left` settings remain.
 pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
     (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(SHORTEST_SEARCH_S)
 }
 
-/// Measures the server with each setting, within the budget of the result. Stops early if the user ends the command.
+/// Measures the server with each setting, within the budget in `result`. The measurement ends early if the user stops
+/// the command.
 pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<SizeResult, LabError> {
     let quota = setup.settings.iter().filter_map(|setting| setting.quota).reduce(f64::min);
     let (groups, note) = can_make_groups(Limits { quota, memory_bytes: None }, "--quota")?;
@@ -59,7 +60,7 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
             break;
         }
         let step = with_prediction(step, first.as_ref(), &mut result.notes);
-        // A failure before the first measured setting is not shown at once: if all settings fail, the first reason
+        // A failure before the first measured setting is not shown at once. If all settings fail, the first reason
         // becomes the error.
         if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
@@ -74,7 +75,7 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
     Ok(result)
 }
 
-/// Fails with the first reason if no setting could be measured, because there is no result to show.
+/// Fails with the first reason if no setting could be measured, because there is then no result to show.
 fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
     let failed = result.steps.iter().all(|step| step.run.is_none()) && !result.interrupted;
     match result.steps.first().and_then(|step| step.limited.as_ref()).filter(|_| failed) {
@@ -83,7 +84,7 @@ fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
     }
 }
 
-/// Adds the prediction from the first run. A note says once why no prediction is possible.
+/// Adds the capacity predicted from the first run. If no prediction is possible, one note gives the reason.
 fn with_prediction(mut step: SizeStep, first: Option<&Run>, notes: &mut Vec<String>) -> SizeStep {
     match first.map(|run| judge::size::predicted(run, &step.setting)) {
         Some(Ok(predicted)) => step.predicted = Some(predicted),
@@ -147,13 +148,13 @@ fn start(
     GroupedServer::start(launch, &addr, program, setup.stop)
 }
 
-/// Returns the last CPUs of this machine; the generator gets the others.
+/// Returns the last CPUs of this machine for the server; the generator gets the others.
 fn last_cpus(count: u32) -> Vec<u32> {
     let allowed = sys::limits::allowed_cpus().unwrap_or_default();
     allowed[allowed.len().saturating_sub(count as usize)..].to_vec()
 }
 
-/// Returns the variables of the command.
+/// Returns the variables that the command may use.
 fn variables(setting: &SizeSetting) -> Vec<(&'static str, String)> {
     let number = |value: Option<u32>| value.map(|value| value.to_string());
     let quota = setting.quota.map(|quota| quota.to_string());

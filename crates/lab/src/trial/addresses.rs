@@ -1,5 +1,6 @@
-//! Choice among the addresses of a name: the first one that accepts a connection, as in other clients (RFC 8305). The
-//! addresses do not race, because a measured server must not get connections that are dropped.
+//! Choice among the addresses of a name: the first one that accepts a connection, as in other clients (RFC 8305).
+//! Addresses are tried one after the other, because a measured server should not get connections that are dropped at
+//! once.
 
 use std::net::SocketAddr;
 
@@ -9,7 +10,7 @@ use crate::trial::asker::Asker;
 use crate::trial::target::{Resolved, check_authorized};
 use crate::{Lab, LabError};
 
-/// Sets the address of a target and notes the others. Only addresses that may be loaded are tried.
+/// Sets the address of a target and notes the others. Only addresses that the user may load are tried.
 pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>) -> Result<(), LabError> {
     let target = lab.run.plan.target.clone();
     let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {
@@ -38,7 +39,7 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
     Ok(())
 }
 
-/// Returns the first address to which `connect` succeeds, and the errors of those before it.
+/// Returns the first address to which `connect` succeeds, and the errors of the addresses before it.
 fn first_that_answers(
     all: &[SocketAddr],
     connect: impl Fn(&SocketAddr) -> Result<(), String>,
@@ -53,7 +54,7 @@ fn first_that_answers(
     (None, failed)
 }
 
-/// Describes the choice.
+/// Describes which address was chosen.
 fn described(chosen: SocketAddr, all: &[SocketAddr], failed: &[(SocketAddr, String)]) -> String {
     let others = all.iter().filter(|addr| **addr != chosen).map(|addr| {
         let why = failed.iter().find(|(tried, _)| tried == addr).map(|(_, why)| format!(" ({why})"));

@@ -1,5 +1,5 @@
-//! Single requests to the server, sent from where the load is generated: this host, or the first client host. The
-//! machine of the conductor need not reach the server.
+//! Single requests to the server, sent from where the load comes from: this host, or the first client host. The
+//! conductor's machine may be unable to reach the server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 use crate::agents::{ask, ask_patiently, files};
 use crate::{Host, preflight};
 
-/// Shortest and longest wait for the request that checks that a server is alive, seconds. A queue that a load left
-/// takes about as long as the load to drain, independent of the load's own timeout.
+/// Minimum and maximum time to wait for the request that checks if a server is alive, seconds. The queue left by a load
+/// takes about as long as the load to drain, whatever timeout the load had.
 const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
-/// Returns the wait for the request that checks that a server is alive after this load, seconds.
+/// Returns the time to wait for the request that checks if a server is alive after this load, seconds.
 pub(crate) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
     (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
 }
@@ -26,13 +26,14 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Sends requests from the host of the generators, or the first of several.
+    /// Returns the host of the generators, or the first of several.
     pub(crate) fn new(generators: &'a dyn Host, program: &Path) -> Self {
         let host = generators.members().first().map_or(generators, |(host, _)| *host);
         Self { host, program: program.into() }
     }
 
-    /// Asks the host a question. If the host does not answer, the returned answer contains the error.
+    /// Asks that host a question about the server. If the host does not respond, the returned answer contains the
+    /// error.
     pub(crate) fn ask(&self, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
         if !self.host.is_remote() {
             return preflight::answer(question, addr, plan);
@@ -65,7 +66,8 @@ impl<'a> Asker<'a> {
         answer.error.map_or(Ok(answer.addresses), |why| Err(format!("from {}: {why}", self.host.name())))
     }
 
-    /// Makes one request after a load without answers. Returns the counts of the request, or why no answer came.
+    /// Makes one request, after a load that got no answers. Returns the counts of the request, or the reason why no
+    /// answer came.
     pub(crate) fn still_answers(&self, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
         let mut plan = plan.clone();
         plan.timeout_s = alive_timeout_s(&plan);

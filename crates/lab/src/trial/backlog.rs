@@ -1,10 +1,10 @@
-//! Requests that a load left in the server's queue. A server that still works on such requests answers no new one.
+//! Requests that a load left in the server's queue. While a server works on them, it answers no new request.
 
 use run::Trial;
 use run::number::{count, number, span};
 
-/// Returns the reason why the server may be alive although no answer came within `waited_s` after the load. Returns
-/// `None` if the server could have worked off its queue in that time.
+/// Returns the reason why the server may be alive although it did not answer within `waited_s` after the load. Returns
+/// `None` if the server could have emptied its queue in that time.
 pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     let unanswered = |trial: &Trial| trial.tally.sent.saturating_sub(trial.tally.completed);
     let left = trials.iter().map(unanswered).fold(0, u64::saturating_add);
@@ -22,11 +22,11 @@ pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     })
 }
 
-/// Number of intervals of the series of completed requests over which a rate is taken: one second.
+/// Number of steps of the series of completed requests over which a rate is computed: together one second.
 const INTERVALS: usize = 10;
 
-/// Returns the highest rate of a second in a trial. Answers that come after their timeout lower the mean of the window,
-/// but not the server's true rate.
+/// Returns the highest rate of any second in a trial. Answers after the timeout lower the mean rate of the window, but
+/// the server still completed them.
 fn highest_rate(trial: &Trial) -> f64 {
     let seconds = trial.measured.series_completed.windows(INTERVALS);
     let highest = seconds.map(|second| second.iter().sum::<f64>() / INTERVALS as f64).fold(0.0, f64::max);

@@ -1,24 +1,25 @@
-//! Clock of a budget. Every step of a run asks it how much time is left, and how long a trial takes besides its load.
+//! Clock of a budget. The clock tells every step of a run how much time is left, and how long a trial takes besides its
+//! load.
 
-/// Assumed time of the first trial besides its warm-up and window, seconds: agents, drain and writing.
+/// Assumed time of the first trial besides its warm-up and window, seconds: for agents, drain and writing.
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Assumed time to judge and write a run for the first time, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.14;
-/// Time kept for the end of a run, as a number of judgements. The time covers the report and the last judgement, which
-/// also computes the resources for twice the capacity. With 2.0, searches of 15 s took up to 16.1 s on a machine with
-/// 15 to 20 busy programs on two CPUs.
+/// Time kept for the end of a run, in multiples of the time that judging it takes. At the end, the report is written
+/// and the run is judged once more, including the resources needed for twice the capacity. With 2.0, searches of 15 s
+/// took up to 16.1 s on a machine with two CPUs and 15 to 20 busy programs.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetClock {
-    /// End of the budget, seconds of the run.
+    /// End of the budget, seconds since the start of the run.
     end_s: f64,
-    /// Recent time to start the agents of a trial, seconds.
+    /// Recent time for starting the agents of a trial, seconds.
     starting_s: f64,
     /// Recent time from the end of a window to the end of its trial, seconds.
     ending_s: f64,
-    /// Recent time to keep a trial, seconds.
+    /// Recent time for storing a trial in the run, seconds.
     keeping_s: f64,
     /// Recent time to judge and write the run, seconds.
     judging_s: f64,
@@ -37,7 +38,7 @@ impl Default for BudgetClock {
 }
 
 impl BudgetClock {
-    /// Sets the end of the budget, in seconds of the run.
+    /// Sets the end of the budget, seconds since the start of the run.
     pub fn end_at(&mut self, end_s: f64) {
         self.end_s = end_s;
     }
@@ -62,19 +63,18 @@ impl BudgetClock {
         (self.starting_s, self.ending_s) = (recent(self.starting_s, starting_s), recent(self.ending_s, ending_s));
     }
 
-    /// Records the time that it took to keep a trial, seconds.
+    /// Records the time that storing a trial took, seconds.
     pub fn kept(&mut self, took_s: f64) {
         self.keeping_s = recent(self.keeping_s, took_s);
     }
 
-    /// Records the time that it took to judge and write the run, seconds.
+    /// Records the time that judging and writing the run took, seconds.
     pub fn judged(&mut self, took_s: f64) {
         self.judging_s = recent(self.judging_s, took_s);
     }
 }
 
-/// Returns the newest time, or a longer earlier time that decays slowly, because a busy machine is slow again and
-/// again.
+/// Returns the newest time, or a longer earlier time that decays slowly. A busy machine is slow repeatedly.
 fn recent(before_s: f64, now_s: f64) -> f64 {
     now_s.max(0.5 * (before_s + now_s))
 }

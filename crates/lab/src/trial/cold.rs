@@ -1,6 +1,6 @@
-//! Cold (idle) connections during a trial. Separate agents open cold connections before the trial, hold them through it
-//! and count them afterwards. The descriptor limit determines the number of processes. On loopback each process has its
-//! own source addresses.
+//! Cold (idle) connections during a trial. Separate agents open them before the trial, hold them during the trial and
+//! count them afterwards. The number of agent processes follows from the descriptor limit. On loopback, each process
+//! has its own source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::{Host, LabError};
 
 /// Descriptors that an agent needs besides its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
-/// Maximum number of connections per process from one source address: ports remain free for others.
+/// Maximum number of connections per process from one source address, so that ports remain free for others.
 const MAX_PER_PROCESS: u32 = 20_000;
 /// Maximum number of connections from one source address. The kernel first looks for a free port in one half of the
 /// ephemeral ports (14,000 of 28,000 by default). With more connections, each connect searches through all used ports,
-/// and only 160 connections per second are established.
+/// and only 160 connections are established per second.
 const MAX_PER_SOURCE: u32 = 10_000;
 /// First of the loopback addresses that are used.
 const FIRST_SOURCE: u32 = 0x7f00_0101;
@@ -31,7 +31,7 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Opens the connections. Returns when each is established or has failed.
+    /// Opens the connections. Returns when each connection is established or has failed.
     pub fn open(
         host: &dyn Host,
         program: &Path,
@@ -51,7 +51,7 @@ impl Cold {
         Ok(Self { group, agents: shares.len(), notes })
     }
 
-    /// Ends the agents and returns the outcome of the connections. A lost agent counts as having held nothing.
+    /// Ends the agents and returns the results of the connections. A lost agent counts as if it held no connections.
     pub fn close(mut self) -> ColdPart {
         self.group.tell_all(&run::AgentCommand::Stop);
         let (mut part, mut open) = (ColdPart::default(), self.agents);
@@ -81,7 +81,7 @@ pub fn record(trial: &mut Trial, asked: u32, part: &ColdPart) {
     }
 }
 
-/// Divides the connections among hosts: this host gets as many processes as they need, other hosts get equal shares.
+/// Divides the connections among hosts: this host gets as many processes as needed, other hosts get equal shares.
 fn divide<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
     let mut members: Vec<&dyn Host> = host.members().into_iter().map(|(host, _)| host).collect();
     if members.is_empty() {

@@ -1,22 +1,22 @@
-//! Results of a trial's agents, merged as they arrive. A part holds megabytes of histograms, so a thousand parts are
-//! never in memory together.
+//! Results ("parts") of a trial's agents, merged when they arrive. One part holds megabytes of histograms, so that a
+//! thousand of them must never be in memory together.
 
 use std::collections::BTreeMap;
 
 use run::{HostLoad, LoadPart, Window, WindowSkew};
 
-/// State of one agent's part.
+/// State of the part of one agent.
 #[derive(Clone, Debug, Default)]
 struct PartState {
     came: bool,
-    /// Reason why the agent ended without a part.
+    /// Reason why the agent ended without sending its part.
     gone: Option<String>,
     /// The agent's share of the whole load, 0 to 1.
     share: f64,
     host: String,
 }
 
-/// Merged parts, and the agents whose part is missing.
+/// Merged parts, and the agents whose parts are missing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CollectedParts {
     outcomes: Vec<PartState>,
@@ -28,7 +28,7 @@ pub(crate) struct CollectedParts {
 }
 
 impl CollectedParts {
-    /// Returns an empty set for agents with these hosts and weights.
+    /// Returns an empty collection, for agents with these hosts and weights.
     pub(crate) fn new<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
         let outcome = |(host, share): (&str, f64)| PartState { host: host.into(), share, ..PartState::default() };
         let mut outcomes: Vec<PartState> = agents.map(outcome).collect();
@@ -37,8 +37,8 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part; `ours` converts times from its agent's clock. A part whose window is impossible (longer than the
-    /// load, or before it) is discarded, because its length would distort all rates.
+    /// Merges a part; `ours` converts times from the agent's clock to ours. A part whose window is impossible (longer
+    /// than the load, or before it) is dropped, because its length would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -58,7 +58,8 @@ impl CollectedParts {
         self.whole.merge(part);
     }
 
-    /// Records that an agent ended or reported a failure. Returns false if this was known, or if its part has arrived.
+    /// Records that an agent ended or reported an error. Returns false if this was already known, or if its part has
+    /// arrived.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();
@@ -93,7 +94,7 @@ impl CollectedParts {
         self.outcomes.iter().enumerate().filter(|(_, o)| !o.came).map(|(agent, _)| agent)
     }
 
-    /// Returns a sentence per agent whose part is missing, with its share of the load.
+    /// Returns a sentence for each agent whose part is missing, with its share of the load.
     pub(crate) fn describe_missing(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let of_several = self.outcomes.len() > 1;
         let told = |agent: usize| {
@@ -106,9 +107,9 @@ impl CollectedParts {
         self.missing().map(told).collect()
     }
 
-    /// Returns how far apart the windows of several parts are, seconds. `samples_s` are the distances of edge samples
-    /// from their ordered moments, `clock_s` is the error of clock comparisons, and `drift_s` the drift during the
-    /// load.
+    /// Returns the time differences between the windows of several parts. `samples_s` are the differences of the
+    /// samples at the windows' ends from their requested times, `clock_s` is the error of the clock comparisons, and
+    /// `drift_s` is the drift during the load.
     pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowSkew> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
         some.then(|| WindowSkew {
@@ -120,9 +121,9 @@ impl CollectedParts {
         })
     }
 
-    /// Returns all parts as one, and the load of each host. The window's length is the mean of all parts. Agents begin
-    /// their windows slightly apart, and the sum of counts over the mean length is the sum of their rates. The longest
-    /// length would make all rates too low.
+    /// Returns all parts merged into one, and the load of each host. The length of the merged window is the mean over
+    /// all parts. Agents begin their windows at slightly different times; the sum of all counts divided by the mean
+    /// length is the sum of their rates. With the maximum length, all rates would be too low.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
         self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };
@@ -145,7 +146,7 @@ mod tests {
         part
     }
 
-    /// A wrong time from one agent would distort all rates.
+    /// A wrong time from one agent would make all rates wrong.
     #[test]
     fn an_impossible_window_counts_as_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {
@@ -183,7 +184,7 @@ mod tests {
         );
     }
 
-    /// The windows ended at the same moment, according to a clock that drifted meanwhile.
+    /// All windows ended at the same moment, but one clock drifted before that.
     #[test]
     fn windows_are_compared_by_one_clock() {
         let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());

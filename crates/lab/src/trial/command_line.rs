@@ -1,12 +1,12 @@
-//! Reproducible command line of a saved run.
+//! Command line that a saved run shows, so that a user can repeat the run.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use run::Secrets;
 
-/// Returns the arguments in one line that a shell reads back as the same arguments. The program's path is reduced to
-/// its name. Placeholders replace known secrets, and secrets in headers and URLs.
+/// Returns the arguments as one line, which a shell splits into the same arguments. The program's path is reduced to
+/// its name. Known secrets, and secrets in headers and URLs, are replaced by placeholders.
 pub(crate) fn line(arguments: impl IntoIterator<Item = OsString>, secrets: &Secrets) -> String {
     let mut secrets = secrets.clone();
     let mut words = arguments.into_iter();

@@ -1,4 +1,4 @@
-//! A server that a shell command of the user starts for its measurement.
+//! A server that is started by a user's shell command and then measured.
 
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,7 @@ use crate::{LabError, Local, own_program};
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for the agent to end all processes of the server.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum wait for the server's last output.
+/// Maximum time to wait for the server's last output.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Interval between checks of the server.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -30,21 +30,21 @@ pub struct ServerCommand {
 }
 
 impl ServerCommand {
-    /// Returns a command that is shown as it is, without its secrets.
+    /// Returns a command that is shown to the user as it is, without its secrets.
     pub fn new(shell: &str) -> Self {
         Self { shell: shell.into(), shown: run::hide_tokens_of_command(shell), cpus: Vec::new() }
     }
 }
 
-/// A server below an agent, which ends the server even if this process is killed. A second agent ends the server if
-/// this process and the first agent are killed. Dropping this value ends the server.
+/// A server that runs as the child of an agent, which ends the server even if this process is killed. If the first
+/// agent is killed, too, a second agent ends the server. Dropping this value ends the server.
 pub struct CommandServer {
     agent: AgentGroup,
     at: Address,
 }
 
 impl CommandServer {
-    /// Runs a shell command and waits until a server accepts connections at the address, or until `stop` returns true.
+    /// Runs a shell command and waits until a server accepts connections at the address, or `stop` returns true.
     pub fn start(command: &ServerCommand, at: &Address, stop: &dyn Fn() -> bool) -> Result<Self, LabError> {
         let shown = &command.shown;
         let fail = |why: String| LabError::CommandServer { command: shown.clone(), why };
@@ -78,7 +78,7 @@ impl CommandServer {
         Ok(server)
     }
 
-    /// Returns the reason if the server ends within a moment.
+    /// Waits a moment, and returns the reason if the server ends meanwhile.
     pub fn ended(&self) -> Option<String> {
         match self.agent.hear(Instant::now() + INTERVAL)?.1 {
             AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => {
@@ -98,7 +98,7 @@ impl Drop for CommandServer {
     fn drop(&mut self) {
         let deadline = Instant::now() + END_TIMEOUT;
         self.agent.stop(END_TIMEOUT);
-        // The kernel may keep the port a moment longer (io_uring), which would make the next server fail.
+        // The kernel may keep the port for another moment (io_uring), and the next server would fail to start.
         while Instant::now() < deadline && accepts(&self.at) {
             std::thread::sleep(INTERVAL);
         }

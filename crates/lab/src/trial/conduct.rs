@@ -1,8 +1,8 @@
-//! One trial: start agents, warm up until the rate is steady, sample counters at both edges of the window, drain,
-//! merge. Agents of the preceding trial are reused.
+//! One trial: start the agents, warm up until the rate is steady, sample counters at the start and end of the window,
+//! drain, and merge the results. Agents of the preceding trial are used again.
 //!
-//! The zero of a trial's time is the moment at which its agents begin to send. Both sides' samples and the agents'
-//! ticks count from there, so windows can be located in recordings.
+//! The time of a trial is zero when its agents begin to send. Samples of both sides and ticks of agents use this time,
+//! so that the window can be found in the recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,59 +21,59 @@ use crate::trial::merge::{self, Point};
 use crate::trial::running_trial::{RunningTrial, TrialEnd};
 use crate::{Host, LabError, Watch};
 
-/// Maximum time for an agent to prepare its sockets and memory, on this machine.
+/// Maximum time for an agent on this machine to prepare its sockets and memory.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// Maximum time for an agent on another host, including the connection to it.
+/// Maximum time for an agent on another host to be ready, including the connection to that host.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// Minimum time that an agent gets to prepare, even at the end of a budget: ten times the time measured on two CPUs
-/// beside ten busy programs.
+/// Minimum time that an agent gets to prepare, even at the end of a budget. The minimum is ten times the time measured
+/// on two CPUs with ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and this time are 5 %
+/// Minimum time for the last answers and reports, even at the end of a budget. This time and [`MIN_READY_TIME`] are 5 %
 /// of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
-/// Additional time to prepare, for each of many agents.
+/// Additional time to prepare, for each agent, if there are many.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that it names, besides twice the longest round trip. This lead is
-/// longer than an agent needs to read the command.
+/// Time between sending a command and the moment that it names, in addition to twice the longest round trip. The time
+/// added to the round trips is longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that it names, if all agents are on this machine. Late commands are
-/// reported.
+/// Time between sending a command and the moment that it names, if all agents are on this machine. Commands that arrive
+/// late are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
-/// Maximum wait for open requests after the user ended a run.
+/// Maximum time to wait for open requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of agents that report fine ticks while a load settles.
+/// Maximum number of agents that report fine ticks while a load becomes steady.
 const MAX_FINE_AGENTS: usize = 16;
-/// Additional lead per agent, since many agents get their commands one after the other.
+/// Additional time before the named moment for each agent, because many agents get their commands one after the other.
 const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 
-/// One load of a trial: the generator's host, the target and the plan. Most trials have one; several hosts or kinds
-/// of clients make several.
+/// One load of a trial: host of the generator, target and plan. Most trials have one load; several hosts or kinds of
+/// clients need several loads.
 pub struct Load<'a> {
     /// Host of the load's agents.
     pub host: &'a dyn Host,
     /// Address of the server.
     pub addr: run::Address,
-    /// Plan of the load. A trial takes its times from the first load.
+    /// Plan of the load. The first load's plan has the durations of the trial.
     pub plan: LoadPlan,
 }
 
-/// Minimum length of a window that is divided into stretches, seconds.
+/// Minimum length of a window that is divided into parts ("stretches"), seconds.
 const MIN_STRETCHED_WINDOW_S: f64 = 10.0;
 
-/// Inputs of one trial.
+/// Input for one trial.
 pub(crate) struct TrialSetup<'a> {
     pub(crate) program: &'a Path,
     pub(crate) loads: &'a [Load<'a>],
     /// Maximum number of descriptors of one agent process.
     pub(crate) descriptors: u64,
-    /// True if a live view is attached, so that agents report more.
+    /// True if a live view is active, so that agents report more details.
     pub(crate) watched: bool,
     /// Seconds of the budget that are left; infinite without a budget.
     pub(crate) left_s: f64,
 }
 
-/// Conducts one trial, reusing the agents of the preceding one. After the trial the agents wait for the next one.
-/// `samplers` opens the observers once the agents' process ids are known.
+/// Conducts one trial, using the agents of the preceding one again. After the trial, the agents wait for another task.
+/// `samplers` starts the observers once the process IDs of the agents are known.
 pub(crate) fn conduct(
     setup: &TrialSetup<'_>,
     kept: &mut AgentGroup,
@@ -93,7 +93,7 @@ pub(crate) fn conduct(
     let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
     let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
-        // Earlier results stay valid and the run ends, as with a kill during the load.
+        // Earlier results remain valid and the run ends, as if an agent was killed during the load.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));
@@ -114,7 +114,7 @@ pub(crate) fn conduct(
     }
     let (_, to) = running.enter(Phase::Drain);
     let patience = match ended {
-        // The slots of an experiment continue through the drain.
+        // The slots of an experiment continue during the drain.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),
@@ -136,7 +136,7 @@ pub(crate) fn conduct(
     Ok((trial, ended))
 }
 
-/// Returns a trial that never began because one of its generators was killed or got too little CPU time.
+/// Returns a trial that did not begin, because one of its generators was killed or got too little CPU time.
 pub(crate) fn never_begun(loads: &[Load<'_>], point: &Point, text: String) -> Trial {
     let loads: Vec<_> = loads.iter().map(|load| &load.plan.intensity).collect();
     let mut trial = merge::trial(point, &loads, LoadPart::default(), Window::default());
@@ -145,7 +145,7 @@ pub(crate) fn never_begun(loads: &[Load<'_>], point: &Point, text: String) -> Tr
     trial
 }
 
-/// Returns the number of connections that the closed loops ask for.
+/// Returns the number of connections that the closed loops request.
 fn wanted_connections(setup: &TrialSetup<'_>) -> u64 {
     let connections = |load: &Load<'_>| match load.plan.intensity {
         run::Intensity::Closed { connections, .. } => u64::from(connections),
@@ -158,7 +158,7 @@ fn wanted_connections(setup: &TrialSetup<'_>) -> u64 {
 struct AssignedAgents {
     group: AgentGroup,
     parts: CollectedParts,
-    /// Notes on loads that needed several processes.
+    /// Notes about loads that needed several processes.
     spread: Vec<String>,
 }
 
@@ -193,8 +193,7 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
     Ok(AssignedAgents { group, parts, spread })
 }
 
-/// Divides a load among agents: as many as it needs on this host, or the requested number on each other host, in
-/// rotation.
+/// Divides a load among agents: on this host as many as it needs, on other hosts the requested number, in rotation.
 fn divide<'a>(setup: &TrialSetup<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan)> {
     if load.host.members().is_empty() {
         return split(&load.plan, setup.descriptors).into_iter().map(|plan| (load.host, plan)).collect();

@@ -1,5 +1,5 @@
-//! Memory and file of a run of twelve hours, in virtual time: four agents with ten reports a second, and observers of
-//! both sides with two samples a second.
+//! Tests memory and file size of a run of twelve hours, in virtual time: four agents with ten reports per second, and
+//! observers of both sides with two samples per second.
 
 use probe::ColumnWriter;
 use run::{CoarseHist, ErrorKind, Errors, Measured, Run, Side, Tick, TickDetail, Trial, Window};
@@ -9,13 +9,13 @@ use super::progress::Progress;
 const AGENTS: usize = 4;
 const INSTANCES: usize = 20;
 
-/// Feeds the reports of a load of so many hours.
+/// Generates the reports of a load of this many hours.
 fn load(hours: u64) -> Progress {
     let mut progress = Progress::new(AGENTS);
     progress.stretch(0.0, hours as f64 * 3600.0);
     for tenth in 1..=hours * 36_000 {
         let t_s = tenth as f64 / 10.0;
-        // The server stands still for a second in each hour, and a request fails in each.
+        // In each hour, the server answers nothing for one second, and one request fails.
         let quiet = (tenth % 36_000).clamp(20_000, 20_010) - 20_000 + tenth / 36_000 * 10;
         let (completed, errors) = ((tenth - quiet) * 100, tenth / 36_000);
         for agent in 0..AGENTS {
@@ -28,13 +28,13 @@ fn load(hours: u64) -> Progress {
 }
 
 fn detail(completed: u64, errors: u64) -> TickDetail {
-    // Response times in 40 buckets.
+    // Response times are spread over 40 buckets.
     let counts = (0..CoarseHist::BUCKETS).map(|at| if (60..100).contains(&at) { completed / 40 } else { 0 });
     let errors = Errors([(ErrorKind::Reset, errors)].into());
     TickDetail { errors, responses: CoarseHist::of(counts), ..TickDetail::default() }
 }
 
-/// Records the counters of one side for so many hours.
+/// Records the counters of one side for this many hours.
 fn side(hours: u64) -> Side {
     let mut writer = ColumnWriter::default();
     let slots: Vec<_> =
@@ -51,7 +51,7 @@ fn side(hours: u64) -> Side {
     Side { recording: writer.take(), ..Side::default() }
 }
 
-/// Returns the run, and the bytes that the reports of its agents take in memory.
+/// Returns the run, and the number of bytes that the agents' reports take in memory.
 fn run_of(hours: u64) -> (Run, usize) {
     let (progress, end_s) = (load(hours), hours as f64 * 3600.0);
     let series = progress.series(0.0, end_s);

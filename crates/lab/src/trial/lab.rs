@@ -1,5 +1,5 @@
-//! A growing run. A `Lab` conducts trials one after another, keeps each in the run and its directory, and knows when
-//! the user wants to stop. `find`, `load` and the experiments build on `Lab`.
+//! A run to which trials are added. A `Lab` conducts trials one after another, stores each in the run and its
+//! directory, and knows if the user wants to stop. `find`, `load` and the experiments all use a `Lab`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,26 +23,26 @@ use crate::trial::running_trial::TrialEnd;
 use crate::trial::unasked;
 use crate::{Host, LabError, Local, Point, Watch};
 
-/// A growing run: the trials conducted so far, and everything needed to conduct more.
+/// A growing run: the trials so far, and everything needed to conduct more trials.
 pub struct Lab<'w> {
-    /// The run so far.
+    /// The run with all trials so far.
     pub run: Run,
     dir: Option<RunDir>,
     program: PathBuf,
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
-    /// True once the run is complete. While the flag is false, the saved run is marked as interrupted.
+    /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Requests outside of trials, to be counted in the next kept trial.
+    /// Requests made outside of trials, which the next kept trial counts.
     single: Tally,
     host_watch: Option<HostWatch>,
-    /// Generators of the last trial, which wait for their next task.
+    /// Generators of the last trial, which wait for another task.
     generators: AgentGroup,
     /// Number of the current repeat, from 0.
     repeat: u32,
-    /// Clock of the budget; it has an end only if the command has a budget.
+    /// Clock of the budget, without an end if the command has no budget.
     pub(crate) clock: BudgetClock,
     /// True if the user was told that the run cannot be written.
     unsaved: bool,
@@ -50,7 +50,7 @@ pub struct Lab<'w> {
     pub(crate) databases: Vec<databases::Database>,
 }
 
-/// Rejects loads of different kinds, since a trial has one intensity.
+/// Fails if loads are of different kinds, because a trial has only one intensity.
 fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
     let together = Intensity::sum(loads.iter().map(|load| &load.plan.intensity));
     if loads.is_empty() || together.is_some() {
@@ -61,8 +61,8 @@ fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
 }
 
 impl<'w> Lab<'w> {
-    /// Begins a run, and undoes what killed experiments left on this host. The directory is made first, so that an
-    /// unwritable one is found before any load.
+    /// Begins a run, and undoes changes that killed experiments left on this host. The directory is made first, so that
+    /// an unwritable directory is noticed before any load.
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
         plan.redact_secrets(&[]);
         plan.check()?;
@@ -78,7 +78,7 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // Agents inherit the raised limit; if raising it fails, they inherit the old one.
+        // Agents inherit the raised limit; if it cannot be raised, they inherit the old one.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         let mut lab = Self {
             run,
@@ -101,7 +101,7 @@ impl<'w> Lab<'w> {
         Ok(lab)
     }
 
-    /// Returns the program that agents run: this one.
+    /// Returns the path of the program that agents run, which is this program.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -131,7 +131,7 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Adds a machine or namespace of this run.
+    /// Adds a machine or namespace that takes part in this run.
     pub fn host(&mut self, host: HostInfo) {
         if !self.run.hosts.iter().any(|h| h.name == host.name) {
             self.run.hosts.push(host);
@@ -159,20 +159,20 @@ impl<'w> Lab<'w> {
         self.watch.phase(&point.label, duration_s);
         let interval_s = self.run.plan.observe.interval_s;
         let Self { run, dir, watch, began, .. } = self;
-        // A failed write is reported when the whole run cannot be written.
+        // A failed write is reported later, when the whole run cannot be written.
         let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| save_unfinished(run, dir, trial, began.elapsed())));
         let trial = observe_only::observe_only(observation, (interval_s, duration_s), point, *watch, &mut keep);
         self.stopped |= trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
         trial
     }
 
-    /// From now on, adds the CPU use of other programs to each trial without observers. Trials without observers time
-    /// calls.
+    /// Records the CPU use of other programs in each later trial that has no observers. Trials without observers
+    /// measure the time of calls.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }
 
-    /// Opens cold connections from this machine, to be held around trials.
+    /// Opens cold connections from this machine, which are held during trials.
     pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: &run::Address) -> Result<Cold, LabError> {
         self.open_cold_on(&Local::default(), plan, addr)
     }
@@ -191,13 +191,13 @@ impl<'w> Lab<'w> {
         Ok(cold)
     }
 
-    /// Conducts one trial of one or more loads and returns it without keeping it.
+    /// Conducts one trial of one or more loads and returns it without storing it.
     pub fn conduct(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
 
-    /// Conducts one trial. Calls `beside` once the generators are ready, with the generators and the trial's origin of
-    /// time.
+    /// Conducts one trial, and calls a function meanwhile. `beside` is called when the generators are ready, with the
+    /// generators and the origin of the trial's times.
     pub(crate) fn conduct_beside(
         &mut self,
         observation: &Observation,
@@ -217,7 +217,7 @@ impl<'w> Lab<'w> {
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = match conduct::conduct(&setup, &mut self.generators, point, open, self.watch) {
-            // If the first load of a budget fails, a run that names the cause is more useful than an error.
+            // If the first load of a budget fails, a run that gives the cause is more useful than an error.
             Err(LabError::Late { name, why }) if left_s.is_finite() && self.run.trials.is_empty() => {
                 let text = format!("the generator {name:?} got too little CPU time: {why}");
                 (conduct::never_begun(loads, point, text), TrialEnd::Broken)
@@ -229,7 +229,7 @@ impl<'w> Lab<'w> {
         }
         let around = trial.measured.around.unwrap_or_default();
         self.clock.conducted(around.start_s, around.drain_s);
-        // After a server or a generator has ended, further trials would measure something else.
+        // If a server or a generator has ended, further trials would measure something else.
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
@@ -238,18 +238,18 @@ impl<'w> Lab<'w> {
         Ok(trial)
     }
 
-    /// Conducts one trial and keeps it in the run and its directory.
+    /// Conducts one trial and stores it in the run and its directory.
     pub fn trial(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<&Trial, LabError> {
         let trial = self.conduct(observation, loads, point)?;
         self.keep(trial)
     }
 
-    /// Counts a request outside of trials, such as the test request, in the next kept trial.
+    /// Adds a request outside of trials, such as the test request, to the counts of the next kept trial.
     pub fn count(&mut self, single: &Tally) {
         self.single.merge(single);
     }
 
-    /// Counts the request in the class of the set's first request.
+    /// Adds the request to the counts of the class to which the set's first request belongs.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };
@@ -260,7 +260,7 @@ impl<'w> Lab<'w> {
         class.total.unexpected_status += single.unexpected_status;
     }
 
-    /// Counts a request after the last trial in that trial.
+    /// Adds a request that followed the last trial to the counts of that trial.
     pub(crate) fn count_afterwards(&mut self, single: &Tally) {
         let Some(mut trial) = self.run.trials.pop() else { return };
         self.count_class(single, &mut trial);
@@ -268,12 +268,12 @@ impl<'w> Lab<'w> {
         self.run.trials.push(trial);
     }
 
-    /// Begins a repeat: trials kept from now on belong to it. Repeats are numbered from 0.
+    /// Begins a repeat; later trials belong to it. Repeats are numbered from 0.
     pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;
     }
 
-    /// Adds a trial to the run, derives its counters and costs, and writes the run. Conclusions are drawn only when
+    /// Adds a trial to the run, computes its counters and costs, and writes the run. Conclusions are drawn only when
     /// they are needed: see [`Lab::save`].
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         let began_s = self.elapsed_s();
@@ -286,7 +286,7 @@ impl<'w> Lab<'w> {
         trial.tally.merge(&single);
         self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
-        // A server may answer with secrets that the plan does not know.
+        // A server's answer may contain secrets that the plan does not know.
         let secrets = &self.run.plan.load.secrets;
         let reasons = trial.first_failures.iter_mut().map(|failure| &mut failure.reason);
         reasons.for_each(|reason| *reason = run::hide_tokens(&secrets.scrub(reason)));
@@ -301,11 +301,11 @@ impl<'w> Lab<'w> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`, unless writing fails. If this process is killed, the file says that
-    /// the run was interrupted.
+    /// Judges the run so far and writes `run.json`; errors of writing are ignored. The file is marked as interrupted,
+    /// in case this process is killed.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
-        // The last repeat of an interrupted run is incomplete, so judge leaves it out.
+        // The last repeat of an interrupted run is incomplete, so judge ignores it.
         self.run.interrupted = self.is_unfinished();
         if self.finished {
             judge::judge(&mut self.run)
@@ -317,7 +317,7 @@ impl<'w> Lab<'w> {
         Ok(())
     }
 
-    /// Writes `run.json`, unless writing fails.
+    /// Writes `run.json`; errors of writing are ignored.
     fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.is_unfinished();
@@ -330,18 +330,18 @@ impl<'w> Lab<'w> {
         self.stopped || !self.finished
     }
 
-    /// Says once that the run cannot be written, for example to a full disk. The measurement continues, and its result
-    /// is shown.
+    /// Tells the user once that the run cannot be written, for example because the disk is full. The measurement
+    /// continues, and its result is shown.
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
-            // The error at the end of the run names the path and gives advice.
+            // The error at the end of the run gives the path and the advice.
             self.watch.note(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
             self.unsaved = true;
         }
     }
 
-    /// Records that the server, or the path to it, failed in the last trial, and stops the run. If the queue that the
-    /// load left explains the missing answer, a note says so instead.
+    /// Records that the server, or the network path to it, failed in the last trial, and stops the run. If the queue
+    /// left by the load explains the missing answer, a note says this instead.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let waited_s = alive_timeout_s(&self.run.plan.load);
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {
@@ -359,7 +359,7 @@ impl<'w> Lab<'w> {
         self.save()
     }
 
-    /// Records that the server refused a single request after the last trial, like all requests of this trial.
+    /// Records that the server refused a single request after the last trial, as it refused all requests of that trial.
     pub(crate) fn refuses_at_rest(&mut self) {
         let text = "a single request after the load failed, too, so the load is not the reason".to_string();
         if let Some(trial) = self.run.trials.last_mut() {
@@ -374,15 +374,15 @@ impl<'w> Lab<'w> {
         self.stopped = true;
     }
 
-    /// Ends the run: judges it, saves it if that is possible, and returns it. A caller that shows the result must save
-    /// the run afterwards.
+    /// Ends the run: judges it, saves it if possible, and returns it. After showing the result, the caller must save
+    /// the run again.
     pub fn finish(mut self) -> Result<Run, LabError> {
         self.finished = true;
         self.save()?;
         Ok(self.run)
     }
 
-    /// Returns an observation of the processes and listeners that samplers read besides a trial's agents.
+    /// Returns an observation of the processes and listeners that are observed besides a trial's agents.
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
         Observation::new(addr, server).with_waits(&self.run.plan.observe).with_databases(&self.databases)
     }
@@ -394,7 +394,7 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     databases::Database::connect(behind).map_err(fail)
 }
 
-/// Drops the sampled threads of all trials except the one that the findings are about, to save space.
+/// To save space, drops the sampled threads of all trials except the one that the findings describe.
 fn drop_other_profiles(run: &mut Run) {
     let kept = [run.sampled_trial(), run.cpu_sampled_trial()];
     let others = run.trials.iter_mut().enumerate().filter(|(at, _)| !kept.contains(&Some(*at)));
@@ -404,7 +404,7 @@ fn drop_other_profiles(run: &mut Run) {
     }
 }
 
-/// Writes the run with a trial that is still going on, marked as interrupted in case this process is killed.
+/// Writes the run with a trial that has not ended, marked as interrupted in case this process is killed.
 fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);
@@ -414,9 +414,9 @@ fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration)
     Ok(saved?)
 }
 
-/// Returns the program that agents run: this one.
+/// Returns the path of the program that agents run, which is this program.
 pub fn own_program() -> Result<PathBuf, LabError> {
-    // Only tests of other programs set this variable.
+    // Only tests of other crates set this variable.
     if let Some(path) = std::env::var_os("LOADLINE_AGENT") {
         return Ok(path.into());
     }

@@ -23,7 +23,7 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     lab.finish()
 }
 
-/// Conducts one load; each repeat has its own arrivals.
+/// Conducts one load; each repeat has different random arrivals.
 fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
     let point = Point {
         label: label(&target_setup.load),
@@ -44,11 +44,12 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     check_alive(lab, target_setup)
 }
 
-/// Minimum time, seconds, between the end of a silence and the end of the window, for the server to count as answering
-/// again.
+/// Minimum time between the end of a silence and the end of the window, seconds, for which the server counts as
+/// answering again.
 const MIN_ANSWERING_S: f64 = 0.25;
 
-/// Checks if a server that was silent at the end still answers. A server that does not answer is the run's result.
+/// If the server gave no answers at the end, checks if it still answers. If it does not, this becomes the result of the
+/// run.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
@@ -65,14 +66,14 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
 }
 
 fn label(load: &LoadPlan) -> String {
-    // The mean of a changing rate describes none of the rates.
+    // The mean of a changing rate would describe none of the rates.
     if let Some((least, most)) = Stage::range(&load.stages) {
         return format!("offered {} to {}", number(least), whole_rate(most));
     }
     match &load.intensity {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
-        // The mean rate of recorded times has many digits, so it is rounded.
+        // The mean rate of recorded times has many digits, so that it is rounded.
         Intensity::Open { rate, .. } if *rate >= 1.0 => format!("offered {}/s", (rate * 1000.0).round() / 1000.0),
         Intensity::Open { rate, .. } => format!("offered {rate}/s"),
         Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {

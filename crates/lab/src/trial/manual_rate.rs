@@ -1,12 +1,12 @@
-//! Rate of an open loop that the user changes while it runs. The agents are told, and the trial records the rate that
-//! was really offered.
+//! Rate of an open loop that the user changes during the load. The agents get each new rate, and the trial records the
+//! rate that was actually offered.
 
 use run::{AgentCommand, Intensity, LoadPlan, RateChange, Trial, Window};
 
-/// Minimum interval between two changes, seconds, because a held key causes dozens of changes per second.
+/// Minimum time between two changes, seconds; a key that is held down would cause dozens of changes per second.
 const MIN_INTERVAL_S: f64 = 0.1;
 
-/// Rates so far; none until the user changes the rate.
+/// Rates so far; empty until the user changes the rate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ManualRate {
     rates: Vec<RateChange>,
@@ -14,7 +14,7 @@ pub(crate) struct ManualRate {
 }
 
 impl ManualRate {
-    /// Returns the command for the agents if the wanted factor has changed.
+    /// Returns the command for the agents, if the user wants another factor.
     pub(crate) fn command(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
         let planned = steady_rate(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
         if self.rates.last().is_some_and(|last| now_s < last.t_s + MIN_INTERVAL_S) {
@@ -28,10 +28,11 @@ impl ManualRate {
         Some(AgentCommand::Rate { factor })
     }
 
-    /// Replaces the planned rate in the trial by the offered one.
+    /// Replaces the planned rate in the trial by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // If a generator stood still, the requests due in the window include earlier ones, so their count is not used.
+        // If a generator stalled, the requests due in the window include earlier ones, so that their number is not
+        // used.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }
@@ -45,7 +46,7 @@ impl ManualRate {
         trial.by_hand.clone_from(&self.rates);
     }
 
-    /// Returns the mean rate of a window; none for an empty one.
+    /// Returns the mean rate of a window; `None` for a window of no length.
     fn mean(&self, window: Window) -> Option<f64> {
         let ends = self.rates.iter().skip(1).map(|next| next.t_s).chain([f64::INFINITY]);
         let within = |(given, end_s): (&RateChange, f64)| {
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(by_hand.command(&plan(), 1.0, 4.0), Some(AgentCommand::Rate { factor: 1.0 }));
         let mut trial = Trial { label: "offered 100/s".into(), intensity: plan().intensity, ..Trial::default() };
         trial.rates.offered_rate = 300.0;
-        // One second of 100/s, two of 150/s, and one of 100/s again.
+        // The rate is 100/s for one second, 150/s for two seconds, and 100/s again for one second.
         trial.measured.window = Window { begin_s: 1.0, end_s: 5.0 };
         by_hand.record(&mut trial);
         let rates: Vec<(f64, f64)> = trial.by_hand.iter().map(|r| (r.t_s, r.rate)).collect();

@@ -1,21 +1,22 @@
-//! Conversion of the agents' merged part to a trial: sums, rates of the window, summaries. Pure.
+//! Conversion of the agents' merged results to a trial: sums, rates of the window, and summaries. All functions of this
+//! file are pure.
 
 use run::{ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// Purpose of a trial, set before it is conducted.
+/// Purpose of a trial, which is set before the trial is conducted.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Label for the reader: `32 connections`.
+    /// Label for readers: `32 connections`.
     pub label: String,
     /// Kind of the trial.
     pub kind: TrialKind,
-    /// Settings besides the plan; the trial's loads are added.
+    /// Settings besides the plan; the loads of the trial are added to them.
     pub key: Key,
-    /// Response time up to which a completion counts as goodput, microseconds.
+    /// Maximum response time of completed requests that count as goodput, microseconds.
     pub within_us: Option<f64>,
 }
 
-/// Returns the trial of these loads from the merged part of all agents.
+/// Returns the trial of these loads, from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window) -> Trial {
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
@@ -36,7 +37,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         rates: rates(point, &intensity, &part),
         intensity,
         latency_us,
-        // Without intended start times, a request starts when it is sent.
+        // Without intended start times, a request starts at the moment it is sent.
         service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
@@ -76,7 +77,7 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
     let s_clients = matches!(intensity, Intensity::SClients { .. });
-    // A connect that found no port or descriptor never left the machine.
+    // A connect without a free port or descriptor was never sent.
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
     let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
     let sent = if s_clients { left } else { measured.sent };
@@ -153,8 +154,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// Otherwise three quarters of the requests in flight would be on connections that the plan does not have (blocks
-    /// of io-models).
+    /// The test has two loads as in io-models (blocks); with the intensity of only one, most requests in flight would
+    /// have no connection in the plan.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

@@ -1,4 +1,4 @@
-//! Trials: the target, one trial with its agents, and the run that keeps all trials.
+//! Trials: the target, one trial with its agents, and the run that stores all trials.
 
 mod addresses;
 mod asker;

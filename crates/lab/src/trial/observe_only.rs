@@ -11,7 +11,7 @@ use crate::observe::samplers::Samplers;
 use crate::trial::merge;
 use crate::{LiveProgress, Point, Watch};
 
-/// Interval between checks for a stop by the user and for incidents.
+/// Interval between checks for incidents and for a stop by the user.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval between updates of the live view.
 const VIEW_INTERVAL: Duration = Duration::from_millis(200);
@@ -19,12 +19,12 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 /// Time of the first intermediate save, and minimum interval between later ones.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 const FIRST_SAVE: Duration = Duration::from_secs(1);
-/// Minimum time between two saves, as a multiple of the time that a save takes. A recording of hours takes long to
+/// Minimum time between two saves, as a multiple of the time that one save takes. A recording of hours takes long to
 /// save.
 const MIN_SAVE_RATIO: u32 = 50;
 
-/// Observes for a while and updates the live view. Passes on intermediate results, since a watch of hours may be
-/// killed.
+/// Observes for the given time and updates the live view. Intermediate results are passed on, because a process that
+/// watches for hours may be killed.
 pub(crate) fn observe_only(
     observation: &Observation,
     (interval_s, duration_s): (f64, f64),
@@ -65,7 +65,7 @@ fn trial(point: &Point, window: Window) -> Trial {
     trial
 }
 
-/// Returns the trial as if it ended with the newest sample; `None` before there are two samples.
+/// Returns the trial as if it ended with the newest sample; `None` if there are fewer than two samples.
 fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
     let server = samplers.server_so_far()?;
     let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;

@@ -1,5 +1,5 @@
-//! Set-up of an experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on
-//! each host. Figures that only a testbed has, such as a medium's counters, are missing.
+//! An experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on each host.
+//! Figures that only a testbed can provide, such as a medium's counters, are missing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -17,29 +17,29 @@ use crate::trial::own_server::start_server;
 use crate::trial::target_setup::note_remote_hosts;
 use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 
-/// Maximum time for a server to finish what a trial left behind.
+/// Maximum time for a server to finish the connections that a trial left.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Length of one observation of the remaining connections, seconds.
+/// Length of one observation of the connections that a trial left, seconds.
 const OBSERVATION_S: f64 = 0.1;
-/// Time after which a half-open handshake is settled: the server repeats its packet after a second, and a client that
-/// gave up rejects it. Source: RFC 6298, 2.1.
+/// Time after which half-open handshakes are over: the server repeats its packet after a second, and a client that gave
+/// up rejects the packet. Source: RFC 6298, 2.1.
 const HALF_OPEN: Duration = Duration::from_millis(1200);
 
-/// Set-up of an experiment on named hosts.
+/// Hosts and server of an experiment on named hosts.
 pub struct HostsSetup {
-    /// The server is dropped first, so that it ends before the connection to its host.
+    /// The server is dropped first, so that it ends before the connection to its host closes.
     server: Arc<Mutex<AgentGroup>>,
     /// Address of the server.
     pub addr: SocketAddr,
-    /// Observation of both sides.
+    /// Observers of client and server.
     pub observation: Observation,
     clients: Box<dyn Host>,
     _server_host: Box<dyn Host>,
 }
 
 impl HostsSetup {
-    /// Starts the server on its host, at an address that clients can reach: the requested one, or that of the host's
-    /// name as the clients know it.
+    /// Starts the server on its host, at an address that clients can reach: the requested address, or the address that
+    /// clients know for the host's name.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);
@@ -66,7 +66,7 @@ impl HostsSetup {
         self
     }
 
-    /// Returns the server's agents, which can be asked for counts.
+    /// Returns the server's agents, which can be asked for the server's counts.
     pub fn server(&self) -> Arc<Mutex<AgentGroup>> {
         Arc::clone(&self.server)
     }
@@ -76,7 +76,7 @@ impl HostsSetup {
         &*self.clients
     }
 
-    /// Returns a host for each client, rotating over the hosts according to their number of agents.
+    /// Returns a host for each client: the hosts in rotation, each as often as it has agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         agents_of(self.clients())
     }
@@ -88,14 +88,14 @@ impl HostsSetup {
         f64::from(there.map_or_else(here, RemoteObserver::processors).max(1))
     }
 
-    /// Waits until no connection of a trial waits for accept, and half-open handshakes are settled.
+    /// Waits until no connection of a trial waits to be accepted, and until half-open handshakes are over.
     pub fn settle(&self, lab: &mut Lab<'_>) {
         let end = Instant::now() + SETTLE_TIMEOUT;
         while Instant::now() < end && !lab.stopped() && self.waiting() > 0.0 {}
         std::thread::sleep(HALF_OPEN);
     }
 
-    /// Returns the number of connections that wait for accept.
+    /// Returns the number of connections that wait to be accepted.
     fn waiting(&self) -> f64 {
         let sides = self.observation.at_rest(OBSERVATION_S, OBSERVATION_S, &|| false);
         let queue = |side: &Side| side.recording.sum("listen.queue", Window::ALL, |_| true).value();
@@ -117,7 +117,7 @@ fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&Rem
     );
 }
 
-/// Returns the server's side, as found by its observer or as started here.
+/// Returns the server's side, as its observer found it or as it was started on this host.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,
@@ -134,8 +134,8 @@ fn watched(
     ObservedServer { shared, ..server.map_or_else(here, ObservedServer::remote) }
 }
 
-/// Returns the address to listen at: the requested one, or the first one that `look_up` finds for the name of the
-/// server's host. Clients cannot connect to a wildcard address.
+/// Returns the address at which the server listens: the requested address, or the first one that `look_up` returns for
+/// the name of the server's host. Clients cannot connect to a wildcard address.
 fn listen_at(
     server: Option<&HostPlan>,
     asked: &str,
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_address_is_the_one_asked_for_or_the_host_s() {
         let host = |name: &str| HostPlan { name: name.into(), role: Role::Server, ..HostPlan::default() };
-        // The clients' host looks up the names.
+        // The names are looked up on the clients' host.
         let look_up = |name: &str| match name {
             "web1" => Ok(vec!["192.0.2.7:0".parse().unwrap(), "192.0.2.8:0".parse().unwrap()]),
             other => Err(format!("from c1: the host {other:?} cannot be found")),

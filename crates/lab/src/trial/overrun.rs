@@ -4,10 +4,11 @@ use run::number::prose::figure;
 
 /// Share of a budget by which a run may exceed it without a warning.
 const ALLOWED_SHARE: f64 = 0.05;
-/// Minimum share of the excess that waiting for a CPU must explain to be named as its cause: most of it.
+/// Share of the excess time that waiting for a CPU must explain, so that the warning names it as the cause: most of it.
 const EXPLAINED_SHARE: f64 = 0.5;
 
-/// Returns the sentence about a run that exceeded its budget. `waited_s` is the time that this thread waited for a CPU.
+/// Returns the sentence about a run that exceeded its budget. `waited_s` is the time for which this thread waited for a
+/// CPU.
 pub(crate) fn sentence(elapsed_s: f64, budget_s: f64, waited_s: Option<f64>) -> Option<String> {
     if elapsed_s <= (1.0 + ALLOWED_SHARE) * budget_s {
         return None;
@@ -23,13 +24,13 @@ pub(crate) fn sentence(elapsed_s: f64, budget_s: f64, waited_s: Option<f64>) -> 
     })
 }
 
-/// Returns the time that this thread waited for a CPU, seconds; `None` if the kernel does not tell.
+/// Returns the time for which this thread waited for a CPU, seconds; `None` if the kernel does not report it.
 pub(crate) fn waited_s() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     waited_of(&text)
 }
 
-/// Reads the second number: nanoseconds for which the thread was ready and did not run.
+/// Reads the second number: nanoseconds for which the thread was ready to run but did not run.
 fn waited_of(schedstat: &str) -> Option<f64> {
     let ns: u64 = schedstat.split_whitespace().nth(1)?.parse().ok()?;
     Some(ns as f64 / 1e9)
@@ -39,7 +40,8 @@ fn waited_of(schedstat: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Seen live with three programs of nice -20 in loadline's own session: loadline got 19 ms of CPU in 30 s.
+    /// Observed on a real machine with three programs of nice -20 in loadline's own session: loadline got 19 ms of CPU
+    /// time in 30 s.
     #[test]
     fn a_run_that_got_no_cpu_says_so_and_one_within_its_budget_says_nothing() {
         assert_eq!(sentence(15.7, 15.0, Some(9.0)), None);

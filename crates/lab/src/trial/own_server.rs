@@ -9,10 +9,11 @@ use run::{AgentSpec, ServePlan};
 use crate::agents::AgentGroup;
 use crate::{Host, LabError};
 
-/// Maximum time for a server to listen.
+/// Maximum time until a server listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts `loadline agent` as a server on a host. Returns the server's group and the address at which it listens.
+/// Starts `loadline agent` as a server on a host. Returns the agent group of the server, and the address at which the
+/// server listens.
 pub fn start_server(
     host: &dyn Host,
     program: &Path,
@@ -23,7 +24,7 @@ pub fn start_server(
     Ok((group, addr, notes))
 }
 
-/// Starts several server processes, each with its own address, in the order of the group.
+/// Starts several server processes, each with its own address; the addresses are in the order of the group.
 pub fn start_servers(
     host: &dyn Host,
     program: &Path,

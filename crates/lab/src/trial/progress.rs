@@ -1,4 +1,5 @@
-//! Ticks of all load agents of a trial, combined into the number of completed requests at any moment.
+//! Ticks (progress reports) of all load agents of a trial, combined into the number of completed requests at any
+//! moment.
 
 mod silence;
 
@@ -6,11 +7,11 @@ use run::{Moment, Tick, TickDetail};
 
 use crate::trial::snapshots::Snapshots;
 
-/// Ticks by agent.
+/// Ticks of each agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
-    /// Newest detail of each agent.
+    /// Newest details from each agent.
     details: Vec<TickDetail>,
     stretches: Snapshots,
 }
@@ -20,24 +21,25 @@ pub(crate) struct Series {
     /// Width of a step, seconds.
     pub(crate) step_s: f64,
     pub(crate) completed: Vec<f64>,
-    /// Requests that failed or were refused; empty if none did.
+    /// Requests per second that failed or were refused; empty if there were none.
     pub(crate) failed: Vec<f64>,
-    /// Answers with an unexpected status; empty if there were none.
+    /// Answers per second with an unexpected status; empty if there were none.
     pub(crate) refused: Vec<f64>,
 }
 
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
-/// Maximum number of steps in a series: ten minutes of tenths of a second. A longer window has wider steps.
+/// Maximum number of steps in a series: those of ten minutes, at a tenth of a second each. A longer window has wider
+/// steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks per agent before the older ones are thinned: more than an hour at ten per second.
+/// Maximum number of ticks per agent before older ones are thinned: more than an hour at ten per second.
 const MAX_TICKS: usize = 40_000;
 
-/// Candidate widths of the steps in which a load's settling is shown, seconds. The first width with enough completed
-/// requests is used.
+/// Possible widths of the steps of a series that shows how a load becomes steady, seconds. The first width that gives
+/// enough completed requests per step is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Minimum number of completed requests in a step. Chance alone makes a count of 50 scatter by a seventh.
+/// Minimum number of completed requests in a step. By chance alone, a count of 50 varies by a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
 /// Maximum amount by which another machine's clock may be ahead, seconds.
@@ -48,8 +50,8 @@ impl Progress {
         Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
     }
 
-    /// Takes an agent's tick, received at `now_s`. Impossible times are clamped, because the series has a value for
-    /// every tenth of a second until a tick's time.
+    /// Takes a tick of an agent, which was received at `now_s`. Impossible times are corrected, because the series has
+    /// a value for every tenth of a second up to a tick's time.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
@@ -65,42 +67,42 @@ impl Progress {
         }
     }
 
-    /// Starts taking snapshots for the stretches of a window of this length.
+    /// Starts to take snapshots at the end of each stretch of a window with this length.
     pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
         self.stretches = Snapshots::begin(now_s, window_s, self.detail());
     }
 
-    /// Returns the stretches since [`Progress::stretch`] until a moment; empty if agents report no detail.
+    /// Returns the stretches of the window until a moment; empty if agents report no details.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         self.stretches.moments(until_s)
     }
 
-    /// Returns the memory that the reports take, bytes.
+    /// Returns the memory that the reports use, bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         let ticks: usize = self.ticks.iter().map(|ticks| ticks.capacity() * size_of::<Tick>()).sum();
         ticks + self.stretches.bytes()
     }
 
-    /// Returns failures by kind and response times of all agents so far.
+    /// Returns failures by kind and response times, added up over all agents so far.
     pub(crate) fn detail(&self) -> TickDetail {
         let mut sum = TickDetail::default();
         self.details.iter().for_each(|detail| sum.merge(detail));
         sum
     }
 
-    /// Returns the last tick of an agent.
+    /// Returns the newest tick of an agent.
     pub(crate) fn last(&self, agent: usize) -> Option<&Tick> {
         self.ticks.get(agent)?.last()
     }
 
-    /// Returns the last moment that every agent has reported, seconds since the start.
+    /// Returns the latest time up to which every agent has reported, seconds since the start.
     pub(crate) fn known_until(&self) -> f64 {
         let last = self.ticks.iter().map(|t| t.last().map_or(0.0, |t| t.t_s));
         last.reduce(f64::min).unwrap_or(0.0)
     }
 
-    /// Returns the sums of the newest ticks.
+    /// Returns the sums of all agents' newest ticks.
     pub(crate) fn now(&self) -> Tick {
         self.ticks.iter().filter_map(|t| t.last()).fold(Tick::default(), |sum, t| Tick {
             t_s: sum.t_s.max(t.t_s),
@@ -136,8 +138,8 @@ impl Progress {
         (0..steps).map(|i| (sum(i + 1) - sum(i)) / step_s).collect()
     }
 
-    /// Returns completed requests per second since the start of the load, in the finest steps with enough of them. The
-    /// series shows how the load settles.
+    /// Returns completed requests per second since the start of the load, in the narrowest steps that have enough of
+    /// them. This series shows how the load becomes steady.
     pub(crate) fn settling(&self) -> Vec<f64> {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
@@ -146,7 +148,7 @@ impl Progress {
         self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), (0.0, until_s), completed)
     }
 
-    /// Returns the requests completed until a moment over all agents, interpolated between ticks.
+    /// Returns the number of requests that all agents completed until a moment, interpolated between ticks.
     fn completed_at(&self, t_s: f64) -> f64 {
         self.sum_at(t_s, completed)
     }
@@ -156,8 +158,8 @@ impl Progress {
     }
 }
 
-/// Drops every second tick that completed something. Ticks without completions stay, so that an old standstill keeps
-/// its length. If too many ticks remain, drops every second one, whatever it counted.
+/// Drops every second one of the ticks in which requests were completed. Ticks without completed requests are kept, so
+/// that an old standstill keeps its length. If too many ticks remain, drops every second one of all ticks.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();
@@ -167,7 +169,7 @@ fn thin(ticks: &mut Vec<Tick>) {
     }
 }
 
-/// Keeps ticks at even positions, and those at odd positions that are wanted.
+/// Keeps the ticks at even positions, and those at odd positions that `wanted` accepts.
 fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
     let mut places = 0..;
     ticks.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || wanted(at)));
@@ -250,7 +252,8 @@ mod tests {
         assert_eq!(told(5, 20_000, 800), 8, "by then the tenths tell more");
     }
 
-    /// Eight hours at ten ticks per second are 288,000 ticks. After one hour, nothing was completed for a second.
+    /// Eight hours at ten ticks per second are 288,000 ticks. During one second after the first hour, no request was
+    /// completed.
     #[test]
     fn a_load_of_hours_needs_the_memory_of_one_and_loses_no_standstill() {
         let (mut progress, ticks) = (Progress::new(1), 8 * 36_000_u64);
@@ -271,7 +274,7 @@ mod tests {
             "{told:?}"
         );
         assert_eq!(progress.series(0.0, 100.0).step_s, STEP_S);
-        // The server never answers.
+        // The server of this test never answers.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
         assert!(progress.ticks[0].len() <= MAX_TICKS, "{}", progress.ticks[0].len());
     }

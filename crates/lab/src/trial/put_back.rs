@@ -1,4 +1,4 @@
-//! Changes that killed experiments left. Each run undoes such changes before its first request.
+//! Changes that killed experiments left behind. Each run undoes such changes before its first request.
 
 use run::AgentSpec;
 

@@ -1,4 +1,4 @@
-//! A trial while its agents run: their reports, incidents at the agents and the server, and the resulting
+//! A trial while its agents run: their reports, the incidents of agents and server, and finally the resulting
 //! [`run::Trial`].
 
 use std::time::{Duration, Instant};
@@ -17,22 +17,23 @@ use crate::trial::merge::{self, Point};
 use crate::trial::progress::{Progress, STEP_S};
 use crate::{LabError, LiveProgress, Watch};
 
-/// Longest pause between checks for a stop by the user and for incidents.
+/// Longest pause between checks for incidents and for a stop by the user.
 const MAX_WAIT: Duration = Duration::from_millis(50);
 /// Interval between checks for incidents.
 const INCIDENT_INTERVAL: Duration = Duration::from_millis(10);
 /// Interval between updates of the live view.
 const VIEW_INTERVAL: Duration = Duration::from_millis(200);
-/// Interval between checks whether the rate has settled.
+/// Interval between checks if the rate has become steady.
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum extension of a window that would end while the server answers nothing.
+/// Maximum time by which a window is extended while the server gives no answers.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
-/// Maximum time, seconds, by which a part's times may exceed the time passed here, because the hosts' clocks differ.
+/// Maximum time, seconds, by which the times in an agent's results may exceed the time that passed on this host,
+/// because clocks differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
-/// Shortest window at the end of a budget, seconds: the shortest that a plan may have.
+/// Minimum length of a window at the end of a budget, seconds: the shortest that a plan allows.
 const MIN_WINDOW_S: f64 = 0.05;
-/// Maximum wait for the parts of stopped agents.
+/// Maximum time to wait for the results of stopped agents.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A trial whose agents are running.
@@ -45,17 +46,17 @@ pub(crate) struct RunningTrial<'w> {
     /// Time between sending a command and the moment that it names; `None` if all agents are on this machine and act at
     /// once.
     lead: Option<Duration>,
-    /// End of the budget, at which a window ends; `None` without a budget.
+    /// End of the budget, at which any window ends; `None` without a budget.
     budget_end: Option<Instant>,
-    /// Distances of the samples at the window's edges from their ordered moments, seconds.
+    /// Differences between the samples at the window's start and end and their requested times, seconds.
     late_s: Vec<f64>,
     /// Time of the next check for incidents.
     check_at: Instant,
-    /// Time of the next clock questions to other hosts.
+    /// Time of the next clock questions to agents on other hosts.
     ask_at: Instant,
-    /// Incidents of generators that died.
+    /// Incidents of generators that ended early.
     died: Vec<Incident>,
-    /// Time of the next update of the live view; absent without one.
+    /// Time of the next update of the live view; `None` without a live view.
     view_at: Option<Instant>,
     manual_rate: ManualRate,
     watch: &'w mut dyn Watch,
@@ -88,14 +89,14 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Waits until judge's test calls the completed rate steady, but at most for the plan's warm-up time. Connections
-    /// that open at a limited rate must all be established, too (`asked` of them). A load that began late warms up for
-    /// less time.
+    /// Waits until judge's test finds the completed rate steady, but no longer than the plan's maximum warm-up. If
+    /// connections open at a limited rate, all `asked` connections must be established, too. A load that began late has
+    /// a shorter warm-up.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
         loop {
-            // The test does not run at every tick, since a thousand agents send ten thousand ticks per second.
+            // The test does not run at every tick, because a thousand agents send ten thousand ticks per second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
             let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_INTERVAL);
             let ended = self.hold_until(until, plan, |_| true);
@@ -111,8 +112,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Samples everything, then sends the agents into a phase. With agents on other hosts, both happen at the same
-    /// moment by compared clocks. Returns the times of the sample.
+    /// Takes a sample of everything, then starts a phase on all agents. With agents on other hosts, both happen at one
+    /// moment, given by the compared clocks. Returns the times of the sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();
@@ -128,18 +129,19 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Returns the seconds until the end of the budget; infinite without one. The slots of an experiment have fixed
-    /// times, which the end of the budget does not move.
+    /// times and do not end early with the budget.
     fn left_s(&self, plan: &LoadPlan) -> f64 {
         let end = self.budget_end.filter(|_| plan.slots.is_none());
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the server
-    /// stands still, because its percentiles would not contain the waiting requests. Every window ends with the budget.
+    /// Measures for the plan's duration, or until measuring further is impossible. A window does not end while the
+    /// server gives no answers, because its percentiles would not include the waiting requests. No window lasts beyond
+    /// the end of the budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
-        // The command that ends the window is sent before the window's end.
+        // The command that ends the window is sent some time before that end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let duration_s = plan.duration_s.min(self.left_s(plan).max(MIN_WINDOW_S));
         let until = Instant::now() + Duration::from_secs_f64((duration_s - lead_s).max(0.001));
@@ -161,8 +163,8 @@ impl<'w> RunningTrial<'w> {
         ended
     }
 
-    /// Waits for the results of all agents. If any is missing, ends all agents; otherwise they wait for their next
-    /// task.
+    /// Waits for the results of all agents. If any results are missing, all agents are ended; otherwise they wait for
+    /// another task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
         if !self.over() {
@@ -173,7 +175,7 @@ impl<'w> RunningTrial<'w> {
             return;
         }
         self.group.stop(Duration::from_millis(500));
-        // Takes events that arrived while the agents were stopped.
+        // Handles events that arrived while the agents were being stopped.
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
@@ -187,8 +189,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event. Returns how the trial ends, or that it continues. S-Clients continue whatever happens
-    /// to the server.
+    /// Handles at most one event. Returns how the trial ended, or that it goes on. S-Clients go on whatever happens to
+    /// the server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
@@ -204,8 +206,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns true if an incident ends the trial. Incidents are checked only now and then, because ten thousand ticks
-    /// may come per second.
+    /// Returns true if an incident ends the trial. Incidents are checked only from time to time, because ten thousand
+    /// ticks may arrive per second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.check_at {
@@ -238,7 +240,7 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Takes a part after converting its times from the agent's clock.
+    /// Adds an agent's results, after converting their times from the agent's clock.
     fn part(&mut self, agent: usize, mut part: LoadPart) {
         let ours = |theirs_s| self.group.ours_s(agent, theirs_s);
         for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
@@ -248,7 +250,7 @@ impl<'w> RunningTrial<'w> {
         self.parts.take(agent, part, longest_s, ours);
     }
 
-    /// Updates the live view now and then, because ten thousand ticks may come per second.
+    /// Updates the live view from time to time, because ten thousand ticks may arrive per second.
     fn show(&mut self) {
         let now = Instant::now();
         if self.view_at.is_none_or(|at| now < at) {
@@ -260,7 +262,7 @@ impl<'w> RunningTrial<'w> {
         self.watch.progress(LiveProgress { tick, detail, clients, server });
     }
 
-    /// Handles an agent that ended without its part or an explanation.
+    /// Handles an agent that ended without sending its results or a reason.
     fn gone(&mut self, agent: usize, how: String) {
         let at_s = self.origin.now_s();
         let text = format!("the generator {:?} ended at {at_s:.1} s: {how}", self.group.name(agent));
@@ -269,8 +271,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns the trial: merged parts, both sides and the incidents. Also returns the agents that wait for their
-    /// next task.
+    /// Returns the trial: merged results, both sides and the incidents. Also returns the agents, which wait for another
+    /// task.
     pub(crate) fn trial(
         mut self,
         loads: &[&Intensity],
@@ -291,7 +293,7 @@ impl<'w> RunningTrial<'w> {
             let agent = self.group.agents().iter().find(|agent| agent.host() == host.host);
             host.clock_us = agent.map_or(0.0, |agent| agent.offset_ns() as f64 / 1e3);
         }
-        // If an agent's part is missing, its last tick counts in the totals, but not in the window.
+        // If an agent's results are missing, its last tick counts in the totals, but not in the window.
         for tick in lost.into_iter().filter_map(|agent| self.progress.last(agent)) {
             whole.total.sent = whole.total.sent.saturating_add(tick.sent);
             whole.total.completed = whole.total.completed.saturating_add(tick.completed);
@@ -314,7 +316,8 @@ impl<'w> RunningTrial<'w> {
         }
         trial.notes.extend(missing);
         if self.watch.stop() {
-            // A service manager signals all processes at once, so the user ended these generators, too.
+            // A service manager signals all processes at once, so these generators ended because of the user's stop,
+            // too.
             self.died.clear();
         }
         let seen = self.samplers.close(&mut trial);
@@ -324,9 +327,9 @@ impl<'w> RunningTrial<'w> {
     }
 }
 
-/// Returns the incidents in order: those of observers and agents, or else a silence of the server.
+/// Returns the incidents in order: those of observers and agents, and otherwise a silence of the server.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
-    // Agents that have begun to drain end by themselves.
+    // Agents that have started to drain end by themselves, so their end is no incident.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
     seen.extend(died);
     if seen.is_empty() {
@@ -336,13 +339,13 @@ fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, 
     seen
 }
 
-/// Reason for the end of a trial.
+/// Reasons for the end of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrialEnd {
-    /// The window was measured to its end.
+    /// The window was measured until its planned end.
     InFull,
     /// The user asked to stop.
     ByUser,
-    /// The server or a generator was stopped or ended, so a longer window would measure something else.
+    /// The server or a generator stopped or ended, so that a longer window would measure something else.
     Broken,
 }

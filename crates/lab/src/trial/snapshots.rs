@@ -1,14 +1,14 @@
-//! Snapshots of a load during a long window, from which its stretches are computed. Memory is bounded: there are some
-//! hundreds of snapshots, however long the window is.
+//! Snapshots of a load during a long window, from which its parts ("stretches") are computed. The snapshots use limited
+//! memory: at most some hundreds are kept, however long the window is.
 
 use run::{Moment, TickDetail};
 
-/// Minimum length of a stretch, seconds. Agents send detailed ticks only five times a second.
+/// Minimum length of a stretch, seconds. Detailed ticks arrive only five times a second.
 const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
 
-/// Snapshots of a load. No snapshot is kept before [`Snapshots::begin`].
+/// Snapshots of a load. Before [`Snapshots::begin`] is called, no snapshots exist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshots {
     step_s: f64,
@@ -16,12 +16,12 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Begins with a first snapshot of a window with this length.
+    /// Starts a window of this length with a first snapshot.
     pub(crate) fn begin(now_s: f64, window_s: f64, known: TickDetail) -> Self {
         Self { step_s: (window_s / MAX_STRETCHES).max(MIN_STRETCH_S), states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch is over. A window that is longer than planned gets no further stretches.
+    /// Returns true if a stretch has ended. If a window is longer than planned, it gets no more stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full
@@ -32,15 +32,15 @@ impl Snapshots {
         self.states.push((now_s, known));
     }
 
-    /// Returns an upper bound of the memory, bytes.
+    /// Returns an upper bound of the memory in use, bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        // An entry of a histogram takes at most twice its size in the tree.
+        // In the tree, an entry of a histogram takes at most twice its own size.
         let each = size_of::<(f64, TickDetail)>() + run::CoarseHist::BUCKETS * 2 * size_of::<(u16, u64)>();
         self.states.capacity() * each
     }
 
-    /// Returns the stretches until a moment.
+    /// Returns all stretches until a moment.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         let known = self.states.windows(2).filter(|pair| pair[1].0 <= until_s);
         known.map(|pair| between(&pair[0], &pair[1])).collect()
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a snapshot with this many answers of a millisecond, and this many resets.
+    /// Returns a snapshot with this many answers that took a millisecond, and this many resets.
     fn known(answers: u64, resets: u64) -> TickDetail {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = answers;

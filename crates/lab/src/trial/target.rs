@@ -1,4 +1,4 @@
-//! Resolution of a target, as the user wrote it, to an address and a protocol before anything is sent. Source: RFC
+//! Resolution of a target, as written by the user, to an address and a protocol, before anything is sent. Source: RFC
 //! 3986 section 3, RFC 1918, RFC 3927, RFC 4193, RFC 4291.
 
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use run::{Address, Protocol, UrlParts};
 use crate::LabError;
 use crate::preflight::{look_up, not_found};
 
-/// A target that can be loaded.
+/// A target with its address, to which a load can be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     /// Address to connect to.
@@ -18,11 +18,11 @@ pub struct Resolved {
     pub others: Vec<SocketAddr>,
     /// Protocol to speak.
     pub protocol: Protocol,
-    /// Server name for TLS; absent without TLS.
+    /// Server name for TLS; `None` without TLS.
     pub tls_name: Option<String>,
 }
 
-/// A target whose host is not looked up yet.
+/// A target before its host name is looked up.
 pub(crate) struct ParsedTarget {
     url: String,
     place: Place,
@@ -36,7 +36,7 @@ enum Place {
 }
 
 impl ParsedTarget {
-    /// Looks up the host with `look_up`, which returns at least one address.
+    /// Looks up the host with `look_up`, which must return at least one address.
     pub(crate) fn resolved(
         self,
         look_up: impl FnOnce(&str, u16) -> Result<Vec<SocketAddr>, String>,
@@ -56,13 +56,13 @@ impl ParsedTarget {
     }
 }
 
-/// Parses a target and resolves its host here. `asked` is the protocol with details from flags or a plan. The scheme
-/// decides the kind; details of the same kind are kept.
+/// Parses a target and looks up its host name on this host. `asked` is the protocol with settings from flags or from a
+/// plan. The scheme determines the protocol; its settings are kept if `asked` has the same protocol.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     parse(target, asked)?.resolved(look_up)
 }
 
-/// Parses a target; see [`resolve`].
+/// Parses a target without looking up its host name; see [`resolve`].
 pub(crate) fn parse(target: &str, asked: &Protocol) -> Result<ParsedTarget, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
     if let Some(path) = target.strip_prefix("unix:/").filter(|path| !path.starts_with('/')) {
@@ -142,8 +142,8 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     Ok((host, port.transpose()?))
 }
 
-/// Adds brackets to an IPv6 address. Digits after the last colon count as the port if the text before it is an address,
-/// too.
+/// Adds brackets to an IPv6 address. If the text before the last colon is also an address, the digits after it count as
+/// the port.
 fn bracketed(authority: &str) -> String {
     let is_address = |text: &str| text.parse::<std::net::Ipv6Addr>().is_ok();
     match authority.rsplit_once(':') {
@@ -152,7 +152,7 @@ fn bracketed(authority: &str) -> String {
     }
 }
 
-/// Returns the flag that gives credentials to a protocol.
+/// Returns the flag that sets the credentials for a protocol.
 fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     let has = |name: &str| row.flags.iter().any(|flag| flag.name == name);
     match (has("auth-file"), has("header")) {
@@ -162,8 +162,9 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     }
 }
 
-/// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target. A path
-/// that the protocol does not use is refused, because the user would expect an effect.
+/// Returns the requested settings if they are for this protocol, otherwise its default settings, in both cases with
+/// host and path of the target. If the protocol does not use a path, a path is refused, because the user would expect
+/// it to have an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,
@@ -171,7 +172,7 @@ fn protocol(
     asked: &Protocol,
 ) -> Result<Protocol, String> {
     let defaults = (row.defaults)();
-    // A flag selects the version of HTTP if the scheme does not.
+    // If the scheme does not determine the version of HTTP, a flag does.
     let asked_for = (row.takes)(asked);
     let same = asked_for || std::mem::discriminant(asked) == std::mem::discriminant(&defaults);
     let mut protocol = if same { asked.clone() } else { defaults };
@@ -182,7 +183,7 @@ fn protocol(
     Ok(protocol)
 }
 
-/// Returns true if an address needs no permission to be loaded: this machine, private and link-local ranges.
+/// Returns true if loading an address needs no confirmation: this machine, private and link-local ranges.
 pub fn is_own_ground(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),
@@ -193,7 +194,7 @@ pub fn is_own_ground(ip: IpAddr) -> bool {
     }
 }
 
-/// Refuses targets outside loopback and private networks unless the user confirmed the permission.
+/// Refuses targets outside of loopback and private networks, unless the user has confirmed to be allowed to load them.
 pub fn check_authorized(target: &str, addr: &Address, authorized: bool) -> Result<(), LabError> {
     let Some(addr) = addr.inet().filter(|addr| !authorized && !is_own_ground(addr.ip())) else { return Ok(()) };
     let digits = target.split("://").last().unwrap_or(target).trim_end_matches('/');
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
-    /// The protocol's row has the default message size, which applies if the user gives none.
+    /// The row of the protocol contains the default message size, which is used if the user gives none.
     #[test]
     fn a_target_has_the_defaults_of_its_protocols_row() {
         let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));

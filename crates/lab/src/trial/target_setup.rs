@@ -1,5 +1,5 @@
-//! Set-up of a run: the server (embedded, or found by its listening socket), the CPUs of both sides, and the test
-//! request.
+//! Set-up of a run: the server (embedded, or found by its listening socket), the CPUs of client and server, and the
+//! test request.
 
 use std::path::Path;
 
@@ -19,21 +19,21 @@ use crate::trial::own_server::start_server;
 use crate::trial::{addresses, put_back, target};
 use crate::{Host, Lab, LabError, Load, Local, preflight};
 
-/// Set-up of a run against one server.
+/// Everything that the trials of a run against one server need.
 pub struct TargetSetup {
     /// Address of the server.
     pub addr: Address,
-    /// Observation of both sides.
+    /// Observers of client and server.
     pub observation: Observation,
-    /// Load plan of the run, completed by target and CPUs; intensity and times differ by trial.
+    /// Load plan of the run, with target and CPUs filled in; intensity and times differ between trials.
     pub load: LoadPlan,
-    /// Duration of the test request before any load, seconds.
+    /// Duration of the test request, seconds.
     pub first_s: f64,
     /// Host of the generators.
     host: Box<dyn Host>,
-    /// Host of the server, or this host if the server's host cannot be reached.
+    /// Host of the server, or this host if agents cannot be started on the server's host.
     server_host: Box<dyn Host>,
-    /// Embedded server, which ends with this value.
+    /// Embedded server, which ends when this value is dropped.
     _server: Option<AgentGroup>,
 }
 
@@ -41,7 +41,7 @@ pub struct TargetSetup {
 const INSECURE: &str = "insecure: the server's certificate is not verified (--insecure); whoever answers is measured";
 
 impl TargetSetup {
-    /// Prepares the target of the run's plan; starts the embedded server if it names none.
+    /// Prepares the target of the run's plan, and starts the embedded server if the plan names no target.
     pub fn prepare(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let target_setup = if lab.run.plan.target.url.is_empty() { Self::embedded(lab) } else { Self::of_target(lab) }?;
         let [client, server] = target_setup.observation.here();
@@ -53,7 +53,7 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // The set-up keeps all arrival times, but the run records only the beginning of a long list.
+        // All arrival times are needed here, but the run stores only the beginning of a long list.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         Ok(target_setup)
@@ -120,7 +120,7 @@ impl TargetSetup {
         Ok(Self { addr: found.addr, observation, load, first_s, host, server_host, _server: None })
     }
 
-    /// Prepares a run with generators or the server on other hosts.
+    /// Prepares a run whose generators or server are on other hosts.
     fn elsewhere(
         lab: &mut Lab<'_>,
         hosts: Hosts,
@@ -140,7 +140,7 @@ impl TargetSetup {
         };
         let watched = match &server {
             None if clients.is_empty() || client_machines.contains(&here) => Self::find_server(lab, &addr, &mut load)?,
-            // The generators are elsewhere, so they share no CPU with a server here.
+            // The generators are on other hosts, so they share no CPU with a server on this host.
             None => {
                 Self::find_server(lab, &addr, &mut load.clone())?.map(|found| ObservedServer { shared: false, ..found })
             }
@@ -154,8 +154,8 @@ impl TargetSetup {
         Ok(Self { addr, observation, load, first_s, host, server_host, _server: None })
     }
 
-    /// Returns the server's side as found by the observer on its host. A generator on the same machine is kept off the
-    /// server's CPUs if possible.
+    /// Returns the server's side, as found by the observer on the server's host. If possible, a generator on the same
+    /// machine does not use the server's CPUs.
     fn server_there(
         lab: &mut Lab<'_>,
         server: &RemoteObserver,
@@ -166,7 +166,7 @@ impl TargetSetup {
         ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
-    /// If these processes are invisible, the run gets a note and no error.
+    /// If the server's processes cannot be seen, the run gets a note and continues.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) => {
@@ -187,17 +187,17 @@ impl TargetSetup {
         Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
     }
 
-    /// Returns the loads of a trial with one load of this plan.
+    /// Returns the list of loads for a trial that has only the load of this plan.
     pub(crate) fn single_load(&self, plan: LoadPlan) -> [Load<'_>; 1] {
         [Load { host: self.host(), addr: self.addr.clone(), plan }]
     }
 
-    /// Returns the host of the generators: this one, or those of the plan.
+    /// Returns the host of the generators: this host, or the hosts in the plan.
     pub fn host(&self) -> &dyn Host {
         &*self.host
     }
 
-    /// Returns the host of the server, or this one if the server's host cannot be reached.
+    /// Returns the host of the server, or this host if agents cannot be started on the server's host.
     pub(crate) fn server_host(&self) -> &dyn Host {
         &*self.server_host
     }
@@ -214,19 +214,19 @@ impl TargetSetup {
         }
     }
 
-    /// Makes one request after a load without answers, where the load is made. Returns the counts of the request, or
-    /// why no answer came.
+    /// Makes one request from the generators' host, after a load that got no answers. Returns the counts of the
+    /// request, or the reason why no answer came.
     pub(crate) fn still_answers(&self, program: &Path) -> Result<run::Tally, String> {
         Asker::new(self.host(), program).still_answers(&self.addr, &self.load)
     }
 
-    /// Returns true if requests are HTTP, so that answers have a status.
+    /// Returns true if the protocol is HTTP, so that answers have a status.
     pub fn is_http(&self) -> bool {
         self.load.protocol.http().is_some()
     }
 }
 
-/// Records the other hosts that take part, and notes a server whose processes are invisible.
+/// Records the other hosts that take part, and adds a note if the server's processes cannot be seen.
 pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
     if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
@@ -234,7 +234,7 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
-/// Returns the server whose process the user named. The error message says why the process is no server.
+/// Returns the server's side, for a process that the user named. The error says why this process is not a server.
 fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     let found = probe::named_server(pid, Some(addr.clone())).map_err(|e| e.to_string())?;
     if probe::holds_sockets(&found.pids) == Some(false) {
@@ -245,8 +245,8 @@ fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     Ok(found)
 }
 
-/// Notes that other processes listen at the target, but not the given process, its ancestors or its descendants. `own`
-/// are the process and its descendants.
+/// Adds a note if other processes listen at the target, but not the named process, its ancestors or its descendants.
+/// `own` contains the named process and its descendants.
 fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address) {
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
     let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
@@ -258,8 +258,8 @@ fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address
     }
 }
 
-/// Confines the generator to CPUs that the server does not use, if there are any and the user chose none. Returns true
-/// if both sides still share a CPU.
+/// Restricts the generator to CPUs that the server does not use, if there are any and the user chose no CPUs. Returns
+/// true if both sides still share a CPU.
 fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
     let cpus = CpuSplit::beside(&allowed(), &load.cpus, server);
     if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
@@ -269,8 +269,8 @@ fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
     cpus.shared()
 }
 
-/// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure ends
-/// the run, since every request would fail likewise.
+/// Sends the test request before any load and returns its duration in seconds. If the answer counts as a failure the
+/// run ends, because every request would fail in this way.
 fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
@@ -283,7 +283,7 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     }
     let first = answer.response.ok_or_else(|| fail(why))?;
     if let Some(said) = preflight::refusal(&first) {
-        // An overloaded server may refuse the test request.
+        // An overloaded server may refuse the test request, which is not an error for these loads.
         if !matches!(load.intensity, run::Intensity::SClients { .. }) {
             return Err(fail(said));
         }
@@ -298,13 +298,13 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     Ok(first.took_us / 1e6)
 }
 
-/// Returns the testbed of `loadline testbed` in which this process is on one host and the server on another.
+/// Returns the testbed of `loadline testbed` in which this process runs on one host and the server on another.
 fn joined(server: &ObservedServer) -> Option<Joining> {
     let there = server.netns_pid.or(server.pids.first().copied())?;
     testbed::named::joining(std::process::id(), there)
 }
 
-/// Formats CPUs as `CPU 1`, or `CPUs 0, 2`.
+/// Formats CPU numbers as `CPU 1`, or `CPUs 0, 2`.
 fn cpu_list(cpus: &[u32]) -> String {
     let names: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, names.join(", "))

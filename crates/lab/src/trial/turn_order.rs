@@ -1,15 +1,15 @@
-//! Order of alternatives that take turns. The order of pairs is random, so it does not coincide with anything periodic.
-//! The order is also balanced, so a steady drift of the machine affects both sides alike.
+//! Order in which alternatives take turns. The order within pairs is random, so that it cannot coincide with periodic
+//! events. The order is also balanced, so that a steady drift of the machine affects both sides equally.
 
-/// Random balanced order: of two consecutive pairs, each side comes first in one.
+/// Random balanced order: each side comes first in one of every two pairs.
 pub(crate) struct TurnOrder {
     random: fastrand::Rng,
-    /// Side that comes first in the second pair of two, until that pair is drawn.
+    /// Side that comes first in the second of two pairs; `None` once that pair is drawn.
     owed: Option<usize>,
 }
 
 impl TurnOrder {
-    /// Returns the order of a seed, always the same.
+    /// Returns the order for a seed, which is always the same.
     pub(crate) fn new(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), owed: None }
     }
@@ -23,11 +23,11 @@ impl TurnOrder {
     }
 }
 
-/// Minimum number of rounds through several alternatives, to show their scatter.
+/// Minimum number of rounds through the alternatives, which shows how much they scatter.
 pub(crate) const ROUNDS: usize = 3;
 
-/// Returns the alternative of a turn among several. Every second round runs backwards, so that drift of the machine
-/// cancels.
+/// Returns the alternative that has a given turn. Every second round runs backwards, so that a steady drift of the
+/// machine cancels out.
 pub(crate) fn back_and_forth(turn: usize, alternatives: usize) -> usize {
     let at = turn % alternatives;
     if (turn / alternatives).is_multiple_of(2) { at } else { alternatives - 1 - at }
@@ -67,7 +67,7 @@ mod tests {
         }
     }
 
-    /// The windows of two equal sides record the time on a machine that slows down steadily.
+    /// The measured value is the time itself, as on a machine that becomes steadily slower.
     #[test]
     fn a_steady_drift_affects_both_sides_equally() {
         for seed in 0..50 {

@@ -1,5 +1,5 @@
-//! Trials in which the server sent answers without requests. If only the order of answers tells which request each one
-//! belongs to, such an answer shifts all later ones on its connection.
+//! Trials in which the server sent answers without requests. In some protocols, only the order tells which request an
+//! answer belongs to. One such answer then shifts all later ones on its connection.
 
 use run::Trial;
 use run::number::count;
@@ -8,10 +8,10 @@ use super::conduct::Load;
 
 /// Maximum share of answers without a request. With a larger share, a p99 may consist of such answers.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
-/// Flag of protocols that can distinguish answers from other messages.
+/// Flag that makes such answers recognizable, in protocols that have one.
 const TELLING_FLAG: &str = "answer-message";
 
-/// Returns why the trial has no rate and no response time, with advice; `None` if its answers are known.
+/// Returns the reason, with advice, why the trial has no rate and no response time; `None` if it has them.
 pub(super) fn refusal(trial: &Trial, loads: &[Load<'_>]) -> Option<String> {
     let tally = &trial.tally;
     if tally.doubtful_share() <= MAX_DOUBTFUL_SHARE {

@@ -1,30 +1,31 @@
-//! Reports of a run while it is going on, and the user's wish to stop. The conductor itself prints nothing.
+//! Reports during a run, and requests of the user to stop. The conductor itself prints nothing.
 
 use run::{Run, Side, Tick, TickDetail, Trial};
 
 /// State of a trial under load, for the live view.
 #[derive(Clone, Debug, Default)]
 pub struct LiveProgress {
-    /// Sums of all agents' newest ticks.
+    /// Sums over all agents' newest ticks.
     pub tick: Tick,
-    /// Failures by kind and response times so far.
+    /// Failures by kind and response times since the start of the load.
     pub detail: TickDetail,
-    /// Newest samples of each client host that reported any.
+    /// Newest samples of each client host that has sent any.
     pub clients: Vec<Side>,
     /// Newest samples of the server's side.
     pub server: Option<Side>,
 }
 
-/// The user, from the conductor's point of view. Every method has a default, so tests need not implement any. Two
-/// servers at once have a thread each.
+/// The user, as seen by the conductor. Every method has a default, so that tests need to implement none. If two servers
+/// are loaded at once, each uses this value from its own thread.
 pub trait Watch: Send {
-    /// Announces a phase with its expected seconds.
+    /// Announces a phase of the run and its expected length, seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}
 
-    /// Reports progress under load: the sums of all agents' newest ticks.
+    /// Reports progress under load, as sums over all agents' newest ticks.
     fn tick(&mut self, _now: &Tick) {}
 
-    /// Returns true if [`Watch::progress`] is used. Agents and observers then report more than the results need.
+    /// Returns true if [`Watch::progress`] is needed. Agents and observers then report more than is needed for the
+    /// results.
     fn looks(&self) -> bool {
         false
     }
@@ -32,21 +33,21 @@ pub trait Watch: Send {
     /// Reports the state of the trial a few times a second.
     fn progress(&mut self, _now: LiveProgress) {}
 
-    /// Reports a trial that has become part of the run.
+    /// Reports a trial that was added to the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run so far, after each trial. The conclusions of the run may be older than its trials.
+    /// Reports the run after each trial. The conclusions in it may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
-    /// Reports a note.
+    /// Reports a note for the user.
     fn note(&mut self, _sentence: &str) {}
 
-    /// Returns the wanted multiple of the planned rate of a steady open loop: 1 unless the user changes it.
+    /// Returns the factor on the planned rate of a steady open loop: 1 unless the user changes it.
     fn factor(&self) -> f64 {
         1.0
     }
 
-    /// Returns true if the run should end now. Results so far are kept.
+    /// Returns true if the run should end now. The results until then are kept.
     fn stop(&self) -> bool {
         false
     }

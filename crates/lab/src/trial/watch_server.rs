@@ -8,8 +8,8 @@ use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::{Lab, LabError, Point, Watch};
 
-/// Observes the server on its host or this one: the plan's process, or the one that listens at an address. The
-/// observation ends after the plan's duration, when the user stops it, or with the server.
+/// Observes the server on its host or on this one: the process named in the plan, or the process that listens at an
+/// address. The observation ends after the plan's duration, when the user stops it, or when the server ends.
 pub fn watch_server(
     plan: Plan,
     listener: Option<Address>,
@@ -30,7 +30,7 @@ pub fn watch_server(
     lab.finish()
 }
 
-/// Returns the observation of a server on another host, if the plan names one.
+/// Returns observers for a server on another host, if the plan names one.
 fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<Option<Observation>, LabError> {
     let pid = lab.run.plan.target.server_pid;
     let Some(observer) = hosts.observe_server(lab.program(), pid, listener, &lab.run.plan.observe)? else {

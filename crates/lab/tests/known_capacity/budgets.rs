@@ -1,4 +1,4 @@
-//! Searches with short budgets, and the use of the budget.
+//! Searches with short budgets, and how they use their budgets.
 
 use load::{Service, SimServer, TokenBucket};
 use loadline_lab::search::SHORTEST_SEARCH_S;
@@ -10,10 +10,10 @@ use crate::disturbances::undisturbed;
 use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
-/// A third of the usual time gives the same capacity with a wider interval. In ten seconds, an earlier version had time
-/// for only one window and gave no interval (M/M/1 of 8 ms, default limit on the median). The search sends only about
-/// six hundred requests, in windows that each begin with an empty queue. The estimate is 8 % too high on average, and
-/// its interval covers this.
+/// A third of the usual time gives the same capacity, but with a wider interval. In an earlier version, ten seconds
+/// were enough for only one window and thus no interval (M/M/1 of 8 ms, default limit on the median). The search sends
+/// only about six hundred requests, and each window begins with an empty queue. The estimate is 8 % too high on
+/// average; its interval includes this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -31,8 +31,8 @@ fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     assert!(found.covered() >= COVERED - 2.0 * (COVERED * (1.0 - COVERED) / SEEDS as f64).sqrt(), "{found}");
 }
 
-/// Tries searches of three seconds, the shortest of `arena` and `size`. Three seconds are too short to load a slow
-/// server fully, so its capacity is a lower bound.
+/// The searches last three seconds, the minimum in `arena` and `size`. Three seconds are too short to saturate a slow
+/// server, so that its capacity is only a lower bound.
 #[test]
 fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
     for (mut known, is_slow) in [(own_objective(), false), (slow_slots(), true)] {
@@ -45,7 +45,7 @@ fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
     }
 }
 
-/// A coarser precision ends the search earlier.
+/// With a lower required precision, the search ends earlier.
 #[test]
 fn a_search_ends_when_its_interval_is_narrow_enough() {
     let windows = |precision: f64| {
@@ -60,8 +60,8 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
     assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
 }
 
-/// The server has ten slots of 10 ms, which complete 1,000/s. Other programs delayed the test request to 70 ms. An
-/// earlier version then began the search at 74/s, and reported a capacity of 149/s.
+/// The server has ten slots of 10 ms per request, and thus completes 1,000/s. Other programs delayed the test request,
+/// which took 70 ms. An earlier version then started its search at 74/s, and reported a capacity of 149/s.
 #[test]
 fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0)]) {
@@ -74,7 +74,7 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     }
 }
 
-/// If the budget ends before any load fails, the capacity is a lower bound, and not above the highest offered rate.
+/// If the budget ends before any rate fails, the capacity is a lower bound, and is at most the highest offered rate.
 #[test]
 fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     let mut bounds = 0;
@@ -90,8 +90,8 @@ fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     assert!(bounds > 0, "no search ended before a load failed");
 }
 
-/// A limit of 100/s refuses nearly every request of a closed loop within 30 us. An earlier version derived the
-/// objective from the time of refusals, and searches of 8 s ended with "no answer was good".
+/// A rate limit of 100/s refuses nearly every request of a closed loop within 30 us. An earlier version derived the
+/// objective from the times of refusals, and searches of 8 s ended with "no answer was good".
 #[test]
 fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0), (seed, 16.0)]) {
@@ -107,7 +107,7 @@ fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     }
 }
 
-/// The search takes the time that an experiment cannot use, and keeps the whole budget.
+/// The search gets the time that an experiment cannot use, and stays within the whole budget.
 #[test]
 fn the_search_takes_time_that_an_experiment_cannot_use() {
     let slow = slow_application();

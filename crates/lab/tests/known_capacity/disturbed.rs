@@ -1,4 +1,4 @@
-//! Searches on machines that pause or change their speed, and against servers that stall.
+//! Searches on machines that stop or change their speed, and searches of servers that stop.
 
 use crate::disturbances::{drifting, pausing, stalling, stuttering, undisturbed, wandering};
 use crate::known::SEEDS;
@@ -19,7 +19,7 @@ fn pauses_of_the_machine_are_no_figure_of_the_server() {
     m_m_1().holds(SEEDS, pausing);
 }
 
-/// Contradictory windows widen the interval until it contains the machine's average.
+/// Contradictory windows widen the interval until it contains the machine's average capacity.
 #[test]
 fn a_median_is_found_and_on_a_machine_whose_speed_changes_less_sharply() {
     let (alone, changing) = (median().holds(SEEDS, undisturbed), median().holds(SEEDS, drifting));
@@ -31,14 +31,15 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// A stall of 1.5 s that no meter sees spoils one or two windows of a slow server; the other windows outvote them.
+/// A stop of 1.5 s that the pause meter does not see spoils one or two windows of a slow server, but the other windows
+/// outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);
     slow_application().holds(SEEDS, stalling);
 }
 
-/// Excluded pauses are counted, and the capacity with them included is reported, too.
+/// The pauses that are left out are counted, and the capacity including them is reported, too.
 #[test]
 fn a_run_has_both_figures_with_the_pauses_and_without() {
     let run = pausing(m_m_1().at(1)).find().unwrap();
@@ -50,7 +51,7 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// A firewall that drops connects makes a client wait for a second. The first window had no completed request, so an
+/// If a firewall drops a connect, the client waits for a second. The first window then had no completed request, and an
 /// earlier version of the search ended there.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {

@@ -1,10 +1,10 @@
-//! Searches on an undisturbed machine.
+//! Searches on a machine without disturbances.
 
 use crate::disturbances::undisturbed;
 use crate::known::{BIAS, Found, Known, SEEDS};
 use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, own_objective, together};
 
-/// A search in a third of the usual time finds the same capacity, with a wider interval.
+/// A search in a third of the usual time finds the same capacity, but with a wider interval.
 #[test]
 fn m_m_1_is_found_and_in_ten_seconds_less_sharply() {
     let whole = m_m_1().holds(SEEDS, undisturbed);
@@ -22,7 +22,7 @@ fn in_ten_seconds(mut known: Known, whole: &Found) {
     assert!(found.half() > whole.half(), "{found} and in 30 s {whole}");
 }
 
-/// The windows are too short for this objective's limit on the 99th percentile.
+/// The windows are too short for response times to reach the objective's limit on the 99th percentile.
 #[test]
 fn find_s_own_objective_has_no_bias_and_in_ten_seconds_is_less_sharp() {
     let whole = own_objective().holds(SEEDS, undisturbed);

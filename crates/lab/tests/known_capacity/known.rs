@@ -1,32 +1,32 @@
-//! A server of known capacity, and the accuracy of a search for this capacity.
+//! A server whose capacity is known, and the accuracy of searches for it.
 
 use load::SimServer;
 use run::{Plan, Run};
 use testkit::VirtualServer;
 
-/// Number of runs of each model, and in the long table.
+/// Number of runs of each model: in quick tests, and for the long table.
 pub(crate) const SEEDS: u64 = 12;
 pub(crate) const HUNDREDS: u64 = 200;
-/// Largest bias, as a share of the capacity.
+/// Largest allowed bias, as a share of the capacity.
 pub(crate) const BIAS: f64 = 0.02;
-/// Minimum share of intervals that contain the exact capacity.
+/// Minimum share of intervals that must contain the exact capacity.
 pub(crate) const COVERED: f64 = 0.93;
-/// Share of requests that may be slower: the objective is a 99th percentile.
+/// Share of requests that may exceed the limit: the objective is a 99th percentile.
 pub(crate) const SLOW: f64 = 0.01;
 
-/// A server of known capacity.
+/// A server whose capacity is known.
 pub(crate) struct Known {
     pub(crate) name: &'static str,
     pub(crate) server: SimServer,
     pub(crate) plan: Plan,
-    /// Limit of the objective: microseconds of a 99th percentile, or a share of failures.
+    /// Limit in the objective: a 99th percentile in microseconds, or a share of failures.
     pub(crate) limit: f64,
-    /// Function that returns the capacity for a limit of the response time.
+    /// Returns the capacity for a limit on the response time.
     pub(crate) capacity: fn(f64) -> f64,
 }
 
 impl Known {
-    /// Returns a queue with a limit on the 99th percentile, microseconds.
+    /// Returns a queue whose objective limits the 99th percentile, microseconds.
     pub(crate) fn queue(name: &'static str, server: SimServer, p99_us: f64, capacity: fn(f64) -> f64) -> Self {
         let mut plan = Plan::default();
         plan.objective.p99_us = Some(p99_us);
@@ -46,13 +46,13 @@ impl Known {
         Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
     }
 
-    /// Checks the results of searches against the exact capacity, and returns the results.
+    /// Checks the results of searches against the exact capacity, and returns them.
     pub(crate) fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         let found = self.found(seeds, stage);
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());
         let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
         assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
-        // With few runs, chance allows this many more misses: two standard deviations of a binomial count.
+        // With few runs, chance allows this much lower share: two standard deviations of a binomial count.
         let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
         let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
         assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());
@@ -60,7 +60,7 @@ impl Known {
     }
 }
 
-/// Results of one run as ratios to the exact capacity; 0 if no rate passed.
+/// Results of one run, as ratios to the exact capacity; 0 if no rate passed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ratios {
     pub(crate) rate: f64,

@@ -1,4 +1,4 @@
-//! Limits of the generator: its connections and its pipeline.
+//! Limits of the generator: its number of connections and its pipeline.
 
 use load::{Service, SimServer};
 use run::Plan;
@@ -16,7 +16,7 @@ fn no_step_uses_more_connections_than_it_is_allowed() {
     assert!(run.trials.len() > 3 && most == Some(3), "{most:?} connections at once, 3 are allowed");
 }
 
-/// Eight connections to a server 40 ms away complete 200/s, however fast the server is.
+/// With eight connections, a server at a distance of 40 ms completes 200/s, however fast it is.
 #[test]
 fn connections_that_are_all_in_use_are_no_failure_of_the_server() {
     let mut plan = Plan::default();
@@ -32,7 +32,7 @@ fn connections_that_are_all_in_use_are_no_failure_of_the_server() {
 }
 
 /// With a pipeline of 16, sweep and open loop reach the same rate on one connection: 16 requests per round trip of 10
-/// ms are 1600/s. With one request at a time, an open loop on this connection would reach 100/s.
+/// ms, or 1600/s. With one request at a time, the open loop would reach only 100/s on this connection.
 #[test]
 fn the_open_loop_has_the_pipeline_of_the_sweep() {
     let mut plan = Plan::default();

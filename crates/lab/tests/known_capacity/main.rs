@@ -1,8 +1,8 @@
-//! Tests of the search against servers whose capacity for the objective is known in closed form, in virtual time. Over
-//! many seeds, the estimate must be nearly unbiased, and about 95 % of its intervals must contain the exact capacity.
+//! Tests of the search with servers whose capacity can be computed exactly, in virtual time. Over many random seeds,
+//! the estimate must have almost no bias, and about 95 % of its intervals must contain the exact capacity.
 //!
 //! `cargo test` makes a dozen runs of each model (`exact`, `disturbed`, `budgets`, `limits`). Hundreds of runs, and the
-//! table of `docs/explanation/capacity.md`, come from `cargo test -p loadline-lab --test known_capacity -- --ignored
+//! table in `docs/explanation/capacity.md`, need `cargo test -p loadline-lab --test known_capacity -- --ignored
 //! --nocapture`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]

@@ -1,4 +1,4 @@
-//! Servers whose capacity for an objective has a closed form.
+//! Servers whose capacity for an objective can be computed exactly.
 
 use load::{Service, SimServer, TokenBucket};
 use run::Plan;
@@ -29,7 +29,7 @@ pub(crate) fn m_m_8() -> Known {
     Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
 }
 
-/// Returns M/M/1 with a limit on the median: half the requests may be slower.
+/// Returns M/M/1 with a limit on the median: half of the requests may exceed it.
 pub(crate) fn median() -> Known {
     let mut known = Known::queue("M/M/1, p50", server(Service::Exponential, 100, 1), 693.0, |us| {
         mm1_capacity(10_000.0, 0.5, us / 1e6)
@@ -39,7 +39,7 @@ pub(crate) fn median() -> Known {
     known
 }
 
-/// Returns M/M/1 with a limit on the mean, 1 / (mu - lambda).
+/// Returns M/M/1 with a limit on the mean, which is 1 / (mu - lambda).
 pub(crate) fn mean() -> Known {
     let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
     known.plan.objective.p99_us = None;
@@ -47,7 +47,7 @@ pub(crate) fn mean() -> Known {
     known
 }
 
-/// Returns M/M/1 with two limits: the 99.9th percentile of 1200 us fails before the mean of 400 us.
+/// Returns M/M/1 with two limits: 1200 us for the 99.9th percentile, which is exceeded first, and 400 us for the mean.
 pub(crate) fn together() -> Known {
     let mm1 = |p99_9_us: f64| mm1_capacity(10_000.0, 0.999, p99_9_us / 1e6);
     let mut known = Known::queue("M/M/1, p99.9 and mean", server(Service::Exponential, 100, 1), 1200.0, mm1);
@@ -57,8 +57,9 @@ pub(crate) fn together() -> Known {
     known
 }
 
-/// Returns eight workers with the default objective of `find`, whose limit on the median, ten times the unloaded
-/// median, decides. The limit of the 99th percentile is so long that the queue takes a whole window to reach it.
+/// Returns a server of eight workers with the default objective of `find`. The capacity follows from the objective's
+/// limit on the median, ten times the unloaded median. The limit on the 99th percentile is so long that the queue needs
+/// a whole window to reach it.
 pub(crate) fn own_objective() -> Known {
     let capacity = |p50_us: f64| {
         highest(10_000.0, |rate| {
@@ -72,8 +73,8 @@ pub(crate) fn own_objective() -> Known {
     known
 }
 
-/// Returns an exponential service of 5 ms with the default objective of `find`, as slow as many applications. With so
-/// few requests, arrivals have equal gaps, so the queue is D/M/1.
+/// Returns a server with exponential service times of 5 ms, as in many applications, and with the default objective of
+/// `find`. With so few requests, the gaps between arrivals are equal, so that the queue is D/M/1.
 pub(crate) fn slow_application() -> Known {
     let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
     let mut known =
@@ -83,7 +84,7 @@ pub(crate) fn slow_application() -> Known {
     known
 }
 
-/// Returns a token bucket with 20 tokens and 6000 more per second, which refuses all other requests.
+/// Returns a server with a token bucket of 20 tokens, refilled with 6000 per second; other requests are refused.
 pub(crate) fn bucket() -> Known {
     let limit = Some(TokenBucket { rate: 6000, burst: 20 });
     let mut plan = Plan::default();
@@ -97,7 +98,7 @@ pub(crate) fn bucket() -> Known {
     }
 }
 
-/// Returns a server of eight slots of 8 ms each, with the default objective of `find`.
+/// Returns a server with eight slots of 8 ms per request, and the default objective of `find`.
 pub(crate) fn slow_slots() -> Known {
     let capacity = |p50_us: f64| highest(1000.0, |rate| mmc_tail(8, 125.0, rate, p50_us / 1e6) <= 0.5);
     let mut known =

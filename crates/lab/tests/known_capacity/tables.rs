@@ -1,10 +1,10 @@
-//! The table of `docs/explanation/capacity.md`: hundreds of runs of each model.
+//! The table in `docs/explanation/capacity.md`: hundreds of runs of each model.
 
 use crate::disturbances::{drifting, pausing, slowly, stalling, stuttering, undisturbed, wandering};
 use crate::known::HUNDREDS;
 use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, median, own_objective, slow_application};
 
-/// Prints the main table: see the head of this file.
+/// Prints the main table; the beginning of this file says how to run it.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs() {
@@ -13,8 +13,9 @@ fn hundreds_of_runs() {
     }
 }
 
-/// Prints the table's rows on machines with changing speed. The rows with changes slower than the whole search are
-/// printed, but not checked. A run cannot observe these changes, so fewer intervals contain the capacity than claimed.
+/// Prints the rows for machines whose speed changes. If the speed changes more slowly than a whole search takes, the
+/// row is printed but not checked. A single run cannot observe such changes, so fewer of its intervals contain the
+/// capacity than they should.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_at_changing_speed() {
@@ -26,7 +27,7 @@ fn hundreds_of_runs_at_changing_speed() {
     println!("by 8 %, more slowly than a run lasts: {}", median().found(HUNDREDS, slowly));
 }
 
-/// Prints the table's last rows.
+/// Prints the last rows of the table.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_pauses() {
@@ -38,7 +39,7 @@ fn hundreds_of_runs_with_pauses() {
     known.holds(HUNDREDS, stuttering);
 }
 
-/// Prints the rows of servers that stall once.
+/// Prints the rows for servers that stop once.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_one_stall() {

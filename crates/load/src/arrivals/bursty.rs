@@ -1,5 +1,5 @@
-//! A Poisson process with a rate peak once per period (source 1, bursty traffic). The peak is `peak` times the mean
-//! rate and lasts for a share of the period. Constant arrivals: all gaps are equal.
+//! Poisson arrivals with a peak of the rate once per period (source 1, bursty traffic). The peak is `peak` times the
+//! mean rate and lasts for a share of the period.
 
 use fastrand::Rng;
 
@@ -37,7 +37,7 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     ],
 };
 
-/// A Poisson process with two rates.
+/// A Poisson process that alternates between two rates.
 #[derive(Clone, Debug)]
 pub(super) struct Bursty {
     peak_rate_ns: f64,
@@ -61,8 +61,8 @@ impl Bursty {
 }
 
 impl Gaps for Bursty {
-    /// Integrates the rate over the stretches that the gap crosses until the integral reaches an exponential random
-    /// number. The integral is exact for a piecewise constant rate.
+    /// Integrates the rate over time until the integral reaches an exponential random number. The integral is exact,
+    /// because the rate is constant within each part of a period.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
         let mut work = exponential(rng);
         let (mut at, mut place) = (at_ns, at_ns.rem_euclid(self.period_ns));
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
-        // Case (6, 5 %) of source 1: 30 % of all arrivals fall into the peak.
+        // In case (6, 5 %) of source 1, 30 % of all arrivals are in the peak.
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);

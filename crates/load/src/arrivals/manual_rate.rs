@@ -1,12 +1,12 @@
-//! Manual changes of the rate while the load runs. The underlying arrival process stays the same and only runs faster
-//! or slower.
+//! Rate changes that the user makes during the load. The underlying arrival process stays the same, but its time runs
+//! faster or slower.
 
 use std::collections::VecDeque;
 
-/// A change of speed: from this moment on the underlying process runs `factor` times as fast.
+/// A rate change: from this moment on, the underlying process runs `factor` times as fast.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
-    /// Moment of the change in the time of the underlying process and on the clock, in nanoseconds since the start.
+    /// Moment of the change, in the time of the underlying process and on the clock, nanoseconds since the start.
     even_ns: f64,
     at_ns: f64,
     factor: f64,
@@ -15,7 +15,7 @@ struct RateChange {
 /// All rate changes so far.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The change in effect at this copy's position, and the later changes.
+    /// The latest change before this copy's position in time, and all later changes.
     now: RateChange,
     ahead: VecDeque<RateChange>,
 }
@@ -27,7 +27,7 @@ impl Default for ManualRate {
 }
 
 impl ManualRate {
-    /// Sets the rate to `factor` times the planned rate from `now_ns` on.
+    /// Sets the rate to `factor` times the planned rate, from `now_ns` on.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) {
         let last = self.ahead.back().copied().unwrap_or(self.now);
         let at_ns = (now_ns as f64).max(last.at_ns);
@@ -35,8 +35,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Returns the due time of the request that the underlying process has at `even_ns`. `even_ns` must not decrease
-    /// from call to call.
+    /// Returns the time on the clock at which the request is due that the underlying process has at `even_ns`.
+    /// `even_ns` must not decrease from call to call.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

@@ -1,8 +1,8 @@
 //! Due times of an open loop's requests: one file per arrival process, one row per process in [`ARRIVALS`].
 //!
-//! A process is a pure sequence of gaps made from a seed. Two copies with the same seed give the same times. The worker
-//! therefore keeps no list of requests that are due but not sent. One copy counts due requests, and a second copy,
-//! running later, gives the due time of the next request to send.
+//! A process is a sequence of gaps that depends only on a seed. Two copies with the same seed give the same times. The
+//! worker therefore needs no list of requests that are due but not sent. One copy counts the due requests, and a second
+//! copy, which is behind, gives the due time of the next request to send.
 
 mod bursty;
 mod constant;
@@ -34,7 +34,7 @@ macro_rules! arrivals {
         }
 
         impl Process {
-            /// Creates the process with a mean of `rate_ns` arrivals per nanosecond.
+            /// Creates the process; `rate_ns` is the mean number of arrivals per nanosecond.
             fn new(arrival: &Arrival, rate_ns: f64, rng: &mut Rng) -> Self {
                 match *arrival {
                     $(Arrival::$Process { $($parameter),* } => {
@@ -89,7 +89,7 @@ pub fn check(arrival: &Arrival) -> Result<(), PlanError> {
         .map_or(Ok(()), |(p, value)| Err(PlanError::Range { what: p.name, value: value.to_string(), advice: p.advice }))
 }
 
-/// Due times of one shard, in nanoseconds since its start.
+/// Due times of one shard's requests, in nanoseconds since its start.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     process: Process,
@@ -110,7 +110,7 @@ impl Arrivals {
         Self { at_ns: process.begin_ns(phase), process, rng, schedule: None, manual_rate: None }
     }
 
-    /// Applies the plan's schedule: its stages or its recorded times.
+    /// Applies the schedule of the plan: its stages or its recorded times.
     #[must_use]
     pub fn with_schedule(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
         match plan.recorded() {
@@ -155,9 +155,9 @@ impl Arrivals {
         }
     }
 
-    /// Runs the process `factor` times as fast as planned from `now_ns` on (nanoseconds since the start). Copies that
-    /// receive the same call stay identical. Returns false for a process with its own schedule, whose rate cannot be
-    /// changed.
+    /// Runs the process `factor` times as fast as planned from `now_ns` on (nanoseconds since the start). Copies remain
+    /// identical if all of them get the same call. Returns false for a process with its own schedule, whose rate cannot
+    /// be changed.
     pub fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         if self.schedule.is_some() {
             return false;
@@ -166,7 +166,7 @@ impl Arrivals {
         true
     }
 
-    /// Returns the latest due time again, adjusted for a rate change since then.
+    /// Returns the latest due time again, after correcting it for a rate change since then.
     pub fn latest_ns(&mut self) -> u64 {
         self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn every_row_is_what_plans_say() {
         for row in ARRIVALS {
-            // Any values will do: the test compares names and order in row and plan.
+            // The values do not matter: the test compares the names and their order in row and plan.
             let values: Vec<f64> = (0..row.parameters.len()).map(|i| i as f64 + 0.5).collect();
             let arrival = plan(row.name, &values).unwrap();
             assert_eq!((spec(&arrival).0.name, spec(&arrival).1), (row.name, values.clone()));

@@ -1,4 +1,4 @@
-//! Poisson arrivals: exponential gaps, as the superposition of many independent users produces them.
+//! Poisson arrivals: exponential gaps, as in the sum of many independent users.
 
 use fastrand::Rng;
 

@@ -30,20 +30,20 @@ pub struct Parameter {
     pub advice: &'static str,
 }
 
-/// Unit of a [`Parameter`] on the command line. Plans hold a plain number.
+/// Unit of a [`Parameter`] on the command line. Plans contain a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Number,
     /// A share from 0 to 1, or a percentage.
     Share,
-    /// Seconds in plans, a duration with a unit on the command line.
+    /// A time: plain seconds in plans, and a duration with a unit on the command line.
     Time,
 }
 
 /// Source of the gaps of an arrival process.
 pub(super) trait Gaps {
-    /// Returns the start of the process, in nanoseconds from the start of the shard, that places the first arrival at
+    /// Returns the start of the process, in nanoseconds from the start of the shard. The first arrival is then at
     /// `phase` (0 to 1) of a gap. Only processes with equal gaps use the phase.
     fn begin_ns(&self, _phase: f64) -> f64 {
         0.0

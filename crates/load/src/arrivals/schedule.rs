@@ -1,17 +1,17 @@
 //! Schedules of arrivals over time: a rate that changes in stages, or recorded times.
 //!
 //! An arrival process of constant rate counts requests, and a schedule maps that count to time. For a rate `r(t)`,
-//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. The process therefore keeps
-//! its character (constant, Poisson, self-similar) at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975,
-//! section 4.7).
+//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. The process therefore remains
+//! constant, Poisson or self-similar at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7).
 
 use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds: it is beyond the end of any load, but adding a start time cannot overflow.
+/// Due time that means "never", nanoseconds. The value is after the end of any load, but so small that adding a start
+/// time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
-/// Length of the windows in which the peak rate of recorded times is searched, nanoseconds.
+/// Length of the windows in which the peak of a recorded rate is searched, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;
 
 /// A part of the schedule in which the rate changes linearly.
@@ -20,7 +20,7 @@ pub(super) struct Segment {
     begin_ns: f64,
     /// Number of requests due before this segment.
     before: f64,
-    /// Requests per nanosecond at the start of the segment. `slope` is the change of that rate per nanosecond.
+    /// Rate at the start of the segment, requests per nanosecond. `slope` is the change of the rate per nanosecond.
     rate: f64,
     slope: f64,
 }
@@ -28,11 +28,10 @@ pub(super) struct Segment {
 /// Schedule of arrivals over time. Cloning a schedule is cheap.
 #[derive(Clone, Debug)]
 pub(super) enum Schedule {
-    /// Stages: the segments, the index of the current one, and the rate of the underlying process in requests per
+    /// Stages as segments, with the index of the current segment and the rate of the underlying process in requests per
     /// nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, the index of this shard's next time, and the distance to the index of the
-    /// following time.
+    /// Recorded times in nanoseconds, with the index of this shard's next time and the distance to the index after it.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
@@ -53,7 +52,7 @@ impl Schedule {
         Self::Stages { segments: segments.into(), on: 0, rate_ns: rate / 1e9 }
     }
 
-    /// Selects the share of shard `shard` of `shards` in the recorded times.
+    /// Selects the recorded times that shard `shard` of `shards` uses.
     pub(super) fn recorded(times: &RecordedTimes, (shard, shards): (u32, u32)) -> Self {
         let mut at_us = 0;
         let each = times.gaps_us.iter().map(|gap| {
@@ -79,11 +78,11 @@ impl Schedule {
                 }
                 let segment = &segments[*on];
                 let more = (count - segment.before).max(0.0);
-                // Solves rate x + slope x^2 / 2 = more, in the form that also works for a slope of 0.
+                // Solves rate x + slope x^2 / 2 = more, in a form that also works if the slope is 0.
                 let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
                     true => 2.0 * more / (segment.rate + root),
-                    // A segment whose rate begins at 0 and does not rise has no arrivals.
+                    // A segment whose rate begins at 0 and does not grow has no arrivals.
                     false if segment.rate <= 0.0 && segment.slope <= 0.0 => f64::INFINITY,
                     false => 0.0,
                 };
@@ -92,14 +91,14 @@ impl Schedule {
         }
     }
 
-    /// Returns the end of recorded times in nanoseconds from the start: a mean gap after the last one.
+    /// Returns the end of recorded times, nanoseconds from the start: one mean gap after the last time.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         let Self::Recorded { at_ns, .. } = self else { return None };
         let last = *at_ns.last().filter(|last| **last < NEVER_NS)?;
         Some(last + last / (at_ns.len() as u64 - 1).max(1))
     }
 
-    /// Returns the highest rate divided by the mean rate.
+    /// Returns the highest rate as a multiple of the mean rate.
     pub(super) fn peak(&self) -> f64 {
         match self {
             Self::Stages { segments, rate_ns, .. } => {

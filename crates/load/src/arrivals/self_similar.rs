@@ -25,7 +25,7 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
 const SOURCES: usize = 32;
 /// Mean length of an on or off period, in mean gaps of the whole process. Bursts are therefore longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
-/// Maximum length of a period, in mean periods, so that one source cannot dominate a run.
+/// Maximum length of a period, in mean periods, so that a single source cannot dominate a run.
 const MAX_PERIOD: f64 = 1000.0;
 
 /// On-off sources with heavy-tailed periods.
@@ -54,7 +54,7 @@ impl SelfSimilar {
             on_count: 0,
         };
         for i in 0..SOURCES {
-            // Half of the sources start switched on, at a random point of their first period.
+            // Half of the sources are on at the start, each at a random point of its first period.
             s.on[i] = i % 2 == 0;
             s.on_count += u32::from(s.on[i]);
             s.ends_ns[i] = s.period(rng) * rng.f64();
@@ -93,7 +93,7 @@ impl Gaps for SelfSimilar {
 mod tests {
     use super::*;
 
-    /// Returns the variance of counts in windows of `m` small windows, divided by m. This variance is constant for
+    /// Returns the variance of counts over `m` small windows together, divided by m. This variance is constant for
     /// Poisson arrivals and grows like m^(2H-1) for self-similar ones.
     fn scaled_variance(counts: &[f64], m: usize) -> f64 {
         let sums: Vec<f64> = counts.chunks_exact(m).map(|c| c.iter().sum()).collect();

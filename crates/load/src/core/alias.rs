@@ -1,9 +1,9 @@
-//! Weighted random choice in constant time (A. Walker's alias method, Electronics Letters 10, 1974). A draw takes one
-//! random number and one table line, without unpredictable branches.
+//! Weighted random choice in constant time (A. Walker's alias method, Electronics Letters 10, 1974). Each draw needs
+//! one random number and one line of the table, without branches that the CPU cannot predict.
 
 use fastrand::Rng;
 
-/// A line of the table. A draw that hits the line returns `other` unless 32 random bits are below `keep`.
+/// A line of the table. If a draw selects the line, the result is `other` unless 32 random bits are below `keep`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,
@@ -19,7 +19,7 @@ impl Alias {
     /// be positive.
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
-        // Weights in units of the mean weight.
+        // The values are the weights divided by their mean.
         let mut left: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
         let heaviest = (0..left.len()).max_by(|a, b| left[*a].total_cmp(&left[*b])).unwrap_or(0) as u16;
         let certain = |at: usize| if weights[at] > 0.0 { (u32::MAX, at as u16) } else { (0, heaviest) };

@@ -1,23 +1,24 @@
-//! Batches of answers under a closed loop without pauses. A delayed answer delays only that client's next request, and
-//! the server works on the other clients' requests meanwhile.
+//! Collecting several answers before they are handled, in a closed loop without pauses. A delayed answer delays only
+//! the next request of its client; meanwhile, the server works on requests of other clients.
 
 use super::{Core, Mode};
 use crate::driver::Batch;
 
-/// Minimum number of requests in flight for batching. With fewer, every answer is handled on arrival.
+/// Minimum number of requests in flight for collecting answers. With fewer requests, every answer is handled when it
+/// arrives.
 const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
-/// Maximum delay that batching adds to a response time.
+/// Maximum time by which collecting may delay a response, microseconds.
 const MAX_BATCH_US: u64 = 200;
 
 impl Core {
-    /// Returns the batching of answers. Only a closed loop without pauses batches answers.
+    /// Returns the limits for collecting answers. Only a closed loop without pauses collects answers.
     #[inline]
     pub(crate) fn batch(&self) -> Batch {
         self.batch
     }
 
-    /// Recomputes [`Core::batch`] from the completions since the last call: at most a quarter of the response time (by
-    /// Little's law) and at most [`MAX_BATCH_US`].
+    /// Computes [`Core::batch`] again, from the completions since the last call. The delay is at most a quarter of the
+    /// response time (by Little's law) and at most [`MAX_BATCH_US`].
     pub(crate) fn retune(&mut self, now: u64) {
         let completed = self.record.counts.completed;
         let (since, answers) = (now.saturating_sub(self.tuned.0), completed - self.tuned.1);

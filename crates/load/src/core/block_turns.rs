@@ -1,4 +1,4 @@
-//! Times at which the sender of blocks uses each of its connections.
+//! Times at which blocks of connections send on each of their connections.
 
 use run::{Blocks, LoadPlan};
 
@@ -11,7 +11,7 @@ pub(crate) struct BlockTurns {
     pub(super) connect_ns: u64,
     /// Messages per connection.
     pub(super) messages: u32,
-    /// True to end connections as the source's client does.
+    /// True to end connections in the same way as the client of the source.
     pub(super) compat: bool,
 }
 
@@ -36,7 +36,7 @@ impl BlockTurns {
         u64::from(conn) % self.block * self.connect_ns
     }
 
-    /// Returns the first turn of a connection after `since_ns` of load.
+    /// Returns the first time of a connection's turn after `since_ns` of load.
     pub(super) fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
         let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
         match since_ns.checked_sub(place) {

@@ -1,17 +1,17 @@
-//! Blocks of connections (source 4) in the closed loop: when each connection is made, sends and ends. A block's sender
-//! walks its connections: one send, a pause, the next connection. Each connection therefore sends once per period of
-//! `block * pause`. A connection whose answer is late misses its turn, as in the source.
+//! Blocks of connections (source 4) in the closed loop: when each connection is made, sends and ends. A block sends on
+//! its connections in turn: one send, a pause, then the next connection. Each connection therefore sends once per
+//! period of `block * pause`. If the answer on a connection is late, the connection misses its turn, as in the source.
 //!
-//! A connection is made once and not replaced after a failure; the counts tell how many were held. The client closes a
-//! connection with a FIN when its 1 + x messages are answered. No message is under way at that point, so no half-close
-//! is needed. With `compat` it closes like the source's client: it ends its own side, and closes when the server has
-//! ended the other side.
+//! A connection is made once, and not replaced after a failure; the counts show how many remained open. When the 1 + x
+//! messages of a connection are answered, the client closes the connection with a FIN. At that moment no message is in
+//! flight, so that no half-close is needed. With `compat`, the client closes as in the source: it ends its own side
+//! first, and closes when the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Schedules the connects, spaced within each block.
+    /// Schedules the connects; within a block, they are evenly spaced.
     pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: BlockTurns) {
         let origin = ops.now().max(self.task.origin_ns);
         for conn in 0..self.conns.len() as u32 {
@@ -21,7 +21,7 @@ impl Core {
         }
     }
 
-    /// Continues on a connection that is up or whose turn has come.
+    /// Continues on a connection that was established or whose turn has come.
     pub(super) fn block_ready<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         let depth = if turns.pause_ns > 0 { 1 } else { self.depth as u32 };
         self.block_ask(ops, conn, depth);
@@ -43,7 +43,7 @@ impl Core {
         }
     }
 
-    /// Ends a connection whose messages are all answered.
+    /// Ends a connection whose messages were all answered.
     fn block_done<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         if !(turns.compat && ops.half_close(conn)) {
             return self.ended(ops, conn);
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // Two blocks of 10 connections at 40,960 B/s send 10 messages/s each, so each connection has one turn per
-        // second.
+        // Two blocks of 10 connections, at 40,960 B/s each, send 10 messages/s each, so that each connection has one
+        // turn per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);

@@ -1,17 +1,18 @@
 //! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
-//! `new_connections`, the clients are the simple clients of source 1: connect, one request, answer, close, repeat.
+//! `new_connections`, the clients are the simple clients of source 1, which repeat: connect, one request, answer,
+//! close.
 //!
-//! A server that announced the close (HTTP `Connection: close`, which simple clients request) may send its FIN first,
-//! so that TIME_WAIT stays with the server ([`super::closing`]). The client connects again meanwhile. With any other
-//! server, the client closes first with a normal FIN and keeps TIME_WAIT. Running out of ports is then counted as
+//! Simple clients ask the server to close (HTTP `Connection: close`). If it agrees, it may send its FIN first, so that
+//! TIME_WAIT stays with the server ([`super::closing`]). The client meanwhile connects again. With any other server,
+//! the client closes first with a normal FIN and gets TIME_WAIT itself. Running out of ports is then counted as
 //! `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Connects all clients at once, or one after the other at a rate. Clients with think time are spread over one
-    /// think time, so their spacing is stationary from the start.
+    /// Connects all clients at once, or one after the other at a rate. If clients have a think time, their connects are
+    /// spread over one think time, so that their spacing is steady from the start.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
@@ -39,8 +40,8 @@ impl Core {
     }
 
     /// Handles an established connection. With a connect rate, the connection sends nothing until the last connection
-    /// is established or the window begins. Requests during this time would slow down the accepts, and the accepts
-    /// would slow down measured requests.
+    /// is established or the window begins. Requests during the connect phase would slow down the accepts, and later
+    /// accepts would slow down measured requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
@@ -57,7 +58,8 @@ impl Core {
         }
     }
 
-    /// Ends the connect phase: all established connections may send. Does nothing after the connect phase.
+    /// Ends the connect phase: from now on, all established connections may send. After the connect phase, a call does
+    /// nothing.
     pub(super) fn end_opening(&mut self, now: u64) {
         if !std::mem::take(&mut self.opening) {
             return;
@@ -69,7 +71,7 @@ impl Core {
         }
     }
 
-    /// Schedules the first request of a connection: after the time of the last connect, plus a pause.
+    /// Schedules the first request of a connection: at the time of the last connect, plus a pause.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
@@ -77,7 +79,7 @@ impl Core {
         self.arm(conn, now.max(all_due_ns).saturating_add(rest));
     }
 
-    /// Fills the pipeline of a connection that may send.
+    /// Starts requests on a connection that may send, until its pipeline is full.
     pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.task.blocks {
             _ if self.draining => self.start_all_requeued(ops, conn, self.depth as u32),
@@ -86,7 +88,7 @@ impl Core {
         }
     }
 
-    /// Starts as many further requests as were answered, after a think time if there is one.
+    /// Starts as many new requests as were answered; if there is a think time, only after it.
     #[inline]
     pub(super) fn closed_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32) {
         if self.task.new_connections {
@@ -99,7 +101,8 @@ impl Core {
             return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
-            // The server announced the close, and finishes the requests in flight first. A new connection takes over.
+            // The server announced the close, and first answers the requests in flight. New requests use another
+            // connection.
             0 if !self.sessions.session(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
@@ -111,7 +114,7 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended: at `due_ns`, or else after a think time if there is one. Requests to send
+    /// Replaces a connection that ended: at `due_ns`, or after a think time if there is one. Requests that must be sent
     /// again do not wait.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
@@ -162,7 +165,7 @@ mod tests {
 
     use crate::{SimServer, simulate};
 
-    /// Plans 200 connections at 100 per second: the last is due after 2 s.
+    /// The plan has 200 connections at 100 per second, so that the last one is due after 2 s.
     fn plan(mean_ms: f64, duration_s: f64) -> LoadPlan {
         LoadPlan {
             protocol: Protocol::Echo { message_bytes: 64 },
@@ -186,11 +189,11 @@ mod tests {
         let (part, _) = simulate(&plan(1000.0, 12.0), &SimServer::default()).unwrap();
         let opened = part.opened.unwrap();
         assert!(opened.connections == 200 && (1.9..2.1).contains(&opened.at_s), "{opened:?}");
-        // 200 requests per second in the 10 s after that.
+        // In the 10 s after that, there are 200 requests per second.
         assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
     }
 
-    /// Connecting takes a second here, so the last connection is established after 3 s.
+    /// Connecting takes a second in this test, so that the last connection is established after 3 s.
     #[test]
     fn connections_stay_silent_until_the_last_is_up_but_not_in_the_window() {
         let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };

@@ -1,17 +1,17 @@
-//! Connections whose end the server announced (`Connection: close`, GOAWAY). The server usually closes such connections
-//! at once, so that the server keeps TIME_WAIT. Such a connection keeps its number until its FIN arrives, while its
-//! client already connects under another number. No client therefore waits for the end of an old connection.
+//! Connections whose end the server announced (`Connection: close`, GOAWAY). Usually the server closes such a
+//! connection at once and gets TIME_WAIT. The connection keeps its number until the server's FIN arrives; meanwhile,
+//! its client connects under another number. In this way, no client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client, and hold a worker until the client closes. The first FIN that is late
-//! reveals such a server. From then on the client closes first, and about once a second it waits to see whether the
-//! server closes again.
+//! Some servers leave the close to the client; one of their workers is occupied until the client closes. A client
+//! recognizes such a server when a FIN is late for the first time. From the first late FIN on, the client closes first.
+//! About once a second, it waits for a FIN to see if the server closes again.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Ends a connection whose end the server announced, and continues at once on another.
+    /// Ends a connection whose end the server announced, and continues at once on another connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));
         let Some(wait_ns) = self.closing.patience_ns(now) else {
@@ -44,7 +44,7 @@ impl Core {
         }
     }
 
-    /// Returns a free connection number. If there is none, the oldest connection that waits for its FIN is closed.
+    /// Returns a free connection number. If no number is free, the oldest connection that waits for its FIN is closed.
     pub(super) fn take_number<O: Ops>(&mut self, ops: &mut O) -> Option<u32> {
         self.free.pop().or_else(|| self.close_oldest(ops))
     }
@@ -74,7 +74,7 @@ impl Core {
         self.give_back(ops, conn);
     }
 
-    /// Handles the end of the wait for a FIN.
+    /// Handles the case that no FIN came in time.
     pub(super) fn close_left_to_client<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if !self.closing.remove(conn) {
             return self.ended(ops, conn);
@@ -91,7 +91,7 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. In a handling process, the driver assigns the connection numbers.
+    /// Frees a connection number. In the handling process of two-process S-Clients, the driver assigns the numbers.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

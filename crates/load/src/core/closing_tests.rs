@@ -1,11 +1,10 @@
-//! Tests of the client's side when a connection ends: who closes, when the client continues, and which requests it
-//! sends again.
+//! Tests of how the client ends connections: who closes, when the client continues, and which requests are sent again.
 
 use run::{ErrorKind, Tally};
 
 use super::test_wire::Fixture;
 
-/// Completes the handshake of the current connection. Returns the bytes that were written after the handshake.
+/// Completes the handshake of the current connection. Returns the bytes that were sent after the handshake.
 fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent();
     fixture.up();
@@ -13,14 +12,14 @@ fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent().into_iter().filter(|bytes| !matches!(bytes[..], [b'H' | b'F'])).collect()
 }
 
-/// Answers the request and announces the end, on the current connection.
+/// Answers the request on the current connection, and announces the end.
 fn answer_last(fixture: &mut Fixture) -> u32 {
     let conn = fixture.wire.current;
     fixture.hear(b"A\0C");
     conn
 }
 
-/// Makes a client that thinks for 10 ms, and sends its second request at 15 ms.
+/// Creates a client with a think time of 10 ms; it sends its second request at 15 ms.
 fn thought(weights: &[f64]) -> Fixture {
     let mut fixture = Fixture::ready(1, 10.0, weights);
     fixture.at_ms(5);
@@ -84,7 +83,7 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }
 
-/// The server closes in the middle of a body, while two more requests wait behind it.
+/// The server closes within a body, while two more requests wait for answers.
 #[test]
 fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
@@ -95,7 +94,7 @@ fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     assert_eq!((t.completed, t.keep_alive_races), (0, 0));
 }
 
-/// A WebSocket server closes with a code and a reason while a request waits; later it fails in another way.
+/// A WebSocket server closes with a code and a reason while a request waits; later, a request fails for another reason.
 #[test]
 fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     let mut fixture = Fixture::ready(2, 0.0, &[1.0]);
@@ -113,7 +112,7 @@ fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     assert!(first[1].2.contains("an end that it is told of"), "{first:?}");
 }
 
-/// Bytes that follow an answer on an idle connection belong to no request.
+/// If bytes follow an answer on an idle connection, they belong to no request.
 #[test]
 fn surplus_bytes_without_a_request_are_no_second_outcome() {
     let mut fixture = Fixture::ready(1, 10.0, &[1.0]);

@@ -6,50 +6,51 @@ pub(super) enum State {
     /// The connection number is not in use.
     #[default]
     Free,
-    /// Closed, waiting for its timer to connect.
+    /// Closed; the timer will start the next connect.
     Waiting,
     /// The SYN was sent, and the connection is not yet established.
     Connecting,
-    /// Established, in the protocol's handshake.
+    /// Established; the handshake of the protocol is in progress.
     Handshaking,
-    /// Established, no request in flight.
+    /// Established, with no request in flight.
     Idle,
-    /// Established, waiting for its timer to send.
+    /// Established; the timer will start the next request.
     Thinking,
     /// The connection has at least one request in flight.
     Busy,
-    /// Finished: waiting for the FIN that the server announced.
+    /// All requests have ended; the FIN that the server announced has not arrived.
     Closing,
 }
 
-/// One connection number, and the connection that has it.
+/// A connection number, and the connection that currently uses it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conn {
-    /// Time at which the timer takes effect. The heap may hold an earlier entry.
+    /// Time at which the timer takes effect. The heap of timers may contain an older, earlier entry.
     pub(super) deadline_ns: u64,
-    /// Start of the connect. Once the connection is established: the time of the establishment, or, in an open loop, of
-    /// the last send.
+    /// Time when the connect started. After the connection is established, this is the time of that event; in an open
+    /// loop, it is the time of the last send.
     pub(super) began_ns: u64,
-    /// Due time of this connect's request (S-Clients with an arrival process), or the start of the connect (closed loop
-    /// with one connection per request).
+    /// Due time of the request that this connect starts (S-Clients with an arrival process), or start of the connect
+    /// (closed loop with one connection per request).
     pub(super) intended_ns: u64,
     /// Time of the last answer, or the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,
-    /// Idle time of the connection before the requests in flight; 0 if there was none, or if an answer has come since.
+    /// Time for which the connection was idle before the requests in flight; 0 if it was not idle, or if an answer has
+    /// come since.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
-    /// Requests started since the connect.
+    /// Number of requests started since the connect.
     pub(super) made: u64,
-    /// Requests started and not yet passed completely to the kernel.
+    /// Number of requests that were started but not yet completely passed to the kernel.
     pub(super) unsent: u32,
     pub(super) failures: u8,
-    /// Number of messages that the connection may still start (blocks).
+    /// Number of messages that the connection may still start, in blocks.
     pub(super) left: u32,
     pub(super) state: State,
     /// True while a send waits in the driver.
     pub(super) pending: bool,
-    /// True once anything was received on this connection.
+    /// True once any data was received on this connection.
     pub(super) heard: bool,
-    /// True while the open loop's pool lists the connection as one with room.
+    /// True while the open loop's pool lists this connection as having room for requests.
     pub(super) listed: bool,
 }

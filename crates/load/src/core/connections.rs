@@ -6,7 +6,7 @@ use sys::Errno;
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops};
 
-/// Delay before a retry after the first failure. The delay doubles with each further failure in a row.
+/// Delay before a retry after the first failure. With each further failure, the delay doubles.
 const BACKOFF_NS: u64 = 1_000_000;
 /// Maximum number of doublings; the longest delay is about one second.
 const BACKOFF_DOUBLINGS: u8 = 10;
@@ -48,7 +48,8 @@ impl Core {
         self.arm(conn, now.saturating_add(timeout));
     }
 
-    /// Sets the timer of a connection to `at_ns`. An earlier entry stays in the heap, and is checked when it is due.
+    /// Sets the timer of a connection to the time `at_ns`. An earlier entry remains in the heap, and is checked when
+    /// its time comes.
     #[inline]
     pub(super) fn arm(&mut self, conn: u32, at_ns: u64) {
         self.conns[conn as usize].deadline_ns = at_ns;
@@ -57,7 +58,7 @@ impl Core {
         }
     }
 
-    /// Handles a timer that is due.
+    /// Handles a timer whose time has come.
     pub(super) fn fire<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.deadline_ns > ops.now() {
@@ -110,7 +111,7 @@ impl Core {
     }
 
     /// Handles bytes of the protocol's handshake. The last bytes of the handshake are sent before the first request, so
-    /// no send contains both.
+    /// that no send contains both.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
@@ -169,7 +170,7 @@ impl Core {
         }
     }
 
-    /// Records a lost connect as a request without an answer if the request began with it.
+    /// Records a request without an answer if its connect failed and the request began with the connect.
     fn connect_lost(&mut self, now: u64, conn: u32) {
         if self.begins_with_connect() {
             self.record.never_answered(now, self.conns[conn as usize].intended_ns);
@@ -178,7 +179,7 @@ impl Core {
 
     fn connect_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         let kind = match errno {
-            // A unix socket whose accept queue is full fails at once with EAGAIN.
+            // If the accept queue of a unix socket is full, connect fails at once with EAGAIN.
             Errno::CONNREFUSED | Errno::AGAIN => ErrorKind::ConnectRefused,
             Errno::TIMEDOUT => ErrorKind::ConnectTimeout,
             Errno::ADDRNOTAVAIL => ErrorKind::ClientPorts,
@@ -213,7 +214,7 @@ impl Core {
         self.record.server_ended(now, idle_ns, self.open);
     }
 
-    /// Returns the end of the think time that a closed-loop client spends on a connection. The think time continues
+    /// Returns the end of the think time of a closed-loop client, while its connection is idle. The think time goes on
     /// whatever happens to the connection.
     pub(super) fn think_end(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
@@ -246,7 +247,7 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // A fault on an established connection without requests in flight fails no request.
+        // If no request is in flight, a fault on an established connection fails no request.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -269,8 +270,8 @@ impl Core {
         }
     }
 
-    /// Returns true if the connection ended in the middle of a response. The oldest request then has a cut answer, and
-    /// later requests have none.
+    /// Returns true if the connection ended in the middle of a response. The answer to the oldest request is then
+    /// incomplete, and later requests have no answer.
     fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && self.conns[conn as usize].in_flight > 0
@@ -282,7 +283,7 @@ impl Core {
         self.ended_thinking(ops, conn, None);
     }
 
-    /// Handles the regular end of a connection whose client may be thinking until `due_ns`.
+    /// Handles the regular end of a connection, while its client may have a think time until `due_ns`.
     pub(super) fn ended_thinking<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.close(ops, conn);
         self.conns[conn as usize].failures = 0;
@@ -297,7 +298,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Replaces a connection that ended without a failure. A client that was thinking connects at `due_ns`.
+    /// Replaces a connection that ended without a failure. If its client has a think time, the connect follows at
+    /// `due_ns`.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         match &self.mode {
             _ if self.draining && !self.has_rest() || self.task.blocks.is_some() => {}
@@ -308,8 +310,8 @@ impl Core {
         }
     }
 
-    /// Retries after a failure. A delay keeps a permanent error from causing a storm of connects. A client in its think
-    /// time waits until `due_ns` first.
+    /// Tries again after a failure. The delay prevents a storm of connects if the error is permanent. A client that has
+    /// a think time first waits until `due_ns`.
     fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool, due_ns: Option<u64>) {
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
@@ -329,13 +331,14 @@ impl Core {
         }
     }
 
-    /// Waits, then connects.
+    /// Waits for a time, then connects.
     pub(super) fn wait<O: Ops>(&mut self, ops: &O, conn: u32, ns: u64) {
         self.conns[conn as usize].state = State::Waiting;
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Ends all unfinished connects and all waits for a connect. Connects for requeued requests may continue.
+    /// Ends all unfinished connects and all waits for a connect. If requests must be sent again, their connects may go
+    /// on.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
         let stays = self.has_rest();
         for conn in 0..self.conns.len() as u32 {
@@ -359,7 +362,7 @@ impl Core {
     }
 }
 
-/// Maps an error on an established connection to its kind.
+/// Returns the kind of failure for an error on an established connection.
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => ErrorKind::Reset,

@@ -3,12 +3,12 @@
 use super::due_clock::DueClock;
 use super::task::Think;
 
-/// Distribution of the first connects over T.
+/// How the first connects are spread over T.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    /// Position of this shard in the first gap, 0 to below 1. The phase offsets the shards of all processes against
-    /// each other.
+    /// Position of this shard's first connect within a gap, 0 to below 1. The position differs between the shards of
+    /// all processes, so that their connects do not coincide.
     pub(super) phase: f64,
 }
 
@@ -17,7 +17,8 @@ pub(super) struct Descriptors {
     pub(super) wanted: u32,
     pub(super) spread: Spread,
     pub(super) think: Think,
-    /// Descriptors that should connect but have no connection number, because established connections hold all numbers.
+    /// Number of descriptors that should connect but have no connection number, because established connections use all
+    /// numbers.
     pub(super) missing: u32,
     pub(super) pace: Option<Pace>,
 }
@@ -32,23 +33,23 @@ impl Descriptors {
         self.spread.timeout_ns
     }
 
-    /// Returns the clock of the connects if they follow an arrival process.
+    /// Returns the clock of due connects, if connects follow an arrival process.
     pub(super) fn dues(&self) -> Option<&DueClock> {
         self.pace.as_ref().map(Pace::dues)
     }
 
-    /// Returns the number of arrivals that found no free descriptor.
+    /// Returns the number of arrivals for which no descriptor was free.
     pub(super) fn waited(&self) -> u64 {
         self.pace.as_ref().map_or(0, Pace::waited)
     }
 
-    /// Returns the minimum offered connects per second: D/(T + Z) for a mean think time Z.
+    /// Returns the minimum number of connects per second that are offered: D/(T + Z), where Z is the mean think time.
     pub(super) fn least_per_s(&self) -> f64 {
         f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
     }
 
-    /// Returns the first connect time of descriptor `i`, nanoseconds. The descriptors of all shards together spread
-    /// evenly over T.
+    /// Returns the time of the first connect on descriptor `i`, nanoseconds. The first connects of all shards together
+    /// are evenly spread over T.
     pub(super) fn first_ns(&self, i: u32) -> u64 {
         let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
         let whole = u128::from(i) * u128::from(s.timeout_ns) / u128::from(wanted);
@@ -59,9 +60,9 @@ impl Descriptors {
 /// Arrival process that the connects follow.
 pub(super) struct Pace {
     pub(super) dues: DueClock,
-    /// Number of the D descriptors that are connecting.
+    /// Number of the D descriptors that are currently connecting.
     pub(super) connecting: u32,
-    /// Arrivals that found no free descriptor.
+    /// Number of arrivals for which no descriptor was free.
     pub(super) waited: u64,
 }
 
@@ -70,12 +71,12 @@ impl Pace {
         Self { dues, connecting: 0, waited: 0 }
     }
 
-    /// Returns the clock of the connects.
+    /// Returns the clock of due connects.
     pub(super) fn dues(&self) -> &DueClock {
         &self.dues
     }
 
-    /// Returns the number of arrivals that found no free descriptor.
+    /// Returns the number of arrivals for which no descriptor was free.
     pub(super) fn waited(&self) -> u64 {
         self.waited
     }

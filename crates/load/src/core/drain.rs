@@ -1,17 +1,17 @@
-//! The drain: no new request starts, and the load ends once all are answered.
+//! The drain: no new request starts, and the load ends when all requests are answered.
 //!
-//! If only the order of answers tells which request each belongs to, the load then listens for a moment. A server that
-//! sends two answers per request is ahead of the client's count at the end of the drain, so its further answers arrive
-//! while the drain listens.
+//! In some protocols, only the order of answers tells to which request each of them belongs. The load then waits a
+//! little longer for more answers. If a server sends two answers per request, the client takes them for answers to
+//! other requests. At the end of the drain, further answers still arrive.
 
 use super::{Conn, Core, Mode, State};
 use crate::driver::Ops;
 
-/// Time for which the drain listens for answers without a request, in mean response times. A server that delays a
-/// second answer keeps every other answer waiting, so the delay is about two mean response times.
+/// Time to wait for answers without a request, in mean response times. If a server delays second answers, every other
+/// answer is late, so that the delay is about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
-/// Shortest and longest time to listen, nanoseconds. A thread may lack a CPU for some milliseconds. The maximum limits
-/// the time that each step of a search spends here with an overloaded server.
+/// Shortest and longest time to wait for such answers, nanoseconds. The minimum is needed because a thread may get no
+/// CPU for some milliseconds. The maximum limits the time that each step of a search needs if the server is overloaded.
 const LISTEN_NS: (u64, u64) = (2_000_000, 250_000_000);
 
 impl Core {
@@ -24,8 +24,8 @@ impl Core {
         self.stop_connecting(ops);
     }
 
-    /// Returns the time to listen for answers without a request; 0 if each connection carries one request, or if
-    /// answers name their request.
+    /// Returns the time to wait for answers without a request; 0 if each connection has only one request, or if answers
+    /// name their requests.
     fn listening_time_ns(&mut self) -> u64 {
         let several = !self.task.new_connections && matches!(self.mode, Mode::Closed { .. } | Mode::Open(_));
         if !several || self.conns.is_empty() || !self.sessions.session(0).matches_answers_by_order() {
@@ -35,7 +35,7 @@ impl Core {
         ((LISTEN_RESPONSES * mean_ns) as u64).clamp(LISTEN_NS.0, LISTEN_NS.1)
     }
 
-    /// Returns true if the drain is over: all requests are answered and no answer came since, or its maximum time has
+    /// Returns true if the drain is over: all requests were answered and no more answers came, or the maximum time has
     /// passed.
     pub(crate) fn drained(&self, now_ns: u64) -> bool {
         self.draining && (self.is_done() && now_ns >= self.listen_end_ns() || now_ns >= self.drain_end_ns)
@@ -46,7 +46,7 @@ impl Core {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of recorded times. The window ends at this moment if all requests are answered, so that a late
+    /// Returns the end of recorded times. If all requests are answered, the window ends at this moment, so that a late
     /// command does not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
@@ -60,13 +60,13 @@ impl Core {
         self.in_flight == 0 && !self.has_rest()
     }
 
-    /// Returns the end of the time to listen, which begins with the last answer or the drain.
+    /// Returns the end of the wait for more answers, which begins at the last answer or at the start of the drain.
     fn listen_end_ns(&self) -> u64 {
         let begin_ns = self.drain_end_ns.saturating_sub(self.task.drain_ns);
         if self.open > 0 { self.answered_ns.max(begin_ns).saturating_add(self.listen_ns) } else { 0 }
     }
 
-    /// Returns true if requests wait that start even in the drain: those to send again, and recorded ones.
+    /// Returns true if requests wait that may start even in the drain: those to be sent again, and recorded ones.
     pub(super) fn has_rest(&self) -> bool {
         let recorded = match &self.mode {
             Mode::Open(pool) => pool.dues().recorded_waiting(),
@@ -75,8 +75,8 @@ impl Core {
         !self.requeued.is_empty() || recorded > 0
     }
 
-    /// Records the age of each unanswered request at the end of the window. Without these ages, no percentile would
-    /// show a stall at the end of the window.
+    /// Records, at the end of the window, how long each request in flight has waited. Without these times, no
+    /// percentile would show a stall at the end of the window.
     pub(super) fn record_under_way(&mut self, now: u64) {
         let connects_count = self.begins_with_connect();
         let record = &mut self.record;

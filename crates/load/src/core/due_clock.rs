@@ -1,6 +1,6 @@
-//! Clock of due requests. Waiting requests are not stored. Two copies of the arrival process run: the first counts due
-//! requests, and the second gives the due time of the oldest waiting request. A server that stalls for minutes
-//! therefore costs no memory.
+//! Clock that gives the due times of requests. Waiting requests are not stored. Instead, two copies of the arrival
+//! process run: the first counts due requests, and the second gives the due time of the oldest waiting request. Even if
+//! a server stalls for minutes, the waiting requests need no memory.
 
 use crate::arrivals::Arrivals;
 
@@ -14,26 +14,26 @@ pub(super) struct DueClock {
     /// Planned rate per second; `rate` is the current rate.
     planned: f64,
     rate: f64,
-    /// True after a manual change of the rate.
+    /// True after the user has changed the rate.
     changed: bool,
 }
 
 impl DueClock {
-    /// Creates a clock for arrivals with a mean of `rate` per second, from `origin_ns` on.
+    /// Creates a clock for a mean of `rate` arrivals per second, from `origin_ns` on.
     pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64) -> Self {
         let (mut due, behind) = (arrivals.clone(), arrivals.clone());
         let next_ns = origin_ns + due.next_ns();
         Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, changed: false }
     }
 
-    /// Starts the clock at this moment. No request may have been taken before.
+    /// Starts the clock at this moment. No request may have been taken before this call.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
         self.origin_ns = origin_ns;
     }
 
-    /// Sets the rate to `factor` times the planned one from `now_ns` on; requests due until then are unaffected.
-    /// Returns false if the plan has its own schedule, whose rate cannot be changed.
+    /// Sets the rate to `factor` times the planned rate, from `now_ns` on; requests that are due until then do not
+    /// change. Returns false if the plan has its own schedule, whose rate cannot be changed.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         let at_ns = now_ns.saturating_sub(self.origin_ns);
         let changed = self.due.change_rate(at_ns, factor) && self.behind.change_rate(at_ns, factor);
@@ -69,8 +69,8 @@ impl DueClock {
         self.due.is_recorded()
     }
 
-    /// Returns the number of recorded requests that are due and not started. These requests also start in the drain, so
-    /// that each recorded request is made.
+    /// Returns the number of recorded requests that are due and not started. Recorded requests that are due also start
+    /// in the drain, so that every recorded request is made.
     pub(super) fn recorded_waiting(&self) -> u64 {
         if self.is_recorded() { self.waiting } else { 0 }
     }
@@ -103,6 +103,6 @@ impl DueClock {
     }
 }
 
-/// Maximum number of due requests handled in one pass, so that a generator that fell far behind still reads its
+/// Maximum number of due requests that are started in one pass, so that a generator that is far behind still reads
 /// answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

@@ -1,4 +1,4 @@
-//! Tests of connections that the simulated server ends: announced closes, and closes of idle connections.
+//! Tests of connections that the simulated server ends: with an announcement, or after an idle time.
 
 use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Protocol, ThinkTime};
 
@@ -27,8 +27,8 @@ fn rate(part: &LoadPart) -> f64 {
     part.measured.completed as f64 / part.measured_s
 }
 
-/// Workers that need 1 ms per request serve 1000 per second each, whichever side closes. The simulated server serves
-/// all requests of a pipeline at the same time, so this case has one worker.
+/// Workers that need 1 ms per request complete 1000 per second each, whichever side closes. The simulated server works
+/// on all requests of a pipeline at the same time, so that this case has one worker.
 #[test]
 fn no_wait_for_a_fin_enters_the_rate() {
     for (pipeline, workers) in [(1, 4), (8, 1)] {
@@ -38,8 +38,8 @@ fn no_wait_for_a_fin_enters_the_rate() {
         assert!((rate(&closes) / full - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&closes));
         assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
         let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
-        // An answer takes 0.05 ms to the client, and the simulated server learns of the client's close at once. Once a
-        // second, a trial of the server's close occupies one of the workers for 10 ms.
+        // An answer needs 0.05 ms to reach the client, and the simulated server notices the client's close at once.
+        // Once a second, the client waits 10 ms to see if the server closes, which occupies one of the workers.
         let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
         assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
         assert_eq!(leaves.total.error_count(), 0, "{pipeline}");
@@ -61,22 +61,23 @@ fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
     }
 }
 
-/// After each 100th answer, the server reads nothing more from the connection.
+/// After every 100th answer, the server reads nothing more from the connection.
 #[test]
 fn requests_behind_an_announced_close_are_sent_again() {
     let part = run(&plan(4, 16, 0.0), &SimServer { closes_after: 100, ..server() });
     let t = &part.total;
     assert_eq!((t.error_count(), t.unanswered), (0, 0), "{t:?}");
     assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
-    // 64 requests of 1 ms at 4 workers take 16 ms. The response time of a request includes its wait for the next
-    // connection.
+    // With 4 workers, 64 requests of 1 ms each take 16 ms. The response time of a request includes the wait for its
+    // next connection.
     let response = part.histograms["response"].summary();
     assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
 }
 
 #[test]
 fn think_time_goes_on_when_the_server_closes_the_connection() {
-    // Each client sends a request every 151.1 ms (151.2 ms with a connect), although its connection ends after 100 ms.
+    // Each client sends a request every 151.1 ms (151.2 ms with a connect), but its connection ends after 100 ms
+    // without a request.
     let idle = SimServer { closes_after: 0, keep_alive_ns: 100_000_000, workers: 100, ..server() };
     let part = run(&plan(30, 1, 150.0), &idle);
     assert!((rate(&part) * 0.1512 / 30.0 - 1.0).abs() < 0.01, "{}", rate(&part));
@@ -85,7 +86,7 @@ fn think_time_goes_on_when_the_server_closes_the_connection() {
     assert!((after_s - 0.1).abs() < 0.001, "{after_s}");
 }
 
-/// The think time equals the keep-alive timeout, so some requests leave while the server closes.
+/// The mean think time equals the keep-alive timeout, so that some requests are sent while the server closes.
 fn racing(method: &str) -> LoadPart {
     let think = ThinkTime { mean_ms: 100.0, exponential: true };
     let mut plan = LoadPlan {
@@ -100,7 +101,7 @@ fn racing(method: &str) -> LoadPart {
 #[test]
 fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("GET").total;
-    // A share of exp(-1) x 2 ms / 100 ms = 0.7 % of the think times ends within the round trip around the timeout.
+    // The share of think times that end within the round trip around the timeout is exp(-1) x 2 ms / 100 ms = 0.7 %.
     let share = t.keep_alive_races as f64 / t.completed as f64;
     assert!((0.003..0.012).contains(&share), "{share}");
     assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
@@ -123,7 +124,7 @@ fn a_restart_is_told_from_a_keep_alive_timeout() {
     assert_eq!(run(&plan(30, 1, 0.0), &server).ended_together, None);
 }
 
-/// The worker sends each answer twice, so it completes half as many requests as it sends answers.
+/// The worker sends each answer twice, so that it completes half as many requests as it sends answers.
 #[test]
 fn late_second_answers_are_seen_in_the_drain() {
     for (connections, pipeline, again_ms, workers) in [(1, 1, 5, 1), (20, 1, 60, 20), (4, 8, 20, 4), (10, 1, 100, 100)]

@@ -1,48 +1,48 @@
-//! Wait for the FIN of a server that announced the end of a connection. This module decides which connections wait, for
-//! how long, and which side closes.
+//! Waiting for the FIN of a server that has announced the end of a connection. This module decides which connections
+//! wait, how long they wait, and which side closes first.
 
 use std::collections::VecDeque;
 
-/// Maximum wait for a FIN of a server that has closed connections before. A server thread that lost its CPU between its
-/// answer and its close needs tens of milliseconds.
+/// Maximum time to wait for the FIN of a server that closed connections before, nanoseconds. If a server thread loses
+/// its CPU between its answer and its close, the FIN comes after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
-/// Maximum wait for a FIN of a server that never closed, or that left the last close to the client. On an idle machine
-/// the FIN follows its answer within 0.1 ms.
+/// Maximum time to wait for the FIN of a server that never closed, or that left the last close to the client,
+/// nanoseconds. On an idle machine, the FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
-/// Interval at which a client that closes first waits for one FIN. At this interval, waits of [`TRIAL_WAIT_NS`] hold
-/// one worker of the server for 1 % of the time.
+/// Interval between two such waits if the client usually closes first, nanoseconds. With this interval, waits of
+/// [`TRIAL_WAIT_NS`] occupy one worker of the server for 1 % of the time.
 const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
-/// Maximum number of connections that wait for a FIN besides the clients' own. A server that closes within 1 ms needs
-/// 100 of them at 100,000 connections per second.
+/// Maximum number of additional connections, which wait for a FIN. If a server closes within 1 ms, 100 of them are
+/// needed at 100,000 connections per second.
 const MAX_SPARES: u32 = 256;
-/// Minimum number of spare connections, because a few FINs may be late at the same time.
+/// Minimum number of additional connections, because a few FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
-/// Returns the number of connections to add to `clients` for those that wait for a FIN, if `room` allows that many.
+/// Returns the number of connections to add to `clients` for those that wait for a FIN, as far as `room` allows.
 pub(crate) fn spares(clients: u32, room: u32) -> u32 {
     clients.clamp(MIN_SPARES, MAX_SPARES).min(room.saturating_sub(clients))
 }
 
-/// The side that closes after an announced end.
+/// The side that closes first after an announced end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closer {
-    /// The waiting time is not known yet.
+    /// It is not known yet how long a FIN takes.
     Unknown,
     Server,
-    /// The client closes first, except for one trial from this time on.
+    /// The client closes first; from this time on, it waits for one FIN.
     Client {
         trial_ns: u64,
     },
 }
 
 impl Closer {
-    /// Returns the client as the closer until the next trial.
+    /// Returns the value for a client that closes first until its next wait.
     pub(super) fn client(now_ns: u64) -> Self {
         Self::Client { trial_ns: now_ns + TRIAL_INTERVAL_NS }
     }
 }
 
-/// Connections that wait for the FIN that their server announced, oldest first.
+/// Connections that wait for an announced FIN, oldest first.
 pub(super) struct Closing {
     pub(super) waiting: VecDeque<u32>,
     pub(super) max: usize,

@@ -1,4 +1,4 @@
-//! The end of a shard: its result, and notes about resources that ran out.
+//! The end of a shard: its result, and notes about resources of which there were too few.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;

@@ -1,11 +1,12 @@
-//! The requests in flight on all connections, in start order. Requests may end in any order. All memory is allocated at
-//! the start. Starting, ending and finding the oldest request take a few stores each.
+//! The requests in flight on all connections, in the order of their start. The requests may end in any order. All
+//! memory is allocated at the start. To start or end a request, or to find the oldest one, only a few values are
+//! written.
 
 use proto::Which;
 
 use crate::driver::Start;
 
-/// Marks the absence of a slot.
+/// Marks that there is no slot.
 const NO_SLOT: u16 = u16::MAX;
 /// Maximum number of requests in flight on one connection.
 pub(super) const MAX_IN_FLIGHT: usize = NO_SLOT as usize;
@@ -29,7 +30,8 @@ pub(super) struct Requeued {
     pub(super) sent: bool,
 }
 
-/// A slot of a request, linked to its neighbours in start order. A free slot is linked to the next free one by `newer`.
+/// A slot for one request, linked to its neighbours in the order of their start. A free slot is linked to the next free
+/// one by `newer`.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     begun: InFlightRequest,
@@ -43,7 +45,7 @@ struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// First slot that was not used since the connect. Thanks to this index, a connect need not link all slots.
+    /// First slot that was not used since the connect. With this index, a connect does not have to link all slots.
     fresh: u16,
 }
 
@@ -57,7 +59,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// Allocates `depth` slots, at most [`MAX_IN_FLIGHT`], on each connection.
+    /// Allocates `depth` slots for each connection, at most [`MAX_IN_FLIGHT`].
     pub(super) fn new(connections: usize, depth: usize) -> Self {
         let depth = depth.clamp(1, MAX_IN_FLIGHT);
         let slots = vec![Slot::default(); connections * depth].into();
@@ -73,7 +75,7 @@ impl InFlight {
         &mut self.slots[conn as usize * self.depth + usize::from(id)]
     }
 
-    /// Starts a request and returns its ID on this connection, or `None` if all slots are in use.
+    /// Starts a request and returns its ID on this connection; `None` if all slots are in use.
     #[inline]
     pub(super) fn begin(&mut self, conn: u32, begun: InFlightRequest) -> Option<u16> {
         let mut list = self.lists[conn as usize];
@@ -117,7 +119,7 @@ impl InFlight {
             NO_SLOT => self.lists[conn as usize].newest = older,
             newer => self.slot_mut(conn, newer).older = older,
         }
-        // A free slot links to itself as `older`; a slot in flight never does.
+        // In a free slot, `older` refers to the slot itself; in a used slot, it never does.
         (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (list.free, id);
         self.lists[conn as usize].free = id;
         Some(begun)
@@ -156,7 +158,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a plain list: IDs are unique, "oldest" is the oldest, and only requests in flight can end.
+        /// The test compares with a plain list: IDs are unique, the oldest request is correct, and only requests in
+        /// flight can end.
         #[test]
         fn any_order_of_ends_keeps_the_order_of_begins(depth in 1_usize..9, steps in prop::collection::vec(any::<(u8, bool)>(), 0..200)) {
             let mut requests = InFlight::new(2, depth);

@@ -17,17 +17,18 @@ pub(super) struct Mix {
 enum Selection {
     One,
     Weighted(Alias),
-    /// Requests in sequence on each connection; the value is the number of requests.
+    /// Each connection sends the requests one after another; the value is the number of requests.
     Sequence(u16),
-    /// Requests in recorded order and the next index, wrapping around.
+    /// Requests in recorded order, with the index of the next one; after the last one, the first follows.
     Recorded(Box<[u16]>, usize),
-    /// Requests in a shuffled order per round, and the number used in this round.
+    /// Requests in random order, with a new order in each round; the number counts the requests used in the current
+    /// round.
     Shuffle(Box<[u16]>, usize),
 }
 
 impl Mix {
-    /// Draws requests by weight if the order asks for it. Weights that are not positive are never drawn; without any
-    /// positive weight, every request is the first.
+    /// Creates the mix; if the order is by weight, requests are drawn at random. A request without a positive weight is
+    /// never drawn; if no weight is positive, only the first request is used.
     pub(super) fn new(mix: &proto::Mix) -> Self {
         let (classes, weights) = (&*mix.classes, &mix.weights[..mix.weights.len().min(usize::from(u16::MAX))]);
         let made = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
@@ -45,7 +46,7 @@ impl Mix {
         Self { next, classes: classes.into(), count }
     }
 
-    /// Replaces the order by a recorded one, if `items` is not empty.
+    /// Replaces the order by a recorded one, unless `items` is empty.
     pub(super) fn recorded(self, items: &[u16]) -> Self {
         if items.is_empty() { self } else { Self { next: Selection::Recorded(items.into(), 0), ..self } }
     }

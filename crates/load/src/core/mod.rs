@@ -1,10 +1,10 @@
-//! The connection engine: connections, requests and their times. Every call receives the driver's operations, so the
-//! same engine runs under every driver and the simulator. The engine is compiled once per driver, but not per protocol.
-//! Sessions are called dynamically, which costs some nanoseconds per request. Compiling per protocol would add a minute
-//! to every build.
+//! The connection engine: manages connections, requests and their times. Every call gets the operations of a driver, so
+//! that the same engine works with every driver and with the simulator. The engine is compiled once per driver, but not
+//! per protocol. Sessions are called dynamically, which takes some nanoseconds per request. If it was compiled for each
+//! protocol, every build would take a minute longer.
 //!
-//! Three kinds of load share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts. All
-//! code after the start is common and lives in [`requests`] and [`connections`].
+//! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
+//! Everything after the start is the same for all of them: see [`requests`] and [`connections`].
 
 mod alias;
 mod batching;
@@ -50,8 +50,8 @@ pub(crate) use in_flight::InFlightRequest;
 use mode::{Mode, has_due_times};
 pub(crate) use task::{Paced, Shape, Task, Think};
 
-/// Maximum number of timers fired in one pass. A generator that is late has thousands of due timers, and must still
-/// read commands and answers.
+/// Maximum number of timers fired in one pass. If a generator is late, the times of thousands of timers have come, but
+/// it must still read commands and answers.
 const MAX_TIMERS_PER_PASS: usize = 256;
 
 /// The connection engine of one shard.
@@ -79,10 +79,10 @@ pub(crate) struct Core {
     batch: Batch,
     tuned: (u64, u64),
     draining: bool,
-    /// True while connections are opened one after the other and some are not established yet.
+    /// True while connections are opened one after another and some are not established yet.
     opening: bool,
     drain_end_ns: u64,
-    /// Time for which connections without a request are heard in the drain.
+    /// Time in the drain during which answers without a request are awaited.
     listen_ns: u64,
     /// Time of the last answer.
     answered_ns: u64,
@@ -104,13 +104,12 @@ impl Core {
         let service = has_due_times(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        // A new connection lacks the values that earlier requests of a sequence captured.
+        // A new connection does not have the values that earlier requests of a sequence captured.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
-        // In a closed loop every number is in use from the start, except the numbers of connections that wait for a
-        // FIN.
+        // In a closed loop all numbers are used from the start, except those for connections that wait for a FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
         let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };
         let mut record = Record::new(task.origin_ns, keeps);
@@ -148,7 +147,7 @@ impl Core {
         }
     }
 
-    /// Replaces the task's start time before anything was started.
+    /// Changes the start time of the task; nothing may have been started before.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         self.task.origin_ns = origin_ns;
         self.tuned.0 = origin_ns;
@@ -162,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Starts the load. The clock must have reached the task's start time by then.
+    /// Starts the load. The clock must have reached the start time of the task.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         match &self.mode {
             Mode::Closed { .. } => self.closed_start(ops),
@@ -213,7 +212,7 @@ impl Core {
         }
     }
 
-    /// Returns true if a request begins with its connect: a closed loop with one connection per request.
+    /// Returns true if each request begins with its connect, as in a closed loop with one connection per request.
     pub(super) fn begins_with_connect(&self) -> bool {
         self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
     }

@@ -1,4 +1,4 @@
-//! Kinds of load: when requests and connects start.
+//! Kinds of load, which differ in when requests and connects start.
 
 use super::descriptors::{Descriptors, Spread};
 use super::due_clock::DueClock;
@@ -15,7 +15,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Creates the state for a task with `capacity` connection numbers.
+    /// Creates the state for a task that has `capacity` connection numbers.
     pub(super) fn new(task: &Task, capacity: usize) -> Self {
         match &task.intensity {
             Shape::Handling { .. } => Self::Handling,
@@ -32,7 +32,7 @@ impl Mode {
         }
     }
 
-    /// Returns the maximum number of connections that may wait for a FIN if no extra numbers were added for them.
+    /// Returns the maximum number of connections that may wait for a FIN, if there are no additional numbers for them.
     pub(super) fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,
@@ -41,7 +41,7 @@ impl Mode {
     }
 }
 
-/// Returns true if requests have a due time, which may be earlier than their send.
+/// Returns true if each request has a due time, which may be earlier than the moment it is sent.
 pub(super) fn has_due_times(intensity: &Shape) -> bool {
     match intensity {
         Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,

@@ -1,15 +1,15 @@
-//! The open loop: requests start when due, whatever the server does. A due request takes an idle connection, or waits
-//! for one while the pool grows. Once the pool cannot grow, the request joins others on a connection with room in its
-//! pipeline. No request is skipped: a request that never found a connection stays counted as due and not sent.
+//! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection,
+//! or waits for one while the pool grows. Once the pool cannot grow, the request is sent on a connection that is in use
+//! but has room in its pipeline. No request is skipped: if it never gets a connection, it counts as due but not sent.
 
 use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
-/// Maximum number of connections that a persistent pool opens at the same time. After a pause of a few milliseconds,
-/// hundreds of requests wait. Opening a connection for each would cost more time than the pause, and cause the next
-/// pause.
+/// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
+/// hundreds of requests are waiting. Opening a connection for each of them would take longer than the pause, and thus
+/// cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -40,8 +40,8 @@ impl Core {
         }
     }
 
-    /// Starts all recorded requests that are due at the end of the window. Without this step, a late thread would lose
-    /// the last requests.
+    /// Starts all recorded requests that are due when the window ends. Without this step, a late thread would lose the
+    /// last requests.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {
@@ -58,27 +58,27 @@ impl Core {
         }
     }
 
-    /// Takes the connection in use that was filled least recently and has room.
+    /// Returns, of the connections that have room for another request, the one whose last request was added first.
     fn next_with_room(&mut self) -> Option<u32> {
         loop {
             let conn = self.pool()?.with_room.pop_front()?;
             let c = &mut self.conns[conn as usize];
             c.listed = false;
-            // The connection may have become full, idle or closed since it was listed.
+            // Since it was listed, the connection may have become full, idle or closed.
             if c.state == State::Busy && self.has_room(conn) {
                 return Some(conn);
             }
         }
     }
 
-    /// Returns true if a connection takes another request.
+    /// Returns true if a connection can take another request.
     fn has_room(&mut self, conn: u32) -> bool {
         let in_flight = self.conns[conn as usize].in_flight as usize;
         in_flight == 0 || in_flight < self.depth && self.sessions.session(conn as usize).takes_more()
     }
 
-    /// Opens one more connection if fewer are opening than requests wait and the pool needs more. Returns false if no
-    /// connection will come.
+    /// Opens one more connection, if the pool needs more and fewer connections are being opened than requests wait.
+    /// Returns false if no connection will come.
     fn grow<O: Ops>(&mut self, ops: &mut O) -> bool {
         let (own, used) = (self.task.new_connections, self.used());
         let full = used >= u64::from(self.task.connections());
@@ -90,8 +90,8 @@ impl Core {
         if full {
             return false;
         }
-        // With one connection per request, each arrival needs a new connection. In other loads, pending answers also
-        // free connections.
+        // With one connection per request, each request needs a new connection. In other loads, answers also make
+        // connections free.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
             return false;
@@ -116,7 +116,7 @@ impl Core {
         left + self.pool().map_or(0, waiting)
     }
 
-    /// Moves requests that a server left unprocessed to idle or new connections.
+    /// Moves requests that a server did not process to idle or new connections.
     pub(super) fn open_requeued<O: Ops>(&mut self, ops: &mut O) {
         for _ in 0..self.requeued.len() {
             match self.pool().and_then(|pool| pool.idle.pop()) {
@@ -126,8 +126,8 @@ impl Core {
         }
     }
 
-    /// Sends waiting requests on a connection while it has room, oldest first. A connection without any request becomes
-    /// idle.
+    /// Sends waiting requests on a connection, oldest first, as long as it has room. If there is nothing to send and no
+    /// request in flight, the connection becomes idle.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
         let mut started = false;
@@ -141,7 +141,7 @@ impl Core {
         }
     }
 
-    /// Starts the oldest waiting request on a connection with room. Returns false if none waits.
+    /// Starts the oldest waiting request on a connection with room. Returns false if no request waits.
     fn start_waiting(&mut self, now: u64, conn: u32, blocked: bool) -> bool {
         if self.start_requeued(now, conn) {
             return true;
@@ -157,7 +157,7 @@ impl Core {
         true
     }
 
-    /// Lists a connection as idle, or as one with room.
+    /// Adds a connection to the list of idle ones, or to the list of those with room.
     fn list(&mut self, conn: u32) {
         let (c, depth) = (&mut self.conns[conn as usize], self.depth);
         let Mode::Open(pool) = &mut self.mode else { return };
@@ -196,15 +196,15 @@ impl Core {
         self.grow_or_join(ops);
     }
 
-    /// Removes a connection that the server closed from the idle ones.
+    /// Removes a connection that the server closed from the list of idle ones.
     pub(super) fn open_forget_idle(&mut self, conn: u32) {
         if let Some(pool) = self.pool() {
             pool.idle.retain(|&idle| idle != conn);
         }
     }
 
-    /// Handles a failed connect (`established` is false) or a failed connection: retries after a pause if a request
-    /// waits.
+    /// Handles a failed connect (`established` is false) or a failed connection: if a request waits, another connect
+    /// follows after a pause.
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
         let wanted = self.wanted();
         let Some(pool) = self.pool() else { return };
@@ -217,7 +217,7 @@ impl Core {
         }
     }
 
-    /// Continues a connection deferred to this pass: it is free for a request.
+    /// Continues a connection that had to wait for this pass: it can take a request.
     pub(super) fn open_think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         self.serve_waiting(ops, conn, true);

@@ -10,7 +10,8 @@ pub(super) struct Pool {
     pub(super) dues: DueClock,
     pub(super) demand: PoolDemand,
     pub(super) idle: Vec<u32>,
-    /// Connections in use that had room for another request when they were listed, each at most once.
+    /// Connections in use that had room for another request when they were added to this list; each is in it at most
+    /// once.
     pub(super) with_room: VecDeque<u32>,
     pub(super) opening: u64,
 }

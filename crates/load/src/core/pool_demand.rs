@@ -1,35 +1,36 @@
-//! Connection demand of an open loop's pool: arrival rate times response time (Little's law), both as recently
-//! observed. A server that pauses leaves many requests waiting. Opening a connection for each would be a storm of
-//! connects caused by the generator itself. The existing connections can carry the requests after the pause.
+//! Number of connections that an open loop's pool needs: recent arrival rate times recent response time (Little's law).
+//! If a server pauses, many requests wait. If a connection was opened for each of them, the generator itself would
+//! cause a storm of connects. The existing connections can carry all waiting requests after the pause.
 
-/// Number of connections that a pool may always have, because response times are unknown at first.
+/// Number of connections that a pool may always have, because response times are not known at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
-/// Ratio of the allowed connections to the mean demand. The factor is above 1 because arrivals and answers vary.
+/// Ratio of the allowed number of connections to the number needed on average. The ratio is above 1, because arrivals
+/// and answers vary.
 const MARGIN: f64 = 2.0;
-/// Maximum factor by which the allowance grows per window. The late answers after one pause fall into one or two
-/// windows; those of a slow server fall into all windows.
+/// Maximum factor by which the allowed number grows in one window. After a single pause, the late answers are in one or
+/// two windows; with a slow server, they are in all windows.
 const MAX_GROWTH_PER_WINDOW: u64 = 4;
 /// Minimum length of a window.
 const MIN_WINDOW_NS: u64 = 20_000_000;
 
-/// Connection demand of one pool.
+/// Estimate of the number of connections that one pool needs.
 pub(super) struct PoolDemand {
-    /// Mean planned rate per nanosecond, because an arrival process may be silent in a window.
+    /// Planned mean rate per nanosecond; it is used because a window may have no arrivals by chance.
     planned: f64,
-    /// Requests in flight that a connection may carry.
+    /// Number of requests that may be in flight on one connection.
     depth: f64,
     since_ns: u64,
     arrivals: u64,
     answers: u64,
     took_ns: u64,
     allowed: u64,
-    /// Size of the largest pool at the end of a window that needed fewer connections.
+    /// Largest size of the pool at the end of a window in which fewer connections were needed.
     largest_unneeded: u64,
 }
 
 impl PoolDemand {
-    /// Starts without observations at a planned `rate` per second, with `depth` requests per connection, from
-    /// `origin_ns` on.
+    /// Creates an estimate without observations. `rate` is planned per second, `depth` requests may be in flight per
+    /// connection, and the load starts at `origin_ns`.
     pub(super) fn new(rate: f64, depth: usize, origin_ns: u64) -> Self {
         let planned = rate / 1e9;
         Self {
@@ -59,8 +60,9 @@ impl PoolDemand {
         self.arrivals += 1;
     }
 
-    /// Records an answer `took_ns` after its request was sent, with `open` connections in the pool. A window ends when
-    /// each connection could have answered once. Returns the number of connections newly found to be unneeded.
+    /// Records an answer that came `took_ns` after its request was sent; the pool has `open` connections. A window ends
+    /// when it is so long that each connection could have answered once. Returns by how many the number of unneeded
+    /// connections has grown.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;
@@ -77,7 +79,7 @@ impl PoolDemand {
         more
     }
 
-    /// Returns true if a pool of `open` connections may have one more.
+    /// Returns true if a pool of `open` connections may get one more.
     pub(super) fn allows(&self, open: u64) -> bool {
         open < self.allowed
     }
@@ -96,7 +98,7 @@ mod tests {
                 demand.allowed
             })
             .collect();
-        // Expected: 2 x 3000/s x 0.4 s.
+        // The expected number is 2 x 3000/s x 0.4 s.
         assert_eq!(allowed, [512, 2048, 2400, 2400]);
         let largest_unneeded: u64 = (0..1000).map(|_| demand.answered(5_000_000_000, 1_000_000, 1000)).sum();
         assert!(demand.allows(MIN_ALLOWED - 1) && !demand.allows(MIN_ALLOWED));
@@ -110,7 +112,7 @@ mod tests {
         let mut demand = PoolDemand::new(100.0, 1, 0);
         (0..2000).for_each(|_| demand.arrived());
         (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
-        // Expected: 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms.
+        // The expected number is 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms.
         assert_eq!(demand.allowed, 200);
     }
 }

@@ -1,4 +1,4 @@
-//! The life cycle of a request on an established connection: started, sent, answered.
+//! The steps of a request on an established connection: it is started, sent and answered.
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,15 @@ use super::{Conn, Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
 
-/// Records the completions that a session reports for one connection.
+/// Records the completed requests that a session reports for one connection.
 struct CompletionSink<'a> {
     record: &'a mut Record,
     requests: &'a mut InFlight,
-    /// Queue of requests to retry, if retries are on.
+    /// Queue of requests to be sent again; `None` if this load sends none again.
     requeued: Option<&'a mut VecDeque<Requeued>>,
-    /// Number of the connection's requests that are not counted as sent.
+    /// Number of requests on the connection that do not count as sent yet.
     unsent: &'a mut u32,
-    /// Idle time before the connection's requests.
+    /// Time for which the connection was idle before its requests.
     idle_ns: u64,
     conn: u32,
     now: u64,
@@ -39,11 +39,11 @@ impl CompletionSink<'_> {
         }
     }
 
-    /// Queues a request that the server did not process for another connection.
+    /// Puts a request that the server did not process into the queue for another connection.
     fn requeues(&mut self, request: &InFlightRequest, done: &Done) -> bool {
         let Some(requeued) = &mut self.requeued else { return false };
         if is_unprocessed(done) {
-            // Both unsent requests and requests that a server left unprocessed are the newest ones.
+            // The newest requests are those that were not sent and those that a server left unprocessed.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.counts.unprocessed += 1;
@@ -69,8 +69,8 @@ impl Core {
         }
     }
 
-    /// Puts a request on a connection and returns false if there was no room. If `counts` is true, the request counts
-    /// as sent once it has left.
+    /// Puts a request on a connection; returns false if it has no room. If `counts` is true, the request counts as sent
+    /// once all its bytes were sent.
     #[inline]
     pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
         let Some(id) = self.requests.begin(conn, begun) else { return false };
@@ -115,8 +115,8 @@ impl Core {
         }
     }
 
-    /// Sends the session's bytes that belong to no request, such as pings, window updates or the end of a handshake, if
-    /// the connection still exists.
+    /// Sends the bytes of the session that belong to no request, such as pings, window updates or the end of a
+    /// handshake, unless the connection is closed.
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
@@ -125,8 +125,9 @@ impl Core {
         }
     }
 
-    /// Handles a complete send. If sending alone completes a request (protocol discard), the next request waits for the
-    /// next pass. Starting the next request here would recurse while the socket accepts everything.
+    /// Handles a complete send. In the protocol discard, sending alone completes a request; its next request starts in
+    /// the next pass. If the next request started here, this function would call itself as long as the socket accepts
+    /// all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) =
@@ -140,12 +141,13 @@ impl Core {
         }
     }
 
-    /// Handles a failed send. Received bytes may still follow a reset, but the connection is lost anyway.
+    /// Handles an operation to send that failed. After a reset, received bytes may still follow, but the connection is
+    /// lost.
     fn send_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         self.failed(ops, conn, Op::Send, errno);
     }
 
-    /// Handles the completion of a pending send.
+    /// Handles the end of a send that had to wait.
     pub(super) fn writable<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].pending = false;
         self.flush(ops, conn);
@@ -201,7 +203,7 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        // If the server closed too early, only the server's own reason adds information.
+        // If the server closed too early, only a reason from the server itself is worth adding.
         let said = (fault != Fault::Short).then(|| fault.to_string());
         let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);
@@ -209,8 +211,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as possible at once. The last bytes give the reason for the end (a
-    /// GOAWAY, a TLS alert).
+    /// Sends as many of the session's last bytes as possible at once. The session's last bytes tell the server why the
+    /// connection ends (a GOAWAY, or a TLS alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
@@ -221,8 +223,9 @@ impl Core {
             bytes = session.transmit(out);
             bytes
         };
-        // The connection is lost in any case. If a send is pending, the driver queues these bytes behind it: one pass
-        // may deliver two packets of the server, with the fault in the second.
+        // The connection is lost in any case, so errors are ignored. If another send waits, the driver queues these
+        // bytes after it. Another send may wait because one pass may read two packets from the server, with the fault
+        // in the second one.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {
@@ -230,7 +233,7 @@ impl Core {
         }
     }
 
-    /// Continues after progress of the session on a live connection.
+    /// Continues after the session has read input on a connection that goes on.
     #[inline]
     fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress, ended: u32) {
         self.record.counts.unasked += u64::from(progress.unasked);
@@ -241,7 +244,7 @@ impl Core {
                 self.server_ended(ops.now(), conn);
                 self.record.closed_while_idle(idle_ns);
             }
-            // The session has last bytes to send, such as the answer to a close.
+            // The session has some last bytes to send, such as the answer to a close.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);
@@ -255,12 +258,12 @@ impl Core {
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
         }
-        // A request may take several exchanges (a record that is split), and some bytes belong to no request.
+        // A request may need several exchanges (such as parts of a record), and some bytes belong to no request.
         self.flush_unasked(ops, conn);
         self.take_over(ops);
     }
 
-    /// Handles a session that accepts no more requests on this connection.
+    /// Handles a session that takes no more requests on this connection.
     fn closing<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.conns[conn as usize].in_flight > 0 {
             self.farewell(ops, conn);
@@ -270,7 +273,8 @@ impl Core {
         self.end_announced(ops, conn);
     }
 
-    /// Calls a session with a sink for completions. Returns the call's result and the number of requests that ended.
+    /// Calls a session, and records the requests that it completes. Returns the result of the call, and the number of
+    /// requests that ended.
     #[inline]
     fn record_completions<T>(
         &mut self,
@@ -291,7 +295,7 @@ impl Core {
         (result, ended)
     }
 
-    /// Accounts for requests that ended on a connection.
+    /// Updates counts for requests that ended on a connection.
     #[inline]
     fn settle(&mut self, now: u64, conn: u32, ended: u32) {
         self.record.advance(now, self.in_flight);
@@ -300,7 +304,7 @@ impl Core {
         let c = &mut self.conns[conn as usize];
         (c.failures, c.quiet_ns, c.idle_ns) = (0, now, 0);
         c.in_flight -= ended;
-        // An answered request was sent, even if the driver has not reported that yet.
+        // If a request was answered, it was sent, even if the driver has not reported this yet.
         let unsent = c.unsent.min(c.in_flight);
         self.record.counts.sent += u64::from(std::mem::replace(&mut c.unsent, unsent) - unsent);
         if c.in_flight == 0 {
@@ -310,7 +314,7 @@ impl Core {
         }
     }
 
-    /// Records that the requests in flight on a connection have failed.
+    /// Records a failure for each request in flight on a connection.
     pub(super) fn fail_requests(&mut self, now: u64, conn: u32) {
         while let Some(request) = self.requests.end(conn, proto::Which::Oldest) {
             self.record.failed(now, &request);

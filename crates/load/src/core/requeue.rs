@@ -1,12 +1,14 @@
 //! Requests that are sent again on another connection, because the server did not process them:
 //!
-//! - Requests that the server left unprocessed when it closed their connection: those after the last stream of a GOAWAY
-//!   (HTTP/2), or pipelined after an answer that announced the close (HTTP/1).
-//! - Requests of a *keep-alive race*: they left on an idle connection while the server closed it. Only idempotent
-//!   requests are sent again (RFC 9110, section 9.2.2), or those answered with 408, which the server has not read.
+//! - Requests that the server did not process when it closed their connection: in HTTP/2, those after the last stream
+//!   of a GOAWAY; in HTTP/1, those pipelined after an answer that announced the close.
+//! - Requests of a keep-alive race: they were sent on an idle connection while the server was closing it. Only two
+//!   kinds of these are sent again: idempotent requests (RFC 9110, section 9.2.2), and those answered with 408, which
+//!   the server has not read.
 //!
-//! The next connection with room takes them, oldest first and before any new request, also in the drain. Each keeps its
-//! intended start, so its response time includes the delay, and counts as sent once.
+//! The requests in this list are sent on the next connection that has room, oldest first and before any new request,
+//! even in the drain. Each keeps its intended start, so that its response time includes the delay, and it counts as
+//! sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;
@@ -17,12 +19,12 @@ use crate::driver::{Ops, Start};
 
 /// Maximum number of times that a request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of keep-alive races for each idle connection that the server closed. With a think time equal to the
+/// Maximum number of keep-alive races, per idle connection that the server closed. If the think time equals the
 /// keep-alive timeout, HAProxy had 1.8 and nginx up to 0.7. With other think times, races are far rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of keep-alive races allowed before the server has closed any idle connection.
+/// Number of keep-alive races that are accepted before the server has closed any idle connection.
 const FREE_RACES: u64 = 8;
-/// Status of a server that gives up an idle connection (RFC 9110, section 15.5.9).
+/// Status with which a server closes an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
 
 /// Returns true if the server said that it did not process the request.
@@ -30,8 +32,8 @@ pub(super) fn is_unprocessed(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Unprocessed | Fault::BehindClose))
 }
 
-/// Returns the request to send again, if the server gave up the connection before it read the request. The connection
-/// had been idle for `idle_ns`; `is_first` is true for the first request after that.
+/// Returns the request to send again, if the server closed the connection before it read the request. The connection
+/// was idle for `idle_ns` before; `is_first` is true for the first request after that time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
@@ -52,7 +54,7 @@ fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
 }
 
 impl Core {
-    /// Starts the oldest requeued request on a connection. Returns false if no request is requeued or the connection
+    /// Starts the oldest request of the queue on a connection. Returns false if the queue is empty or the connection
     /// has no room.
     #[inline]
     pub(super) fn start_requeued(&mut self, now: u64, conn: u32) -> bool {
@@ -65,7 +67,8 @@ impl Core {
         begins
     }
 
-    /// Retries up to `most` requeued requests on a closed-loop connection in the drain, when nothing new is started.
+    /// In the drain, sends up to `most` requests of the queue on a closed-loop connection, although no new request
+    /// starts.
     pub(super) fn start_all_requeued<O: Ops>(&mut self, ops: &mut O, conn: u32, most: u32) {
         if self.requeued.is_empty() || !self.sessions.session(conn as usize).takes_more() {
             return;
@@ -75,7 +78,7 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// Retries requests in an open loop without waiting for the old connection to end.
+    /// In an open loop, sends requests again without waiting for the end of the old connection.
     #[inline]
     pub(super) fn take_over<O: Ops>(&mut self, ops: &mut O) {
         if !self.requeued.is_empty() && matches!(self.mode, Mode::Open(_)) {
@@ -83,12 +86,12 @@ impl Core {
         }
     }
 
-    /// Returns true if the end of a connection is a keep-alive race: the connection had been idle before its requests
-    /// left, and neither a byte of an answer nor a reason came.
+    /// Returns true if a connection ended in a keep-alive race: it was idle before its requests were sent, and neither
+    /// a byte of an answer nor a reason came.
     ///
-    /// A server that fails requests by closing their connections looks alike. Races happen only by chance: a server
-    /// with races also closes idle connections, after an equal idle time. If connections end more often than chance
-    /// explains, or after other idle times, the ends are failures.
+    /// A server that fails requests by closing their connections causes the same counts. Keep-alive races, however,
+    /// happen by chance: a server that has them also closes idle connections, after the same idle time. If connections
+    /// end more often than by chance, or after other idle times, the requests count as failed.
     pub(super) fn is_keep_alive_race(&mut self, conn: u32, kind: ErrorKind) -> bool {
         let c = &self.conns[conn as usize];
         let counts = &self.record.counts;
@@ -106,7 +109,7 @@ impl Core {
         session.is_answering() != Some(false) || session.close_words().is_some()
     }
 
-    /// Ends a connection with a keep-alive race. Idempotent requests are sent again; the others count as failed.
+    /// Ends a connection after a keep-alive race. Idempotent requests are sent again; the others count as failed.
     pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         let (mut resents, mut failures) = (0, 0);

@@ -1,13 +1,14 @@
-//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997): D descriptors are always
-//! connecting, each for at most T. A successful connect leaves the D descriptors, sends its request and is replaced at
-//! once. A connect that is not established after T is closed and replaced at once. The offered rate is therefore at
-//! least D/T and linear in D, for every server.
+//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). D descriptors connect all the
+//! time, each for at most T. When a connect succeeds, its connection sends a request, and another connect takes its
+//! place among the D descriptors at once. If a connect is not established after T, it is closed and replaced at once.
+//! With every server, the offered rate is therefore at least D/T, and proportional to D.
 //!
-//! A refused connect keeps its descriptor until its T is over. The rate stays D/T, and a dead server causes no storm.
+//! If a connect is refused, its descriptor is not used again until T has passed. The rate then stays at D/T, and a dead
+//! server causes no storm of connects.
 //!
-//! With an arrival process (the think times of the source, generalised) each arrival is one connect on one of the D
-//! descriptors, given up after T and not repeated. Arrivals that find all D descriptors connecting wait, and count as
-//! due.
+//! With an arrival process (a generalisation of the source's think times), each arrival starts one connect on one of
+//! the D descriptors. A connect is given up after T and not repeated. If all D descriptors are connecting, arrivals
+//! wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -56,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Keeps the descriptor of a connect that failed early until T is over.
+    /// If a connect fails early, its descriptor is not used again until T has passed.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.sclients_given_up(conn) {
             return;
@@ -66,13 +67,13 @@ impl Core {
         if self.draining {
             return;
         }
-        // A connect that never started (no port, no descriptor) counts its T from now.
+        // If a connect could not start (no port or descriptor), its T begins now.
         let c = &self.conns[conn as usize];
         let began = if ops.now() < c.began_ns.saturating_add(timeout) { c.began_ns } else { ops.now() };
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Replaces a connection whose connect succeeded, because it leaves the D descriptors.
+    /// Starts another connect after one has succeeded, because its connection leaves the D descriptors.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);
@@ -92,8 +93,8 @@ impl Core {
         self.sclients_hand_over(ops, conn);
     }
 
-    /// Passes a connection whose request has left to the handling process, which counts the answer (two-process
-    /// S-Clients). If that process is behind, this process handles the connection, so no connection is lost.
+    /// In two-process S-Clients, passes a connection whose request was sent to the handling process, which counts the
+    /// answer. If that process is behind, the connection is handled in this process, so that none is lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
@@ -115,7 +116,7 @@ impl Core {
         self.sclients_freed(ops, conn);
     }
 
-    /// Adopts a connection whose request the establishing process sent.
+    /// Takes over a connection on which the other process has sent the request.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = self.sessions.session(conn as usize);
         session.reset();
@@ -124,7 +125,7 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // The session must take the request as sent by itself, although the other process sent it.
+        // The session must assume that it sent the request itself, although the other process did.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}
@@ -147,7 +148,7 @@ impl Core {
         }
     }
 
-    /// Handles the end of an established connection: its number is free.
+    /// Handles the end of an established connection, whose number becomes free.
     pub(super) fn sclients_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.descriptors() {
             Some(d) if d.missing > 0 => {

@@ -1,4 +1,4 @@
-//! Tests of the engine with a protocol that has a handshake, answers in any order, single failures and pings.
+//! Tests of the engine with a protocol that has a handshake, answers in any order, requests that fail alone, and pings.
 
 use run::{ErrorKind, Phase};
 
@@ -60,7 +60,8 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // The first case has a request that will not be answered. The second has no request, and the server closes at once.
+    // In the first case, a request gets no answer. In the second case there is no request, and the server closes at
+    // once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -112,7 +113,8 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
 }
 
-/// The server answers one of three requests and ends the connection. Returns the next connection, ready for requests.
+/// The server answers one of three requests and ends the connection. Returns the next connection when it is ready for
+/// requests.
 fn left(drains: bool) -> Fixture {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);
@@ -158,7 +160,7 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread without a CPU misses the edge, so its pending events belong to the next phase.
+/// A thread without a CPU notices the new phase late, so that its waiting events belong to that phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);

@@ -1,4 +1,4 @@
-//! The task of a shard: its share of the plan, in numbers ready for the hot loop.
+//! The task of a shard: its share of the plan, as numbers for the main loop.
 
 use fastrand::Rng;
 use run::ThinkTime;
@@ -10,11 +10,11 @@ use crate::arrivals::{Arrivals, exponential};
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) intensity: Shape,
-    /// Number of spare connections, for connections that wait for an announced FIN.
+    /// Number of additional connections, for those that wait for an announced FIN.
     pub(crate) spares: u32,
     /// True for one connection per request.
     pub(crate) new_connections: bool,
-    /// Interval between the connects of the closed loop; 0 to connect all at once.
+    /// Time between the connects of a closed loop; 0 to start all at once.
     pub(crate) connect_gap_ns: f64,
     /// Schedule of the closed loop's blocks, if it has any.
     pub(crate) blocks: Option<BlockTurns>,
@@ -24,13 +24,14 @@ pub(crate) struct Task {
     pub(crate) seed: u64,
     /// Start of the load on the driver's clock.
     pub(crate) origin_ns: u64,
-    /// True if counts are read per slot and therefore published more often.
+    /// True if counts are read for each slot, and must therefore be published more often.
     pub(crate) slots: bool,
     /// Response times by slot, for an open loop.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
     /// Counts of the window by tenths of a second.
     pub(crate) tenths: crate::tenths::TenthCounter,
-    /// Requests in their order. Empty to use the client's own order.
+    /// Recorded order of the requests, as indexes. Without a recorded order, the requests follow the order of the
+    /// request set.
     pub(crate) items: Box<[u16]>,
 }
 
@@ -39,13 +40,14 @@ pub(crate) struct Task {
 pub(crate) enum Shape {
     /// Clients in a closed loop.
     Closed { connections: u32, pipeline: u32, think: Think },
-    /// Due times, mean rate per second, maximum number of connections, and maximum number of requests in flight on
-    /// each.
+    /// Due times, mean rate per second, maximum number of connections, and maximum number of requests in flight per
+    /// connection.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
-    /// The handling half of two-process S-Clients. Established connections come from the other process.
+    /// The handling process of two-process S-Clients. The other process of two-process S-Clients establishes the
+    /// connections.
     Handling { connections: u32, paced: bool },
-    /// S-Clients: D, T, the maximum number of established connections in addition to D, and the position of the first
-    /// connects within a gap.
+    /// S-Clients: D, T, maximum number of established connections in addition to D, and position of the first connects
+    /// within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 
@@ -75,8 +77,8 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the remaining time of a pause that began at a random moment. The rest of an exponential pause is again
-    /// exponential, that of a constant pause uniform.
+    /// Draws the rest of a pause, as seen at a random moment within it. The rest of an exponential pause is
+    /// exponential, too; that of a constant pause is uniform.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }
@@ -89,7 +91,7 @@ impl Think {
 }
 
 impl Task {
-    /// Returns the number of connections to provide for.
+    /// Returns the number of connection numbers that are needed.
     pub(crate) fn capacity(&self) -> u32 {
         match self.connections() {
             0 => 0,

@@ -1,11 +1,12 @@
-//! A small protocol for tests, with the features of TLS, HTTP/2 and request mixes: a handshake, answers in any order,
-//! single failures, and pings at any time.
+//! A small protocol for tests, with features of TLS, HTTP/2 and request mixes: a handshake, answers in any order,
+//! requests that fail alone, and pings at any time.
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
-/// Protocol that begins with a handshake: client `H`, server `h`, client `F`. Requests are `R` id class. Answers are
-/// `A` id, `X` id (failed), `U` id (left unprocessed) or `T` id (status 408). The answer to a ping `P` is `p`, and to a
-/// close `C` is `c`. An error `E` is reported by `e`. `M` begins an answer, and `B` is a close with a reason.
+/// Protocol that begins with a handshake: the client sends `H`, the server `h`, the client `F`. A request is `R`, its
+/// ID and its class. Answers are `A` and the ID, or `X` (failed), `U` (not processed) or `T` (status 408) and the ID. A
+/// ping `P` is answered by `p`, and a close `C` by `c`. The client reports an error `E` by `e`. `M` is the beginning of
+/// an answer, and `B` is a close with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,

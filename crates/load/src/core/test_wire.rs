@@ -1,4 +1,4 @@
-//! An in-memory wire for tests of the engine, to which the tests write directly.
+//! Connections in memory for tests of the engine, on which the tests write bytes directly.
 
 use run::{Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
 use sys::Errno;
@@ -7,12 +7,12 @@ use super::Core;
 use super::test_protocol::TestProtocol;
 use crate::driver::{Completion, Ops, Sent};
 
-/// Connections in memory with a manual clock.
+/// Connections in memory, with a clock that the test sets.
 #[derive(Default)]
 pub(super) struct MemoryWire {
     pub(super) now_ns: u64,
     pub(super) writes: Vec<Vec<u8>>,
-    /// True if the driver reports a completed send only later.
+    /// True if the driver reports later that a send is complete.
     pub(super) acked: bool,
     pub(super) connects: u32,
     pub(super) closes: u32,
@@ -51,14 +51,14 @@ impl Ops for MemoryWire {
     }
 }
 
-/// The engine with one connection over a [`MemoryWire`].
+/// The engine with a single connection of a [`MemoryWire`].
 pub(super) struct Fixture {
     pub(super) core: Core,
     pub(super) wire: MemoryWire,
 }
 
 impl Fixture {
-    /// Connects one connection with `pipeline` requests in flight, all measured.
+    /// Connects one connection, with up to `pipeline` requests in flight; everything is measured.
     pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let intensity = Intensity::Closed { connections: 1, pipeline, think };
@@ -72,7 +72,7 @@ impl Fixture {
         fixture
     }
 
-    /// Connects and completes the handshake; the written bytes are the first requests.
+    /// Connects and completes the handshake; then the first requests are sent.
     pub(super) fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let mut fixture = Self::new(pipeline, think_ms, weights);
         fixture.hear(b"h");

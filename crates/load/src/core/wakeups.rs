@@ -1,12 +1,13 @@
-//! Times at which the loop must be awake: due requests, due connects and timers.
+//! Times at which the loop must be awake: for due requests, due connects, and timers.
 
 use super::{Core, Mode, due_clock};
 
-/// Lateness of timer wake-ups that the loop compensates for (in a virtual machine: median 33 µs, above 100 µs for 1 %).
+/// Time by which timers wake up late, which the loop compensates for (in a virtual machine: median 33 µs, above 100 µs
+/// in 1 % of cases).
 const TIMER_LATENESS_NS: u64 = 90_000;
 /// Maximum share of time spent busy-waiting for due times.
 const MAX_SPIN_SHARE: f64 = 0.45;
-/// Rate above which the loop does not busy-wait, because it hardly sleeps anyway and requests need the CPU time.
+/// Rate above which the loop does not wait busily, because it hardly sleeps anyway and requests need the CPU time.
 const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
 
 impl Core {
@@ -16,7 +17,7 @@ impl Core {
         self.timers.next().min(due)
     }
 
-    /// Returns how long before [`Core::next_ns`] the loop should be awake, to compensate for late timers. The result is
+    /// Returns how long before [`Core::next_ns`] the loop should wake up, to compensate for late timers. The result is
     /// 0 unless requests have due times.
     pub(crate) fn early_ns(&self) -> u64 {
         match self.dues().map(due_clock::DueClock::rate) {

@@ -1,4 +1,4 @@
-//! Choice of the driver, and notes for a driver other than the requested one.
+//! Choice of the driver, with a note if it is not the requested one.
 
 use run::{Intensity, LoadPlan};
 use sys::Errno;
@@ -22,7 +22,7 @@ pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'stati
     }
 }
 
-/// Returns the first suitable driver that is usable here.
+/// Returns the first suitable driver that works on this host.
 fn automatic(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
     let reconnects = matches!(plan.intensity, Intensity::SClients { .. });
     let mut refused = None;

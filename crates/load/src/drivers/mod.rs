@@ -1,4 +1,4 @@
-//! Client drivers: one file each, one row in [`DRIVERS`], and a macro that joins the two.
+//! Client drivers: each has a file and a row in [`DRIVERS`]; a macro connects the two.
 
 mod choose;
 pub(crate) mod epoll;
@@ -17,10 +17,11 @@ pub(crate) use self::setup::Setup;
 pub(crate) use self::shard::{Never, Shard};
 use crate::LoadError;
 
-/// Builds the table and maps each row to its driver type. The mapping happens once per thread, before the loop.
+/// Builds the table, and maps each row to the type of its driver. The driver is chosen once per thread, before the
+/// loop.
 macro_rules! drivers {
     (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
-        /// All client drivers. `auto` tries its permitted drivers in table order.
+        /// All client drivers. `auto` tries the drivers that it may use, in the order of the table.
         pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
 
         /// Runs one shard on the driver of a row and returns its result.
@@ -38,7 +39,7 @@ drivers! {
     by_themselves: sim
 }
 
-/// Returns the row that a plan asks for, or `None` for `auto`.
+/// Returns the row that a plan requests; `None` for `auto`.
 pub fn asked(io: Io) -> Option<&'static DriverSpec> {
     DRIVERS.iter().find(|row| row.io == io)
 }

@@ -1,5 +1,5 @@
 //! The null driver: no network. Every connect succeeds, and every send is answered with the same bytes in the next
-//! pass. Only the generator's own work remains. The clock is the real one.
+//! pass. Only the work of the generator itself remains. The null driver uses the real clock.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ pub(crate) struct NullOps {
 }
 
 impl NullDriver {
-    /// Creates a driver that answers every `request_bytes` bytes with `answer`.
+    /// Creates a driver that sends `answer` for every `request_bytes` bytes.
     pub(crate) fn new(capacity: u32, request_bytes: usize, answer: &[u8]) -> Self {
         let capacity = capacity as usize;
         let ops = NullOps {

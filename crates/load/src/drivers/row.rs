@@ -18,12 +18,12 @@ pub struct DriverSpec {
     pub system: &'static str,
     /// Checks that the driver is usable on this host.
     pub usable: fn() -> Result<(), Errno>,
-    /// True if `auto` may choose the driver. Only drivers that load the server of the plan may be chosen.
+    /// True if `auto` may choose the driver. Only drivers that send requests to the plan's server may be chosen.
     pub auto: bool,
-    /// True if sockets are plain descriptors or absent. S-Clients need plain descriptors to pass sockets to another
-    /// process and to connect them again.
+    /// True if sockets are ordinary descriptors, or if there are no sockets. S-Clients need ordinary descriptors,
+    /// because they pass sockets to another process and connect sockets again.
     pub(crate) plain_descriptors: bool,
-    /// Function that runs a whole plan without threads and commands, for a driver with a clock of its own.
+    /// Function that runs a whole plan without threads and commands, for a driver with its own clock.
     pub(crate) whole: Option<RunWhole>,
 }
 
@@ -31,7 +31,7 @@ pub struct DriverSpec {
 pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError>;
 
 impl DriverSpec {
-    /// Defaults for most rows.
+    /// Values that most rows have.
     pub(super) const DEFAULT: Self = Self {
         io: Io::Auto,
         name: "",

@@ -13,14 +13,14 @@ pub(crate) struct Setup {
     pub(crate) descriptors: u32,
     /// Address of the server.
     pub(crate) target: Peer,
-    /// Local addresses, used in rotation. If empty, the kernel chooses.
+    /// Local addresses, used in rotation. Without local addresses in the plan, the kernel chooses the address.
     pub(crate) sources: Vec<IpAddr>,
-    /// Maximum number of writes, and of bytes, that one connection sends before an answer comes. Absent if a request
-    /// takes several writes.
+    /// Maximum number of writes, and of bytes, that one connection sends before an answer comes. Absent if a request is
+    /// sent in several writes.
     pub(crate) burst: Option<(usize, usize)>,
-    /// Sets TCP_NODELAY. TCP_NODELAY is needed when a connection writes again before everything is acknowledged.
+    /// True to set TCP_NODELAY. The option is needed if a connection sends again before everything was acknowledged.
     pub(crate) nodelay: bool,
-    /// Sends ACKs at once after each request; only the epoll driver supports it.
+    /// True to send acknowledgements at once after each request; only the epoll driver supports this.
     pub(crate) quick_ack: bool,
     /// Receive buffer size to request, in bytes; only the epoll driver supports it.
     pub(crate) receive_buffer: Option<u32>,

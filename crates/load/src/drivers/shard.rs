@@ -14,7 +14,7 @@ use crate::partner::Partner;
 use crate::shard::{self, LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Type without values, for a channel whose end signals that a thread has allocated its memory.
+/// Type without values, for a channel whose closing shows that a thread has allocated its memory.
 #[derive(Debug)]
 pub(crate) enum Never {}
 
@@ -25,11 +25,11 @@ pub(crate) struct Shard<'a> {
     pub(crate) task: Task,
     pub(crate) setup: Setup,
     pub(crate) begin: &'a StartMoment,
-    /// Sender that is dropped when all memory that the loop needs is allocated.
+    /// Sender that is dropped when all memory for the loop is allocated.
     pub(crate) warm: Sender<Never>,
     pub(crate) orders: &'a Orders,
     pub(crate) show: &'a LiveCounts,
-    /// The process that handles established connections, and the place for its counts.
+    /// The process that handles established connections, and the place where its counts are stored.
     pub(crate) partner: Option<(Partner, &'a LiveCounts)>,
 }
 

@@ -12,16 +12,17 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 
 /// Interval between progress reports.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval between progress reports while the load settles, for at most the first [`FINE_TICKS_S`].
+/// Interval between progress reports until the load becomes steady, for at most [`FINE_TICKS_S`].
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum length of the part of a warm-up with fine ticks, seconds. After that time, six rates over steps of 0.1 s are
-/// known, and finer ticks give no further information.
+/// Maximum time in a warm-up during which fine ticks are sent, seconds. After this time, six rates over steps of 0.1 s
+/// are known, so that finer ticks would tell nothing more.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Interval between ticks with details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum wait for a command. Phases begin as soon as their command arrives; the wait only delays other events.
+/// Maximum time to wait for a command. A phase starts as soon as its command arrives; the wait only delays other
+/// events.
 const COMMAND_WAIT: Duration = Duration::from_millis(10);
-/// Maximum wait for a command in the drain, while results are awaited.
+/// Maximum time to wait for a command in the drain, while results are expected.
 const DRAIN_COMMAND_WAIT: Duration = Duration::from_millis(1);
 
 /// Results of the shards, each with the number of its shard.
@@ -44,7 +45,7 @@ pub(super) fn conduct(
         let left = next_tick.saturating_duration_since(Instant::now());
         let look = if phase == Phase::Drain { DRAIN_COMMAND_WAIT } else { COMMAND_WAIT };
         if listening {
-            // Waiting on the control channel lets a phase begin without delay.
+            // The loop waits for commands, so that a phase can start without delay.
             match control.recv_timeout(left.min(look)) {
                 Ok(command) => phase = order(&common.orders, command, phase),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -75,7 +76,7 @@ pub(super) fn conduct(
     failure.map_or(Ok(merged), Err)
 }
 
-/// Forwards a command and returns the phase in effect after it.
+/// Forwards a command; returns the phase that then applies.
 fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
     match command {
         AgentCommand::Enter { phase: next, at_ns } => {
@@ -117,13 +118,14 @@ fn detail(common: &LoadContext) -> TickDetail {
 pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time is read after the counts, so a tick with a time before the load's start cannot contain later counts.
+    // The time is read after the counts. A tick whose time is before the start of the load therefore contains no later
+    // counts.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
     tick
 }
 
-/// Waits for the slots, which may end after the load, or for the stop.
+/// Waits until the slots have ended, which may be after the load, or until the load is stopped.
 pub(super) fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
     while !slots.is_finished() {
         let heard = control.recv_timeout(COMMAND_WAIT);

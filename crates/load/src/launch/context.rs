@@ -7,7 +7,7 @@ use crate::drivers::DriverSpec;
 use crate::shard::{LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Data shared by all shards. The data is read-only under load; each shard's counts are separate.
+/// Data shared by all shards. During the load, this data is only read; each shard has its own counts.
 pub(super) struct LoadContext {
     pub(super) plan: LoadPlan,
     pub(super) addr: Peer,

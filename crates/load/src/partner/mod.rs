@@ -1,8 +1,8 @@
 //! Two-process S-Clients as in source 1. One process establishes connections and sends their requests. A second process
-//! receives the established descriptors over a socketpair and handles the answers. Each generator thread has its own
-//! partner. The counts equal those of a single process; only the work is divided.
+//! gets the established descriptors over a socketpair and handles the answers. Each generator thread has its own second
+//! process, called its partner. The counts are the same as in a single process; only the work is divided.
 //!
-//! The partner reports in frames over a stream: kind, length, and as many bytes.
+//! The partner sends its reports as frames: kind, length, and that many bytes.
 
 mod start;
 
@@ -24,7 +24,7 @@ const RESULT_FRAME: u8 = 1;
 /// Maximum accepted size of a result in bytes.
 const MAX_RESULT_BYTES: u64 = 64 << 20;
 
-/// A handling process, seen from the establishing one.
+/// A handling process, as seen by the establishing process.
 #[derive(Debug)]
 pub(crate) struct Partner {
     /// Descriptor that the driver of the establishing process uses.
@@ -43,7 +43,7 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits into the establishing driver's descriptor and the listener for the partner's reports.
+    /// Splits the value into the descriptor for the establishing driver and the receiver of the partner's reports.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }
@@ -57,7 +57,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Publishes the partner's counts until its result arrives, and returns the result.
+    /// Publishes the partner's counts until its result arrives, then returns the result.
     pub(crate) fn listen(mut self, show: &LiveCounts) -> Result<LoadPart, LoadError> {
         loop {
             let mut head = [0; 9];

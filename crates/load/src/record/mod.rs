@@ -1,4 +1,5 @@
-//! Records of a shard: counts always, histograms and the in-flight integral only in the measured window.
+//! What a shard records: counts at all times, and histograms and the integral of requests in flight only in the
+//! measured window.
 
 mod part;
 mod unanswered;
@@ -17,12 +18,12 @@ use crate::tenths::TenthCounter;
 use crate::thread_stalls::ThreadStalls;
 pub(crate) use part::Offered;
 
-/// Optional parts of a record.
+/// Optional parts of a shard's record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
-    /// Service times besides response times, for requests with due times.
+    /// True to record service times besides response times, for requests with due times.
     pub(crate) service: bool,
-    /// Records handshake times.
+    /// True to record handshake times.
     pub(crate) handshake: bool,
     /// Number of request classes.
     pub(crate) classes: usize,
@@ -39,36 +40,39 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     }
 }
 
-/// Maximum difference between idle times after which a server closes connections, as a share. Timers of servers are
-/// exact to some milliseconds, and a request may leave up to a round trip before the server's close arrives.
+/// Maximum relative difference between the idle times after which a server closes connections. Timers of servers are
+/// accurate to some milliseconds, and a request may be sent up to one round trip before the server's close arrives.
 const IDLE_MARGIN: f64 = 0.1;
 
-/// Record of one shard.
+/// Everything that one shard records.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) counts: Counts,
     pub(crate) measuring: bool,
-    /// Response time counts by bucket since the load began, for the live view.
+    /// Response time counts by bucket since the start of the load, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Time to the last byte: from the intended start (open loop), the connect (closed loop with one connection per
-    /// request), or the send.
+    /// Time until the last byte: from the intended start (open loop), from the connect (closed loop with one connection
+    /// per request), or from the send.
     pub(crate) response: Hist,
     /// Time from the send to the last byte. The histogram is recorded only if it differs from `response`.
     pub(crate) service: Option<Hist>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
-    /// Time until the failure of each request that failed in the window.
+    /// For each request that failed in the window, the time until its failure.
     unanswered: Hist,
-    /// Time until each answer with an unexpected status. These times do not count as response times of good requests.
+    /// For each answer with an unexpected status, the time until the answer. These times do not count as response times
+    /// of good requests.
     refused: Hist,
-    /// Age, at the end of the window, of requests without an answer.
+    /// For each request without an answer at the end of the window, its age at that moment.
     under_way: Hist,
-    /// Age, at the start of the window, of requests that ended in the window or are in `under_way`.
+    /// For each request in flight at the start of the window, its age at that moment; it ended in the window or is also
+    /// in `under_way`.
     carried_in: Hist,
-    /// Times of unanswered requests from their send, recorded together with `service`.
+    /// Times of unanswered requests since they were sent; recorded together with `service`.
     service_unanswered: UnansweredTimes,
-    /// Time from an established connection to one that is ready for requests. Absent if the protocol has no handshakes.
+    /// Time from the establishment of a connection until it is ready for requests. Absent if the protocol has no
+    /// handshakes.
     pub(crate) handshake: Option<Hist>,
     /// Handshake times of resumed sessions.
     pub(crate) handshake_resumed: Option<Hist>,
@@ -82,9 +86,9 @@ pub(crate) struct Record {
     classes: Classes,
     tenths: TenthCounter,
     slot_times: SlotTimes,
-    /// Maximum number of connections open at once, and the time it was reached.
+    /// Maximum number of open connections, and the time when it was reached.
     most_open: (u64, u64),
-    /// Thread stalls, recorded together with tenths.
+    /// Stalls of the thread; recorded together with the counts per tenth of a second.
     pub(crate) held_up: Option<ThreadStalls>,
     origin_ns: u64,
     begin: Edge,
@@ -93,7 +97,7 @@ pub(crate) struct Record {
     seen_ns: u64,
 }
 
-/// State at an edge of the measured window.
+/// State at the start or end of the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edge {
     at_ns: u64,
@@ -137,29 +141,29 @@ impl Record {
         }
     }
 
-    /// Sets the start of the load to this moment. The call requires that nothing was recorded before.
+    /// Sets the start of the load to this moment. Nothing may have been recorded before this call.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
     }
 
-    /// Adds a counter of tenths of a second.
+    /// Adds a counter for tenths of a second.
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
         self.held_up = counter.counts().then(ThreadStalls::new);
         self.tenths = counter;
     }
 
-    /// Adds a counter of response times by slot.
+    /// Adds a counter for response times by slot.
     pub(crate) fn in_slots(&mut self, times: SlotTimes) {
         self.slot_times = times;
     }
 
-    /// Returns the effective time of an edge that was ordered for `at_ns` and seen at `now_ns`: the ordered time,
-    /// unless something was counted after it.
+    /// Returns the time at which a phase really started, when it was ordered for `at_ns` and noticed at `now_ns`: the
+    /// ordered time, unless something was counted after it.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
 
-    /// Opens or closes the measured window at the start of a phase.
+    /// Opens or closes the measured window when a phase starts.
     pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
         let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
         match phase {
@@ -198,7 +202,7 @@ impl Record {
         self.seen_ns = now_ns;
     }
 
-    /// Records a new connection and the number open with it.
+    /// Records a new connection, and the number of connections that are then open.
     #[inline]
     pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
         self.counts.connected += 1;
@@ -219,8 +223,8 @@ impl Record {
         self.classes.begun(class);
     }
 
-    /// Keeps the server's words about the last refusal and about the last request that it ended, if they are the first
-    /// of their kind.
+    /// Stores the server's words about the last refusal, and about the last request that it ended, if they are the
+    /// first of their kind.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
@@ -232,7 +236,7 @@ impl Record {
         }
     }
 
-    /// Keeps the reason of a failure, if it is the first of its kind.
+    /// Stores the reason of a failure, if it is the first of its kind.
     pub(crate) fn keep_reason(&mut self, now_ns: u64, kind: ErrorKind, reason: impl FnOnce() -> Option<String>) {
         let at_s = self.since_begin_s(now_ns);
         self.first_failures.keep(at_s, kind, reason);
@@ -242,7 +246,7 @@ impl Record {
         now_ns.saturating_sub(self.origin_ns) as f64 / 1e9
     }
 
-    /// Records that the server closed a connection that was idle for this long.
+    /// Records that the server closed a connection that had been idle for this time.
     pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
         self.counts.closed_by_server += 1;
         self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
@@ -253,8 +257,8 @@ impl Record {
         self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
     }
 
-    /// Returns true if the server may have closed a connection because it was idle for this long. Before the server has
-    /// closed its first idle connection, every idle time is possible.
+    /// Returns true if the server may have closed a connection because the connection was idle for this time. Until the
+    /// server closes an idle connection for the first time, every idle time is possible.
     pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
@@ -305,7 +309,7 @@ impl Record {
             counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
-        // A refusal is no response time of a good request.
+        // The time until a refusal is not the response time of a good request.
         self.coarse[CoarseHist::bucket(took_ns)] += u64::from(done.outcome != Outcome::Unexpected);
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {

@@ -1,4 +1,4 @@
-//! A shard's part of a trial, made from its record.
+//! A shard's part of the result of a trial, made from its record.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,17 @@ use run::{Hist, LoadPart, Phase};
 use super::Record;
 use crate::counts::Counts;
 
-/// Definition of a shard's offered load.
+/// Definition of the load that a shard offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offered {
-    /// Planned rate per second.
+    /// The planned rate per second is offered.
     Rate(f64),
-    /// Requests that an arrival process made due.
+    /// The requests that were due are offered.
     Due,
-    /// Connects that were started, but at least `at_least` per second: the generator is to blame for a shortfall.
+    /// All connects that were started are offered, but at least `at_least` per second: if there are fewer, the
+    /// generator is the cause.
     Attempts { at_least: f64 },
-    /// Counts requests that were sent.
+    /// The requests that were sent are offered.
     Sent,
 }
 
@@ -43,7 +44,7 @@ impl Record {
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
         let service = self.service.unwrap_or_else(|| self.response.clone());
-        // The ages of requests at the window's start are of use only together with those at its end.
+        // The ages at the start of the window can be used only together with those at its end.
         let has_ages = !self.under_way.is_empty();
         let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
         let always = [
@@ -83,7 +84,7 @@ impl Record {
     }
 }
 
-/// Returns histograms by name, without the empty histograms of rare events.
+/// Returns histograms by name, without those of rare events that are empty.
 fn by_name(
     always: impl Iterator<Item = (&'static str, Hist)>,
     rare: impl Iterator<Item = (&'static str, Hist)>,

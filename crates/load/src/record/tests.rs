@@ -50,7 +50,8 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
-/// Times are recorded per class, and a request of an open loop has two starts: due and sent.
+/// Times are recorded per class, and a request of an open loop has two start times: when it was due and when it was
+/// sent.
 #[test]
 fn unanswered_requests_count_in_their_class_and_since_their_send() {
     let request = |class, intended_ns, sent_ns| InFlightRequest {

@@ -1,4 +1,4 @@
-//! Requests that were not answered within the window: failed ones, and those in flight at its start or at its end.
+//! Requests that were not answered within the window: those that failed, and those in flight at its start or end.
 
 use run::UnansweredTimes;
 
@@ -13,7 +13,7 @@ impl Record {
         self.unanswered(now_ns, request);
     }
 
-    /// Records that a request with this intended start will never be answered.
+    /// Records that the request with this intended start will never be answered.
     pub(crate) fn never_answered(&mut self, now_ns: u64, intended_ns: u64) {
         self.slot_times.count_unanswered(intended_ns.saturating_sub(self.origin_ns));
         if self.measuring {
@@ -33,7 +33,7 @@ impl Record {
         }
     }
 
-    /// Records a started request that is in flight at the end of the window.
+    /// Records a request that was started and is in flight at the end of the window.
     pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.still_under_way(now_ns, request.start.intended_ns);
         let age = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
@@ -47,7 +47,7 @@ impl Record {
         self.carry_in(intended_ns);
     }
 
-    /// Records the ages of an answered request at the begin of the window.
+    /// Records the ages that an answered request had at the start of the window.
     #[inline]
     pub(super) fn request_carried_in(&mut self, request: &InFlightRequest) {
         self.carry_in(request.start.intended_ns);
@@ -56,7 +56,7 @@ impl Record {
         }
     }
 
-    /// Records the age of a request that was in flight at the begin of the window.
+    /// Records the age that a request in flight had at the start of the window.
     #[inline]
     fn carry_in(&mut self, intended_ns: u64) {
         if intended_ns < self.begin.at_ns {
@@ -64,7 +64,7 @@ impl Record {
         }
     }
 
-    /// Records the ages of a request at the begin of the window, in its class and since its send.
+    /// Records two ages of a request at the start of the window: one for its class, and one since it was sent.
     fn carry_in_others(&mut self, request: &InFlightRequest) {
         let begin_ns = self.begin.at_ns;
         self.each_time(request, |times, start_ns| {
@@ -74,8 +74,8 @@ impl Record {
         });
     }
 
-    /// Calls `record` twice: with the times of the request's class and its intended start, and with the service times
-    /// and its send.
+    /// Calls `record` twice: with the times of the request's class since its intended start, and with the service times
+    /// since it was sent.
     fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);

@@ -1,4 +1,4 @@
-//! A small HTTP server that can misbehave, and a conductor that takes a plan through its phases.
+//! A small HTTP server that can fail in several ways, and a conductor that leads a plan through its phases.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
@@ -16,15 +16,15 @@ use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan
 /// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Answers; closes if the request says `Connection: close`.
+    /// Answers each request, and closes the connection if the request has `Connection: close`.
     Proper,
-    /// Answers this many requests of a connection, then closes without announcing it.
+    /// Answers this many requests on a connection, then closes it without announcing this.
     CloseAfter(u32),
     /// Resets the connection instead of answering.
     Reset,
-    /// Promises more bytes than it sends.
+    /// Announces more bytes than it sends.
     Short,
-    /// Reads and never answers.
+    /// Reads requests and never answers.
     Silent,
     /// Answers every request with status 503.
     Unavailable,
@@ -78,7 +78,7 @@ impl Server {
         self.counted.connections.load(Ordering::Relaxed)
     }
 
-    /// Stops listening, and resets every connection at its next request.
+    /// Stops listening, and resets each connection at its next request.
     pub fn die(&self) {
         self.counted.stop.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.addr);
@@ -113,7 +113,7 @@ fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> st
         };
         answered += 1;
         if behaviour == Behaviour::CloseAfter(answered) {
-            // The answer leaves together with the close, so no request can come in between.
+            // The answer is sent together with the close, so that no request can come in between.
             sys::socket::send_more(stream, text.as_bytes())?;
             return stream.shutdown(Shutdown::Write);
         }
@@ -124,7 +124,8 @@ fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> st
     }
 }
 
-/// Reads one request head, or `None` at the end of the connection. Returns true if the client asked for the close.
+/// Reads the head of one request; returns `None` at the end of the connection. Returns true if the client asked the
+/// server to close.
 fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<bool>> {
     let (mut line, mut close, mut any) = (String::new(), false, false);
     loop {
@@ -152,7 +153,7 @@ pub fn plan(io: Io, intensity: Intensity) -> LoadPlan {
     LoadPlan { protocol: http(), io, intensity, drain_s: 3.0, ..LoadPlan::default() }
 }
 
-/// Returns the drivers to test, with io_uring only where it is available.
+/// Returns the drivers to test; io_uring is included only if it is available.
 pub fn drivers() -> Vec<Io> {
     match sys::uring::Ring::new(&sys::uring::Config::default()) {
         Ok(_) => vec![Io::Epoll, Io::Uring],
@@ -163,13 +164,13 @@ pub fn drivers() -> Vec<Io> {
     }
 }
 
-/// Takes a plan through warm-up, `measure_ms` and drain once the load is ready. `midway` is called in the middle of the
-/// measured window.
+/// Leads a plan through warm-up, `measure_ms` and drain, once the load is ready. `midway` is called in the middle of
+/// the measured window.
 pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
     let ((control, commands), (ready, is_ready)) = (channel(), channel());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // If the load fails, its own error is reported.
+            // If the load fails, it reports its own error.
             if is_ready.recv().is_err() {
                 return;
             }
@@ -180,7 +181,8 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             midway();
             std::thread::sleep(half);
             control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
-            // The load ends by itself. Dropping the sender would stop the load before its drain has ended.
+            // The load ends without a command. If the sender was dropped now, the load would stop before its drain
+            // ends.
             while control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }

@@ -1,43 +1,44 @@
-//! Chunked transfer coding (RFC 9112, section 7.1), read and skipped: sizes are checked, data and trailers are skipped.
+//! Chunked transfer coding (RFC 9112, section 7.1): sizes are checked; data and trailers are skipped.
 //!
-//! Parsing is strict: every line ends with CR LF, and extensions and trailers hold no control characters. If two
-//! readers disagreed about the end of a line, requests could be smuggled past one of them.
+//! Parsing is strict: every line must end with CR LF, and extensions and trailers may not contain control characters.
+//! If two readers disagreed about the end of a line, a request could be hidden from one of them (request smuggling).
 
 use super::HEAD_LIMIT;
 use crate::Fault;
 
-/// Position of the next byte in a chunked body.
+/// Kind of byte that comes next in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// Inside the size, after this many digits.
+    /// A digit of the size or its end, after this many digits.
     Size(u8),
-    /// After white space that follows the size.
+    /// The byte after white space that follows the size.
     SizeEnd,
     Extension,
-    /// After the carriage return of the size's line.
+    /// The line feed after the size, whose carriage return has arrived.
     SizeLf,
     Data,
-    /// After the data of a chunk, before its carriage return.
+    /// The carriage return after the data of a chunk.
     DataCr,
     DataLf,
-    /// At the start of a trailer line.
+    /// The first byte of a trailer line.
     TrailerStart,
     TrailerName,
     TrailerValue,
     TrailerLf,
-    /// After the carriage return of the last line.
+    /// The line feed of the last line, whose carriage return has arrived.
     LastLf,
     Done,
 }
 
-/// Reader of one chunked body.
+/// Reader of a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunked {
     at: Position,
     left: u64,
-    /// Bytes of extensions and trailers so far.
+    /// Number of bytes of extensions and trailers so far.
     extra: u32,
-    /// True if blanks between a size and its line end are allowed. Only the final recipient may allow such blanks.
+    /// True if spaces between a size and the end of its line are allowed. Only the final recipient may accept such
+    /// spaces.
     is_lenient: bool,
 }
 
@@ -47,13 +48,13 @@ const NO_SIZE: Fault = Fault::Malformed("a chunk size is not a hexadecimal numbe
 const TOO_LARGE: Fault = Fault::Malformed("a chunk size is too large");
 
 impl Chunked {
-    /// Creates a reader at the start of a body.
+    /// Creates a strict reader for a body.
     pub const fn new() -> Self {
         Self { at: Position::Size(0), left: 0, extra: 0, is_lenient: false }
     }
 
-    /// Creates a reader for a client. This reader allows the blanks that old servers write after a size, since a client
-    /// forwards nothing.
+    /// Creates a reader for a client. The reader accepts the spaces that old servers write after a size, because a
+    /// client forwards nothing.
     pub(super) const fn lenient() -> Self {
         Self { is_lenient: true, ..Self::new() }
     }
@@ -63,12 +64,12 @@ impl Chunked {
         self.at == Position::Done
     }
 
-    /// Skips more input. Returns the number of bytes that belonged to the body, and true if the body is complete.
+    /// Skips bytes of the body. Returns the number of bytes that belonged to the body, and true if the body has ended.
     pub fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Fault> {
         self.read(input, |_| ())
     }
 
-    /// Reads more input like [`Chunked::skip`], and calls `each` with the pieces of data.
+    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data.
     pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8])) -> Result<(usize, bool), Fault> {
         let mut used = 0;
         while let Some(&byte) = input.get(used).filter(|_| !self.done()) {
@@ -88,7 +89,7 @@ impl Chunked {
         Ok((used, self.done()))
     }
 
-    /// Returns the position after this byte, which is not part of the data.
+    /// Returns the state after this byte, which is not part of the data.
     fn step(&mut self, byte: u8) -> Result<Position, Fault> {
         match (self.at, byte) {
             (Position::Size(digits), _) => self.size(digits, byte),
@@ -151,12 +152,13 @@ impl Default for Chunked {
     }
 }
 
-/// Returns true for field text: no control character except the tab (RFC 9110, section 5.5).
+/// Returns true for a byte of a field's text: any byte except control characters other than the tab (RFC 9110, section
+/// 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// Returns true for a byte of a token (RFC 9110, section 5.6.2).
+/// Returns true for a byte that a token may contain (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

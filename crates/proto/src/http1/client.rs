@@ -1,4 +1,4 @@
-//! The client side: sends prepared requests and checks framing, length and status of every response.
+//! The client side: sends prepared requests, and checks framing, length and status of every response.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use crate::search::Search;
 use crate::template::{SharedPlan, Source};
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Request]>,
     shared: SharedPlan,
-    /// True within TLS.
+    /// True if the connection uses TLS.
     is_secure: bool,
 }
 
 impl ClientPlan {
-    /// Checks the request, reads its body, and assembles it.
+    /// Checks the request, reads its body, and builds its bytes.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         Self::with_set(plan, None)
     }
 
-    /// Prepares a set of requests in place of the plan's single request.
+    /// Prepares a set of requests, which replaces the single request of the plan.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         Ok(Self { requests: build(plan, set, shared.source.as_deref())?.into(), shared, is_secure: false })
@@ -80,7 +80,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Part of the response that the next byte belongs to.
+/// Part of the response to which the next byte belongs.
 enum Phase {
     Head,
     Body(u64),
@@ -91,33 +91,33 @@ enum Phase {
 /// Client side of one connection.
 pub struct ClientSession {
     requests: Arc<[Request]>,
-    /// Unanswered requests in order.
+    /// Requests without an answer, in the order in which they were sent.
     outstanding: VecDeque<u16>,
-    /// Number of requests handed out completely, and number of bytes handed out of the next one.
+    /// Number of requests whose bytes were all returned for sending, and number of bytes of the next request that were.
     given: usize,
     sent: usize,
     phase: Phase,
     status: u16,
-    /// Bytes of the response so far.
+    /// Number of bytes of the response so far.
     bytes: u64,
     keep_alive: bool,
     head: HeadBuffer,
-    /// The invalid header line of a response head, for display.
+    /// The invalid line in the head of a response, for display.
     wrong_line: Option<String>,
     refusal: Refusal,
     /// Search for the text that the response must contain.
     search: Search,
-    /// State of a connection whose requests are filled anew each time.
+    /// State of a connection on which values are filled into each request.
     live: Option<Box<TemplateState>>,
 }
 
-/// State of a connection whose requests are filled anew each time.
+/// State of a connection on which values are filled into each request.
 struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
     /// True if cookies are stored and sent.
     cookies: bool,
-    /// The request being sent, and the buffers in which its body and its own cookies are built.
+    /// The request that is being sent, and the buffers for building its body and its own cookies.
     filled: Vec<u8>,
     body: Vec<u8>,
     cookie: Vec<u8>,
@@ -125,7 +125,7 @@ struct TemplateState {
 }
 
 impl TemplateState {
-    /// Builds the request that is sent next.
+    /// Builds the next request to send.
     fn fill(&mut self, request: &Request) {
         self.filled.clear();
         let Some(parts) = &request.filled else { return self.filled.extend_from_slice(&request.bytes) };
@@ -202,7 +202,7 @@ impl Requester for ClientSession {
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
-        // Bytes after a response that ends the connection are ignored.
+        // If a response ends the connection, the bytes after it are ignored.
         while !rest.is_empty() && !progress.close {
             let (used, ended) = match &mut self.phase {
                 Phase::Head => (self.receive_head(rest, &mut progress)?, matches!(self.phase, Phase::Body(0))),
@@ -265,7 +265,7 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// Takes bytes of a head and returns how many belonged to it.
+    /// Takes bytes of a head, and returns the number of bytes that belonged to it.
     fn receive_head(&mut self, input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
         // Some servers write an empty line after a body.
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
@@ -301,10 +301,11 @@ impl ClientSession {
         Ok(used)
     }
 
-    /// Continues after a complete head, according to its framing (RFC 9112, section 6.3).
+    /// Continues after a complete head, depending on its framing (RFC 9112, section 6.3).
     fn enter(&mut self, facts: ResponseHead) -> Result<(), Fault> {
         if facts.status < 200 {
-            // Interim responses are skipped; a change of protocol is invalid, since the client never asks for one.
+            // Interim responses are skipped; a switch to another protocol is invalid, because the client never requests
+            // one.
             return match facts.status {
                 100..200 if facts.status != 101 => Ok(()),
                 _ => Err(Fault::Malformed("an interim status that was not asked for")),
@@ -324,15 +325,16 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Refuses an answer that has more bytes than it declares: its request has failed. If other requests wait, the
-    /// additional bytes may be the next answer. Bytes after an answer that ends the connection are ignored.
+    /// Reports an error if an answer has more bytes than its head says; the request counts as failed. If other requests
+    /// wait for answers, the surplus bytes may be the next answer. After an answer that ends the connection, further
+    /// bytes are ignored.
     fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
         if is_surplus { Err(Fault::Malformed("bytes after the last response")) } else { Ok(()) }
     }
 
-    /// Returns the request whose response comes next.
+    /// Returns the request to which the next response belongs.
     fn outstanding(&self) -> Option<&Request> {
         self.outstanding.front().map(|&item| &self.requests[usize::from(item)])
     }
@@ -361,7 +363,7 @@ impl ClientSession {
         };
         self.search.clear();
         done(Done { which: Which::Oldest, status: self.status, outcome, bytes: std::mem::take(&mut self.bytes) });
-        // A response that arrives before its request was sent completely makes the connection unusable.
+        // If a response arrives before its request was sent completely, the connection cannot be used any more.
         let overtook = self.given == 0;
         self.given = self.given.saturating_sub(1);
         progress.close |= !self.keep_alive || overtook;
@@ -370,7 +372,7 @@ impl ClientSession {
         }
     }
 
-    /// Reports the requests after the last answer of the connection as unprocessed. The server does not process these
+    /// Reports the requests after the last answer of the connection as not processed. The server does not process these
     /// requests (RFC 9112, section 9.6).
     fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         progress.completed += self.outstanding.len() as u32;
@@ -380,8 +382,8 @@ impl ClientSession {
     }
 }
 
-/// Handles bytes that arrive when no request waits for an answer. A server that gives up on an idle connection may say
-/// so with 408 (RFC 9110, section 15.5.9): the connection ends, and no request failed.
+/// Handles bytes that arrive when no request waits for an answer. When a server closes an idle connection, it may send
+/// 408 (RFC 9110, section 15.5.9): the connection ends, but no request failed.
 fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
     if !begins_answer(input) {
         return Err(Fault::Malformed("bytes after the last response"));
@@ -394,10 +396,10 @@ fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
     Err(Fault::Unasked("a response that no request asked for"))
 }
 
-/// Maximum number of shown bytes of a line.
+/// Maximum number of bytes of a line that are shown.
 const MAX_SHOWN: usize = 100;
 
-/// Describes the first invalid header line of a head.
+/// Describes the first invalid line in a head.
 fn wrong_line(head: &[u8]) -> Option<String> {
     let mut lines = head.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_end);
     let is_header = |line: &[u8]| {
@@ -415,13 +417,13 @@ fn is_right(status: u16, request: &Request) -> bool {
     (200..400).contains(&status) || request.expect_status == Some(status)
 }
 
-/// Returns the request under way if the body of its response is examined.
+/// Returns the current request if the body of its response must be examined.
 fn wanted<'a>(requests: &'a [Request], outstanding: &VecDeque<u16>) -> Option<&'a Request> {
     let request = outstanding.front().map(|&item| &requests[usize::from(item)]);
     request.filter(|request| request.expect_text.is_some() || !request.capture.is_empty())
 }
 
-/// Examines a piece of the body for the expected text and for captured values.
+/// Searches a piece of the body for the expected text and for values to capture.
 fn look(search: &mut Search, live: &mut Option<Box<TemplateState>>, request: &Request, piece: &[u8]) {
     if let Some(text) = &request.expect_text {
         search.look(text, piece);
@@ -431,12 +433,12 @@ fn look(search: &mut Search, live: &mut Option<Box<TemplateState>>, request: &Re
     }
 }
 
-/// Recognises a server of another protocol by the first bytes, without waiting for a line end.
+/// Recognises a server of another protocol by its first bytes, without waiting for the end of a line.
 fn check_begin(head: &[u8]) -> Result<(), Fault> {
     if begins_answer(head) { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
 }
 
-/// Returns true if these bytes begin a response, or may do so once more of them have arrived.
+/// Returns true if a response may begin with these bytes.
 fn begins_answer(bytes: &[u8]) -> bool {
     const HTTP1_PREFIX: &[u8] = b"HTTP/1.";
     HTTP1_PREFIX.starts_with(&bytes[..bytes.len().min(HTTP1_PREFIX.len())])

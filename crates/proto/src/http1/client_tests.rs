@@ -52,7 +52,7 @@ fn responses_without_a_body_end_with_their_head() {
     }
 }
 
-/// The answer has more bytes than it declares, or a body where its status allows none.
+/// The answer has more bytes than its head says, or it has a body although its status allows none.
 #[test]
 fn a_surplus_body_fails_its_request_and_nothing_else() {
     let no_content = "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello";
@@ -159,7 +159,7 @@ fn only_a_set_with_places_or_cookies_is_filled_anew() {
     assert!(
         !is_fixed(path("/{{seq}}"), RequestOrder::Weighted, true) && !is_fixed(plain, RequestOrder::Sequence, true)
     );
-    // {{ in base64.
+    // This text is {{seq}} in base64.
     let coded = run::RequestPlan { body_base64: "e3tzZXF9fQ==".into(), ..run::RequestPlan::default() };
     assert!(!is_fixed(coded, RequestOrder::Weighted, true));
 }

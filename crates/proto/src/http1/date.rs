@@ -17,8 +17,8 @@ pub fn http_date(unix_s: u64) -> String {
     )
 }
 
-/// Returns year, month (0 to 11) and day of the month of a day since 1970. Years are counted from March, so that the
-/// leap day is the last day.
+/// Returns year, month (0 to 11) and day of the month of a day since 1970. Years start in March here, so that the leap
+/// day is the last day.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

@@ -1,24 +1,25 @@
-//! Header fields for framing, connection and routing, read so strictly that every reader interprets them alike.
+//! Header fields that determine framing, connection and routing. The fields are read so strictly that all readers
+//! understand them in the same way.
 
 use std::net::Ipv6Addr;
 
 use super::head::Framing;
 
-/// Connection options of a head (RFC 9110, section 7.6.1).
+/// Information about the connection in a head (RFC 9110, section 7.6.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hop {
     /// True if the message has `Connection: close`.
     pub close: bool,
     /// True if the message has `Connection: keep-alive`.
     pub keep_alive: bool,
-    /// True if there is a Connection or Keep-Alive field.
+    /// True if there is a Connection or a Keep-Alive field.
     pub named: bool,
-    /// True if there are fields that must not be forwarded.
+    /// True if some fields must not be forwarded.
     pub fields: bool,
 }
 
 impl Hop {
-    /// Returns true if the connection continues after the exchange (RFC 9112, section 9.3).
+    /// Returns true if the connection stays open after the exchange (RFC 9112, section 9.3).
     pub const fn persists(&self, minor: u8) -> bool {
         !self.close && (minor > 0 || self.keep_alive)
     }
@@ -27,7 +28,7 @@ impl Hop {
 /// Reason for refusing a head, and the status for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// 400, 431, 501 or 505.
+    /// Status for the client: 400, 431, 501 or 505.
     pub status: u16,
     /// Reason in words.
     pub why: &'static str,
@@ -37,11 +38,11 @@ pub(super) const fn bad(why: &'static str) -> Refused {
     Refused { status: 400, why }
 }
 
-/// The fields that decide about framing, connection and routing.
+/// Values of the fields that determine framing, connection and routing.
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) length: Option<u64>,
-    /// Number of transfer codings, of `chunked` codings, and of unknown codings.
+    /// Number of transfer codings, number of `chunked` codings among them, and number of unknown codings.
     pub(super) codings: u32,
     pub(super) chunked: u32,
     pub(super) unknown: u32,
@@ -59,7 +60,7 @@ impl Fields {
         let mut found = Self::default();
         for line in lines {
             let is = |name: &str| line.name.eq_ignore_ascii_case(name);
-            // The length of a name rules out most fields that do not matter here.
+            // The length of a name is enough to rule out most fields that do not matter.
             match line.name.len() {
                 2 if is("te") => found.hop.fields = true,
                 4 if is("host") => found.host(line.value)?,
@@ -106,7 +107,7 @@ impl Fields {
         }
     }
 
-    /// Determines the framing by RFC 9112, sections 6.1 and 6.3.
+    /// Determines the framing (RFC 9112, sections 6.1 and 6.3).
     pub(super) fn framing(&self, minor: u8) -> Result<Framing, Refused> {
         match (self.coded, self.length) {
             (false, None) => Ok(Framing::Undeclared),
@@ -122,7 +123,7 @@ impl Fields {
     }
 }
 
-/// Reads a number that consists only of digits. The field may occur only once.
+/// Reads a number that consists only of digits. A head with this field twice is refused.
 fn once(into: &mut Option<u64>, value: &[u8], why: &'static str) -> Result<(), Refused> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(value).ok().filter(|_| digits).and_then(|t| t.parse().ok());
@@ -143,8 +144,8 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && (0..name.len()).all(right)
 }
 
-/// Returns true for a host with an optional port and without user information (RFC 9110, sections 4.2.4 and 7.2; RFC
-/// 3986, section 3.2.2).
+/// Returns true for a host with an optional port and without a user name (RFC 9110, sections 4.2.4 and 7.2; RFC 3986,
+/// section 3.2.2).
 pub(super) fn is_authority(text: &str) -> bool {
     let (host_is_right, port) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
         Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),

@@ -1,4 +1,4 @@
-//! Message heads: where they end, and the framing of the body that follows (RFC 9112, section 6.3).
+//! Heads of messages: where they end, and the framing of the following body (RFC 9112, section 6.3).
 
 use super::HEAD_LIMIT;
 use crate::Fault;
@@ -6,20 +6,20 @@ use crate::Fault;
 /// Maximum number of header lines.
 pub(crate) const MAX_HEADERS: usize = 256;
 
-/// Framing of a message body as declared by its head.
+/// Framing of a message's body, according to its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// The head names no length.
+    /// The head gives no length.
     Undeclared,
-    /// This many bytes.
+    /// The body has this many bytes.
     Length(u64),
-    /// The body comes in chunks, each with its length.
+    /// The body consists of chunks, each with its length.
     Chunked,
-    /// Another transfer coding, which only the close delimits.
+    /// The body has another transfer coding, and ends only when the connection is closed.
     OtherCoding,
 }
 
-/// The relevant parts of a response head.
+/// The parts of a response's head that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ResponseHead {
     pub(super) status: u16,
@@ -27,7 +27,7 @@ pub(super) struct ResponseHead {
     pub(super) keep_alive: bool,
 }
 
-/// Reason why a head is unusable.
+/// Reason why a head cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadHead {
     Malformed(&'static str),
@@ -45,15 +45,16 @@ impl From<BadHead> for Fault {
     }
 }
 
-/// Bytes of an incomplete head. Usually empty and without memory.
+/// Bytes of an incomplete head. The buffer is usually empty and uses no memory.
 #[derive(Default)]
 pub(crate) struct HeadBuffer {
     bytes: Vec<u8>,
 }
 
 impl HeadBuffer {
-    /// Searches the end of the head. `Some(used)`: the head is complete, `used` bytes of `input` belong to it, and
-    /// [`HeadBuffer::head`] returns it. `None`: all of `input` was kept and more is needed.
+    /// Looks for the end of the head. `Some(used)` means that the head is complete: its last `used` bytes are in
+    /// `input`, and [`HeadBuffer::head`] returns it. `None` means that all of `input` was stored, and the head is not
+    /// complete yet.
     pub(crate) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
         if self.bytes.is_empty()
             && let Some(end) = find_end(input, 0)
@@ -73,7 +74,7 @@ impl HeadBuffer {
         }
     }
 
-    /// Returns the head after `collect` returned `Some(used)` for this input.
+    /// Returns the head, after `collect` has returned `Some(used)` for this input.
     pub(crate) fn head<'a>(&'a self, input: &'a [u8], used: usize) -> &'a [u8] {
         if self.bytes.is_empty() { &input[..used] } else { &self.bytes }
     }
@@ -82,21 +83,22 @@ impl HeadBuffer {
         self.bytes.is_empty()
     }
 
-    /// Returns the received part of an incomplete head.
+    /// Returns the part of an incomplete head that has arrived.
     pub(super) fn partial(&self) -> &[u8] {
         &self.bytes
     }
 
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
-        // Idle connections keep no memory for a head that once came in pieces.
+        // An idle connection must not keep memory only because a head once arrived in pieces.
         if self.bytes.capacity() > 2048 {
             self.bytes = Vec::new();
         }
     }
 }
 
-/// Returns the index after the empty line that ends a head. `from` must be at most two bytes behind the searched part.
+/// Returns the position after the empty line that ends a head. The search begins at `from`, which must be at most two
+/// bytes before the end of the part that was already searched.
 fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let newline = |i: usize| bytes[i] == b'\n';
     (from..bytes.len()).find_map(|i| {
@@ -106,11 +108,12 @@ fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// Parses a complete response head leniently, as a client may (see `strict` for intermediaries).
+/// Parses a complete head of a response leniently, as a client may (intermediaries use the module `strict`).
 pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
     let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
     let mut parsed = httparse::Response::new(&mut lines);
-    // A client replaces a folded line by a blank (RFC 9112, section 5.2) and may ignore blanks before a colon.
+    // In a folded line, a client replaces the line end by a space (RFC 9112, section 5.2); it may also ignore spaces
+    // before a colon.
     let mut config = httparse::ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true).allow_spaces_after_header_name_in_responses(true);
     complete(config.parse_response(&mut parsed, head))?;
@@ -133,7 +136,7 @@ fn complete(status: httparse::Result<usize>) -> Result<(), BadHead> {
     }
 }
 
-/// The headers that framing depends on.
+/// The headers on which the framing depends.
 #[derive(Default)]
 struct Fields {
     length: Option<u64>,
@@ -144,7 +147,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// A transfer coding overrides a length.
+    /// Determines the framing; a transfer coding takes precedence over a length.
     fn framing(&self) -> Framing {
         match (self.coded, self.chunked_last, self.length) {
             (true, true, _) => Framing::Chunked,
@@ -163,7 +166,7 @@ fn fields(headers: &[httparse::Header<'_>]) -> Result<Fields, BadHead> {
     let mut fields = Fields::default();
     for header in headers {
         let name = header.name;
-        // Compares lengths first, because this function runs for every header of every uncached head.
+        // Lengths are compared first, because this code runs for every header of every head that is not cached.
         match name.len() {
             10 if name.eq_ignore_ascii_case("connection") => {
                 for token in tokens(header.value) {
@@ -195,7 +198,7 @@ fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|b| *b == b',').map(<[u8]>::trim_ascii).filter(|t| !t.is_empty())
 }
 
-/// Parses Content-Length: digits, or a list of the same digits.
+/// Parses Content-Length: a number, or a list that repeats one number.
 fn length(value: &[u8]) -> Result<u64, BadHead> {
     let mut n = None;
     for token in tokens(value) {

@@ -1,7 +1,7 @@
-//! Cache of parsed response heads: the fast path of the client side.
+//! Cache of parsed response heads, which makes the client side fast.
 //!
-//! A response head that equals the thread's last head for the same request byte for byte is not parsed again. Servers
-//! change their head once a second (Date), so nearly all responses take this path.
+//! If the head of a response has the same bytes as the last head for the same request in this thread, it is not parsed
+//! again. Servers change their heads only once a second (Date), so that nearly all responses are found in the cache.
 
 use std::cell::RefCell;
 
@@ -10,14 +10,14 @@ use super::head::{Framing, ResponseHead};
 /// Maximum length of a cached head.
 const CACHED_HEAD_BYTES: usize = 2048;
 
-/// Number of cached heads: requests of a mix have responses of different lengths, each with its own head.
+/// Number of cached heads: the requests of a mix get responses of different lengths, which have different heads.
 const CACHED_HEADS: usize = 32;
-/// Number of requests with a known head. In a larger mix some requests share an entry.
+/// Number of requests for which the last head is known. In a mix with more requests, some of them share an entry.
 const CACHED_ITEMS: usize = 256;
 
-/// Heads parsed most recently by this thread, and the requests that they answered. The cache never changes a result,
-/// because equal bytes always have the same meaning. Requests with equal heads share one entry, so that a mix of them
-/// needs as little CPU cache as a single request.
+/// The last heads that this thread parsed, and the requests to which they belong. The cache never changes a result,
+/// because equal bytes always have the same meaning. Requests with equal heads share an entry, so that a mix of them
+/// needs no more CPU cache than a single request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],
@@ -47,7 +47,7 @@ thread_local! {
         const { RefCell::new(HeadCache { head_of_item: [0; CACHED_ITEMS], heads: [const { CachedHead::NONE }; CACHED_HEADS], next: 0 }) };
 }
 
-/// Returns the cached head for responses to this request, and its length, if `input` begins with it.
+/// If `input` begins with the cached head for this request, returns the head and its length.
 pub(super) fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
     HEAD_CACHE.with_borrow(|all| {
         let last = &all.heads[usize::from(all.head_of_item[usize::from(item) % CACHED_ITEMS])];

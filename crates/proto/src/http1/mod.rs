@@ -1,4 +1,5 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112), both sides. httparse parses the heads; framing and state are here.
+//! HTTP/1.1 (RFC 9110, RFC 9112), both sides. The crate httparse parses the heads; this module handles framing and
+//! state.
 
 mod chunked;
 mod client;
@@ -26,5 +27,5 @@ pub(crate) use spec::{SPEC, client};
 pub(crate) use spec::{to_http1, to_http2};
 pub use strict::{Request, Response, empty_lines, request, response};
 
-/// Maximum size of a head, and of all chunk extensions and trailers together, that client and server accept.
+/// Maximum size of a head, and of all chunk extensions and trailers together, bytes.
 pub const HEAD_LIMIT: usize = 64 * 1024;

@@ -1,11 +1,11 @@
-//! A server's answers: a body with its heads. The heads are built once a second, because only Date changes.
+//! Answers of a server: a body with its possible heads. Heads are built once a second, because only their Date changes.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Maximum size of bodies stored together with their heads, so that a reply is one copy.
+/// Maximum size of a body that is stored together with its heads, so that one copy makes the reply.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A body with its status and type.
@@ -16,42 +16,42 @@ pub struct Page {
     ready: Mutex<Arc<Ready>>,
     /// Head and trailers, encoded for HTTP/2.
     coded: OnceLock<[Vec<u8>; 2]>,
-    /// Status of gRPC.
+    /// Status of gRPC; `None` for other answers.
     grpc: Option<u16>,
 }
 
-/// The heads of a page in one second, in the three forms that a connection may need.
+/// The heads of a page during one second, in the three forms that connections may need.
 pub(super) struct Ready {
     pub(super) second: u64,
     forms: [Form; 3],
 }
 
-/// A head, followed by a short body.
+/// A head, followed by the body if it is short.
 pub(super) struct Form {
     pub(super) bytes: Vec<u8>,
     pub(super) head_len: usize,
 }
 
-/// Form of the head that a connection needs.
+/// The form of head that a connection needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// HTTP/1.1 that stays open, which needs no header.
+    /// HTTP/1.1, and the connection stays open: no header is needed.
     Stays = 0,
-    /// The connection will be closed.
+    /// The connection will be closed after the answer.
     Closes = 1,
-    /// HTTP/1.0 that stays open, which needs a header.
+    /// HTTP/1.0, and the connection stays open: a header is needed.
     StaysOld = 2,
 }
 
 impl Page {
-    /// Creates a page. `fields` are further header lines, each with its line end.
+    /// Creates a page. `fields` are additional header lines, each with its line end.
     pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
         let fields = format!("Content-Type: {content_type}\r\n{fields}");
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None })
     }
 
-    /// Creates an answer of gRPC: a message (with its prefix) and status 0, or an error without a message.
+    /// Creates a gRPC answer: a message with its prefix and status 0, or an error without a message.
     pub fn grpc(status: u16, message: Vec<u8>) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let body = if status == 0 { message } else { Vec::new() };
@@ -59,17 +59,17 @@ impl Page {
         Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc: Some(status) })
     }
 
-    /// Returns status, header lines, and the status of gRPC if there is one.
+    /// Returns the status, the header lines, and the gRPC status if there is one.
     pub(crate) fn parts(&self) -> (u16, &str, Option<u16>) {
         (self.status, &self.fields, self.grpc)
     }
 
-    /// Returns the page's head and trailers in another encoding, which `code` creates once.
+    /// Returns head and trailers in another encoding, which `code` creates once.
     pub(crate) fn coded(&self, code: impl FnOnce(&Self) -> [Vec<u8>; 2]) -> &[Vec<u8>; 2] {
         self.coded.get_or_init(|| code(self))
     }
 
-    /// Creates a page that states its status in words.
+    /// Creates a page whose text is the status in words.
     pub fn plain(status: u16, fields: &str) -> Arc<Self> {
         let body = if status < 200 { String::new() } else { format!("{status} {}\n", reason(status)) };
         Self::new(status, "text/plain", fields, body.into_bytes())
@@ -80,7 +80,7 @@ impl Page {
         &self.body
     }
 
-    /// Returns the heads for this second.
+    /// Returns the heads for the current second.
     pub(super) fn ready(&self, now_s: u64) -> Arc<Ready> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if ready.second != now_s {
@@ -150,7 +150,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Returns the media type of a file by its name's extension.
+/// Returns the media type of a file, from the extension of its name.
 pub fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ext)| ext) {
         "html" | "htm" => "text/html",

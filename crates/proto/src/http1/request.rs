@@ -1,4 +1,4 @@
-//! The client's requests: checked and assembled once, then copied for every send.
+//! The client's requests: checked and built once, then copied each time they are sent.
 
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
@@ -8,33 +8,33 @@ use crate::items::{self, Item};
 use crate::memory::{Capture, captures};
 use crate::template::{Piece, Source, decimal, without_placeholders};
 
-/// An assembled request and the expected response. In a large mix, requests compete for the CPU's cache. The struct
-/// therefore fits one cache line, and rarely used parts are stored elsewhere.
+/// A request that is ready to be sent, and the expected response. In a large mix, many requests compete for the CPU's
+/// cache. The struct therefore fits into one cache line, and parts that are rarely used are stored elsewhere.
 #[repr(align(64))]
 pub(super) struct Request {
-    /// The whole request; empty if it is filled in for every send.
+    /// All bytes of the request; empty if values are filled in each time it is sent.
     pub(super) bytes: Box<[u8]>,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
-    /// Text that the body of the response must contain.
+    /// Text that the response's body must contain.
     pub(super) expect_text: Option<Box<Finder<'static>>>,
     pub(super) filled: Option<Box<RequestTemplate>>,
     pub(super) capture: Box<[Capture]>,
 }
 
-/// A request whose placeholders are filled in for every send.
+/// A request with placeholders, which are filled in each time it is sent.
 pub(super) struct RequestTemplate {
-    /// The head up to the content length and the cookies, which follow.
+    /// First part of the head; the content length and the cookies follow.
     pub(super) head: Vec<Piece>,
     /// Value of the request's own header `Cookie`.
     pub(super) cookie: Vec<Piece>,
     pub(super) body: Vec<Piece>,
-    /// True if the request has a Content-Length.
+    /// True if the request has a Content-Length field.
     pub(super) says_length: bool,
 }
 
-/// Assembles the requests of a plan. With `source`, placeholders are filled in for every send.
+/// Builds the requests of a plan. With `source`, placeholders are filled in each time a request is sent.
 pub(super) fn build(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -61,7 +61,7 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         line(&mut text, name, value);
     }
     let (is_head, is_idempotent) = (method == "HEAD", is_idempotent(&method));
-    // Methods that usually have a body get a Content-Length even for an empty body.
+    // Methods that usually have a body get a Content-Length even if the body is empty.
     let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
     let says_length = bodied && !given("content-length");
     let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
@@ -89,13 +89,13 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     Ok(Request { filled, capture: captures(&capture, source)?.into(), ..known })
 }
 
-/// Returns true if a request of this method may be sent again although the server may have processed it (RFC 9110,
+/// Returns true if a request with this method may be sent again even if the server may have processed it (RFC 9110,
 /// section 9.2.2).
 pub(crate) fn is_idempotent(method: &str) -> bool {
     ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
 }
 
-/// Writes the end of a head, with the length of the body if stated.
+/// Writes the end of a head, including the length of the body if the request states it.
 pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     if let Some(length) = length {
         to.extend_from_slice(b"Content-Length: ");
@@ -105,7 +105,7 @@ pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     to.extend_from_slice(b"\r\n");
 }
 
-/// Checks that a request can be sent as it is.
+/// Checks that a request can be sent without changes.
 pub(crate) fn check_request(
     method: &str,
     path: &str,
@@ -120,14 +120,14 @@ pub(crate) fn check_request(
     for (name, value) in headers {
         check("header name", name, "give a token such as X-Name", token)?;
         if !field_value(value) {
-            // The error names only the header, because its value may be a secret.
+            // The error names the header only, because its value may be secret.
             return Err(unfit("the value of header", name, "leave out line ends and control characters"));
         }
     }
     Ok(())
 }
 
-/// Checks that the headers describe the body that is sent. With a wrong length, the server would read the next request
+/// Checks that the headers correctly describe the body. If the length was wrong, the server would take the next request
 /// as part of this one, or wait for bytes that never come.
 pub(crate) fn check_framing(
     headers: &[(String, String)],

@@ -1,7 +1,7 @@
-//! The server side: requests in, pages of a [`Site`] out. Bodies of requests are skipped.
+//! The server side: reads requests, and answers with pages of a [`Site`]. Bodies of requests are skipped.
 //!
-//! Fast path: a request head that equals the thread's last head, on a connection that answered this head in the same
-//! second, gets the same prepared bytes. The fast path parses and looks up nothing.
+//! Fast path: if a request has the same head as the thread's last one, and the connection answered that head in the
+//! same second, it gets the same prepared bytes. Nothing is parsed or looked up for such a request.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,37 +15,38 @@ use super::page::{Ending, Page, Ready};
 use super::strict::{empty_lines, request};
 use crate::{Fault, Progress, Session};
 
-/// Maximum size of a skipped request body; a longer one is refused with 413.
+/// Maximum size of a request body, which is skipped; a longer one is refused with 413.
 const BODY_LIMIT: u64 = 1 << 30;
 /// Maximum length of a cached head.
 const CACHED_HEAD_BYTES: usize = 1024;
 /// Methods of RFC 9110 and RFC 5789; any other method is answered with 501.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
 
-/// Content of a server, shared by all its connections.
+/// Content of a server, which all of its connections share.
 pub trait Site: Send + Sync {
-    /// Returns the seconds since the epoch, updated in each pass of the server's loop.
+    /// Returns the seconds since the epoch, updated each time the server's loop runs.
     fn now_s(&self) -> u64;
 
-    /// Returns the answer to a known method on a decoded path without query. 404 and 405 are answers too.
+    /// Returns the answer for a known method and a decoded path without query. Answers with status 404 and 405 are
+    /// returned, too.
     fn find(&self, method: &str, path: &str) -> Arc<Page>;
 
-    /// Returns the page for an error status (or 100).
+    /// Returns the page for an error status, or for status 100.
     fn plain(&self, status: u16) -> Arc<Page>;
 
-    /// Returns an answer if the next request is refused regardless of its content. The server calls this once per
-    /// request.
+    /// Returns an answer if the next request must be refused, whatever it contains. The server calls this method once
+    /// per request.
     fn refuse(&self) -> Option<Arc<Page>> {
         None
     }
 
-    /// Returns true if head and body leave in two writes.
+    /// Returns true if head and body are sent in two writes.
     fn splits_head(&self) -> bool {
         false
     }
 }
 
-/// The relevant parts of a request head besides its target.
+/// The parts of a request's head that matter here, except its target.
 #[derive(Clone, Copy)]
 struct HeadFacts {
     framing: Framing,
@@ -54,13 +55,13 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last request head that this thread parsed. The cache never changes a result, because equal bytes always have the
-/// same meaning.
+/// The last head of a request that this thread parsed. The cache never changes a result, because equal bytes always
+/// have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
     facts: HeadFacts,
-    /// The number is unique in the process, so that sessions may refer to it across threads.
+    /// The number is unique in the process, so that sessions in all threads can refer to it.
     id: u64,
 }
 
@@ -74,7 +75,7 @@ thread_local! {
 
 static IDS: AtomicU64 = AtomicU64::new(1);
 
-/// An answer being sent.
+/// An answer that is being sent.
 struct Reply {
     page: Arc<Page>,
     ready: Arc<Ready>,
@@ -92,7 +93,7 @@ impl Reply {
         self.ready.form(self.ending).head_len as u64
     }
 
-    /// Returns the contiguous bytes from `at` on.
+    /// Returns the bytes from `at` on that lie next to each other in memory.
     fn bytes(&self, at: u64) -> &[u8] {
         let form = self.ready.form(self.ending);
         let end = if self.head_only { form.head_len } else { form.bytes.len() };
@@ -100,7 +101,7 @@ impl Reply {
     }
 }
 
-/// The last request answered on this connection, and its answer.
+/// The last request that was answered on this connection, and its answer.
 struct CachedAnswer {
     head_id: u64,
     page: Arc<Page>,
@@ -108,13 +109,13 @@ struct CachedAnswer {
     head_only: bool,
 }
 
-/// Part of the request that the next byte belongs to.
+/// Part of the request to which the next byte belongs.
 enum Phase {
     Head,
     Body(u64),
-    /// The body comes in chunks. Contains the number of bytes skipped so far.
+    /// The body consists of chunks. The number counts the bytes skipped so far.
     Chunks(Chunked, u64),
-    /// The connection ends after the replies; further input is dropped.
+    /// The connection ends after the replies; all further input is dropped.
     Ignore,
 }
 
@@ -124,10 +125,10 @@ pub struct ServerSession {
     split: bool,
     phase: Phase,
     head: HeadBuffer,
-    /// The answer to the request whose body is still coming.
+    /// The answer to the current request, whose body has not arrived completely.
     waiting: Option<Reply>,
     replies: VecDeque<Reply>,
-    /// Number of bytes of the first reply handed out so far.
+    /// Number of bytes of the first reply that were already returned for sending.
     at: u64,
     memo: Option<CachedAnswer>,
 }
@@ -207,7 +208,7 @@ impl Session for ServerSession {
         Ok(progress)
     }
 
-    /// Pending replies are still sent: a client may close its side after the request.
+    /// Replies that wait are still sent: a client may close its sending side after its request.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         self.phase = Phase::Ignore;
         Ok(Progress::CLOSE)
@@ -240,8 +241,8 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // A line feed alone does not end a line. The error is reported when the line feed arrives, wherever the
-            // input is split.
+            // A line feed alone does not end a line. The error is reported as soon as the line feed arrives, however
+            // the input is divided.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -251,7 +252,7 @@ impl ServerSession {
             Ok(Some(used)) => {
                 let head = self.head.head(input, used);
                 if empty_lines(head) == head.len() {
-                    // The head came in pieces.
+                    // In this case, the head arrived in pieces.
                     self.head.clear();
                     return used;
                 }
@@ -278,7 +279,7 @@ impl ServerSession {
         }
     }
 
-    /// Handles the common case: the request equals the last one, in the same second.
+    /// Handles the usual case: the request has the same head as the last one, in the same second.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = LAST_HEAD.with_borrow(|last| {
@@ -297,7 +298,7 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. Also returns true if an equal request would get an equal page.
+    /// Parses a head and finds its page. Also returns true if another request with this head would get the same page.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);
@@ -319,7 +320,7 @@ impl ServerSession {
         Reply { page, ready, ending: ending(facts), head_only }
     }
 
-    /// Continues after a complete head, according to its framing.
+    /// Continues after a complete head, depending on its framing.
     fn enter(&mut self, facts: HeadFacts, reply: Reply, progress: &mut Progress) {
         self.phase = match facts.framing {
             Framing::Length(n) if n > BODY_LIMIT => return self.refuse(413, progress),
@@ -338,7 +339,7 @@ impl ServerSession {
         }
     }
 
-    /// Releases the answer to a complete request.
+    /// Adds the answer to a request that is now complete.
     fn complete(&mut self, progress: &mut Progress) {
         progress.completed += 1;
         self.phase = Phase::Head;
@@ -350,7 +351,7 @@ impl ServerSession {
         self.replies.push_back(reply);
     }
 
-    /// Answers with an error and ends the connection, because further input cannot be parsed as a request.
+    /// Answers with an error and ends the connection, because the following input cannot be parsed.
     fn refuse(&mut self, status: u16, progress: &mut Progress) {
         let facts = HeadFacts { keep_alive: false, ..NO_FACTS };
         let reply = self.reply(self.site.plain(status), &facts, false);
@@ -362,7 +363,7 @@ impl ServerSession {
     }
 }
 
-/// Caches a parsed head for the thread, and its answer for the connection.
+/// Stores a parsed head for the thread, and its answer for the connection.
 fn remember(head: &[u8], facts: HeadFacts, reply: &Reply) -> Option<CachedAnswer> {
     let head_id = LAST_HEAD.with_borrow_mut(|last| {
         if head.len() > CACHED_HEAD_BYTES {
@@ -386,7 +387,7 @@ const fn ending(facts: &HeadFacts) -> Ending {
     }
 }
 
-/// Returns the decoded path of a target without query, or `None` if it is not text.
+/// Returns the decoded path of a target, without its query; `None` if the path is not valid text.
 pub(crate) fn decode(target: &str) -> Option<String> {
     let path = target.split('?').next().filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.contains('%') {

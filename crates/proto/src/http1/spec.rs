@@ -1,4 +1,4 @@
-//! Row of HTTP/1.1 in the protocol table.
+//! Row of HTTP/1.1 in the table of protocols.
 
 use run::{HttpPlan, Protocol, RequestSet};
 
@@ -71,7 +71,7 @@ fn set_body(plan: &mut Protocol, file: &str) {
     }
 }
 
-/// Sets the body's type unless a header was given.
+/// Sets the type of the body, unless the user gave a header for it.
 fn set_body_type(plan: &mut Protocol, kind: &str) {
     add_if_absent(plan, "Content-Type", kind);
 }
@@ -127,7 +127,8 @@ fn switch_to_http2(plan: &mut Protocol) {
 
 const PADDING: &str = "X-Padding";
 
-/// Pads by a header, counting its name and line end. HTTP/2 would send a constant header as a single byte.
+/// Makes requests longer by a header; its name and its line end are part of the length. In HTTP/2, a constant header
+/// would be sent as a single byte.
 fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     let Protocol::Http1(request) = plan else { return false };
     let around = PADDING.len() + ": \r\n".len();
@@ -143,7 +144,7 @@ pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     }
 }
 
-/// Converts an HTTP/2 request to HTTP/1.1: without a network a connection has one answer.
+/// Converts an HTTP/2 request to HTTP/1.1, because without a network each connection has only one answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http2(request) => Protocol::Http1(request),

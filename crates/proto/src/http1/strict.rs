@@ -1,59 +1,59 @@
-//! Strict parsing of heads for servers and intermediaries. Anything that two readers could understand differently is
+//! Strict parsing of heads, for servers and intermediaries. Everything that two readers could understand differently is
 //! refused, so that nobody can hide a request from one of them (request smuggling; RFC 9112, section 11.2). The
-//! reference server and the proxy both use this parser. Input that the standard allows to repair or to refuse is
-//! refused.
+//! reference server and the proxy both use this parser. If the standard allows a reader to repair or to refuse an
+//! input, the input is refused.
 
 use std::mem::MaybeUninit;
 
 use super::fields::{Fields, Hop, Refused, bad, is_authority};
 use super::head::{Framing, MAX_HEADERS};
 
-/// A request head.
+/// The head of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Bytes of the head.
+    /// Length of the head in bytes.
     pub length: usize,
-    /// Method: any token.
+    /// Method of the request: any token.
     pub method: &'a str,
-    /// Requested path without scheme and authority: a path with its query, `*`, or empty for CONNECT.
+    /// Path of the request, without scheme and authority: a path with its query, `*`, or an empty text for CONNECT.
     pub path: &'a str,
-    /// Scheme and authority of an absolute target, which overrides Host (RFC 9112, section 3.2.2).
+    /// Scheme and authority of an absolute target, which takes precedence over Host (RFC 9112, section 3.2.2).
     pub authority: Option<&'a str>,
-    /// Minor version: 0 or 1.
+    /// Minor version of HTTP: 0 or 1.
     pub minor: u8,
-    /// Framing of the body; `Undeclared` means no body.
+    /// Framing of the body; `Undeclared` means that there is no body.
     pub framing: Framing,
-    /// The connection fields.
+    /// Information about the connection.
     pub hop: Hop,
-    /// True for `Expect: 100-continue` from a client of HTTP/1.1.
+    /// True if a client of HTTP/1.1 sent `Expect: 100-continue`.
     pub expects_continue: bool,
-    /// Number of intermediaries that may still forward a TRACE or OPTIONS.
+    /// Number of further intermediaries that may forward a TRACE or OPTIONS request.
     pub max_forwards: Option<u64>,
 }
 
-/// A response head.
+/// The head of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct Response {
-    /// Bytes of the head.
+    /// Length of the head in bytes.
     pub length: usize,
-    /// Status of three digits.
+    /// Status code with three digits.
     pub status: u16,
-    /// Minor version: 0 or 1.
+    /// Minor version of HTTP: 0 or 1.
     pub minor: u8,
-    /// Framing of a body. Request and status also decide whether there is a body.
+    /// Framing of the body, if there is one. The request and the status determine if there is a body.
     pub framing: Framing,
-    /// The connection fields.
+    /// Information about the connection.
     pub hop: Hop,
 }
 
-/// Returns the bytes of empty lines before a request, which are skipped (RFC 9112, section 2.2).
+/// Returns the number of bytes of empty lines before a request; they are skipped (RFC 9112, section 2.2).
 pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
 
-/// Parses a request head. Returns `None` if the head is incomplete.
+/// Parses the head of a request. Returns `None` if the head is incomplete.
 pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
-    // Left uninitialised: initialising would cost more than parsing the usual head.
+    // The array is not initialised, because that would take longer than parsing a usual head.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut []);
     let Some(length) = complete(head.parse_with_uninit_headers(bytes, &mut lines), bytes)? else { return Ok(None) };
@@ -74,7 +74,7 @@ pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
     Ok(Some(Request { length, method, path, authority, minor, framing, hop, expects_continue, max_forwards }))
 }
 
-/// Parses a response head. Returns `None` if the head is incomplete.
+/// Parses the head of a response. Returns `None` if the head is incomplete.
 pub fn response(bytes: &[u8]) -> Result<Option<Response>, Refused> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Response::new(&mut []);
@@ -93,13 +93,13 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(httparse::Error::Version) => return Err(Refused { status: 505, why: "neither HTTP/1.0 nor HTTP/1.1" }),
         Err(_) => return Err(bad("the lines of the head")),
     };
-    // A line may end with LF alone (RFC 9112, section 2.2), but other readers may not accept this. The loop has no
-    // branch per byte, so that the compiler vectorises it.
+    // A line may end with LF alone (RFC 9112, section 2.2), but not all readers accept this. The loop has no branch for
+    // single bytes, so that the compiler can use vector instructions.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }
 }
 
-/// Splits a target into authority and path in the form that its method allows (RFC 9112, section 3.2).
+/// Splits a target into authority and path; its form depends on the method (RFC 9112, section 3.2).
 fn split_target<'a>(method: &str, target: &'a str) -> Result<(Option<&'a str>, &'a str), Refused> {
     const INVALID_TARGET: Refused = bad("the target is neither a path nor an absolute URI, nor * with OPTIONS");
     if target.bytes().any(|b| b == b'#' || b <= b' ' || b == 0x7f) {

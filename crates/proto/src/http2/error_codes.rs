@@ -1,13 +1,13 @@
-//! Error codes for faults, as sent to the peer (RFC 9113, section 7).
+//! Error codes that are sent to the peer for faults (RFC 9113, section 7).
 
 use super::{flow, frame, hpack, huffman};
 use crate::Fault;
 
-/// Fault for frames on a finished response. Our client ends a stream only after the server did, so no frame of the
-/// stream can still be on its way.
+/// Fault for a frame on a stream whose response has ended. Our client ends a stream only after the server has, so that
+/// no valid frame of the stream can still arrive.
 pub(super) const ENDED: Fault = Fault::Malformed("more of a response than its end");
 
-/// Returns the code for the end of a connection.
+/// Returns the error code that ends a connection after a fault.
 pub(super) fn code(fault: &Fault) -> u32 {
     match fault {
         Fault::Limit(_) => frame::ENHANCE_YOUR_CALM,
@@ -19,7 +19,7 @@ pub(super) fn code(fault: &Fault) -> u32 {
     }
 }
 
-/// Names of the error codes in their order (RFC 9113, section 7).
+/// Names of the error codes; the code is the index (RFC 9113, section 7).
 const NAMES: &[&str] = &[
     "NO_ERROR",
     "PROTOCOL_ERROR",
@@ -37,7 +37,7 @@ const NAMES: &[&str] = &[
     "HTTP_1_1_REQUIRED",
 ];
 
-/// Returns name and number of a code that the peer sent.
+/// Returns name and number of a code from the peer.
 pub(super) fn shown(code: u32) -> String {
     NAMES.get(code as usize).map_or_else(|| format!("the code {code:#x}"), |name| format!("{name} ({code})"))
 }

@@ -1,22 +1,22 @@
-//! Flow-control windows (RFC 9113, section 5.2): the bytes that the peer may send us, and those that we may send the
-//! peer.
+//! Flow-control windows (RFC 9113, section 5.2): how many bytes the peer may send to us, and how many we may send to
+//! the peer.
 
 use super::frame::{self, MAX_WINDOW};
 use crate::Fault;
 
-/// Maximum unread bytes from the peer on one stream, and on all streams together.
+/// Maximum number of unread bytes from the peer, on one stream and on all streams together.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
 pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 
 const BEYOND: Fault = Fault::Malformed("a window of HTTP/2 that is larger than 2^31-1");
 const OVERRUN: Fault = Fault::Malformed("the peer sends more than its window allows");
 
-/// Returns true if a fault is from this file; such faults have their own error code (section 7).
+/// Returns true if a fault comes from this file; such faults have their own error code (section 7).
 pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Number of bytes that the peer may still send. The receiving side extends the window when half of it is used.
+/// Number of bytes that the peer may still send. The window is extended when half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,
@@ -24,14 +24,14 @@ pub(super) struct Received {
 }
 
 impl Default for Received {
-    /// Creates the window of a connection.
+    /// Creates the window for a connection.
     fn default() -> Self {
         Self { window: CONNECTION_WINDOW, used: 0 }
     }
 }
 
 impl Received {
-    /// Creates the window of a stream.
+    /// Creates the window for a stream.
     pub(super) const fn stream() -> Self {
         Self { window: STREAM_WINDOW, used: 0 }
     }
@@ -42,7 +42,7 @@ impl Received {
         if self.used > self.window { Err(OVERRUN) } else { Ok(()) }
     }
 
-    /// Extends the window if it runs short.
+    /// Extends the window if little of it is left.
     pub(super) fn give_back(&mut self, to: &mut Vec<u8>, stream: u32) {
         if self.used > self.window / 2 {
             frame::write(to, frame::WINDOW_UPDATE, 0, stream, &self.used.to_be_bytes());
@@ -51,7 +51,7 @@ impl Received {
     }
 }
 
-/// Bytes that we may still send on the connection, and the initial window of a new stream.
+/// Number of bytes that we may still send on the connection, and initial window of each new stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     pub(super) window: i64,
@@ -70,7 +70,7 @@ impl Sending {
         if self.window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }
     }
 
-    /// Applies the peer's window for new streams and returns the change for open streams.
+    /// Sets the peer's window for new streams, and returns the change for streams that are open.
     pub(super) fn set_initial(&mut self, value: u32) -> Result<i64, Fault> {
         if i64::from(value) > MAX_WINDOW {
             return Err(BEYOND);
@@ -81,7 +81,7 @@ impl Sending {
     }
 }
 
-/// Adds to the window of a stream.
+/// Increases the window of a stream.
 pub(super) fn widen(window: &mut i64, by: i64) -> Result<(), Fault> {
     *window += by;
     if *window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }

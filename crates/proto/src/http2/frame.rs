@@ -1,12 +1,12 @@
-//! Frames of HTTP/2 (RFC 9113, section 4.1 and 6).
+//! Frames of HTTP/2 (RFC 9113, sections 4.1 and 6).
 
 use crate::Fault;
 
 /// Size of a frame header in bytes.
 pub(super) const HEADER_BYTES: usize = 9;
-/// Maximum payload that either side accepts by default (SETTINGS_MAX_FRAME_SIZE).
+/// Maximum payload that both sides accept by default (SETTINGS_MAX_FRAME_SIZE).
 pub(super) const MAX_PAYLOAD: usize = 16_384;
-/// First bytes of a client.
+/// First bytes that a client sends.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(super) const DATA: u8 = 0;
@@ -26,14 +26,14 @@ pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 pub(super) const PRIORITY: u8 = 0x20;
 
-/// Settings used here.
+/// Numbers of the settings that are used here.
 pub(super) const HEADER_TABLE_SIZE: u16 = 1;
 pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
 
-/// Error codes used here.
+/// Numbers of the error codes that are used here.
 pub(super) const PROTOCOL_ERROR: u32 = 1;
 pub(super) const FLOW_CONTROL_ERROR: u32 = 3;
 pub(super) const STREAM_CLOSED: u32 = 5;
@@ -43,7 +43,7 @@ pub(super) const CANCEL: u32 = 8;
 pub(super) const COMPRESSION_ERROR: u32 = 9;
 pub(super) const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// Faults of frames with an invalid length.
+/// Faults for frames with a wrong length.
 pub(super) const TOO_LONG: Fault = Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2");
 const LENGTHS: [(u8, Fault); 6] = [
     (PRIORITY_FRAME, Fault::Malformed("a PRIORITY of HTTP/2 of another length than 5")),
@@ -54,10 +54,10 @@ const LENGTHS: [(u8, Fault); 6] = [
     (WINDOW_UPDATE, Fault::Malformed("a WINDOW_UPDATE of HTTP/2 of another length than 4")),
 ];
 
-/// Maximum window (section 6.9.1).
+/// Maximum size of a window (section 6.9.1).
 pub(super) const MAX_WINDOW: i64 = (1 << 31) - 1;
 
-/// A frame header.
+/// Header of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) length: usize,
@@ -81,7 +81,7 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// Checks the length of a frame of this kind (section 6, of each kind).
+    /// Checks the length of a frame; each kind has its own rule (section 6).
     pub(super) fn fits(&self) -> Result<(), Fault> {
         let fits = match self.kind {
             PRIORITY_FRAME => self.length == 5,
@@ -96,7 +96,7 @@ impl FrameHeader {
     }
 }
 
-/// Returns true if a fault concerns a frame's length.
+/// Returns true if a fault is about the length of a frame.
 pub(super) fn is_of_lengths(fault: &Fault) -> bool {
     *fault == TOO_LONG || LENGTHS.iter().any(|(_, of)| of == fault)
 }
@@ -134,7 +134,7 @@ pub(super) fn write_block(to: &mut Vec<u8>, stream: u32, flags: u8, block: &[u8]
     }
 }
 
-/// Returns the range of a payload without its padding (section 6.1), or `None` if the padding does not fit.
+/// Returns the range of a payload without its padding (section 6.1); `None` if the padding is too long.
 pub(super) fn unpadded(head: &FrameHeader, payload: &[u8]) -> Option<std::ops::Range<usize>> {
     if !head.has(PADDED) {
         return Some(0..payload.len());
@@ -144,10 +144,10 @@ pub(super) fn unpadded(head: &FrameHeader, payload: &[u8]) -> Option<std::ops::R
     Some(1..end)
 }
 
-/// Fault for SETTINGS that no peer may send.
+/// Fault for settings that are not allowed.
 pub(super) const WRONG_SETTINGS: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
 
-/// Returns the settings of a frame by name and value; none for an acknowledgement.
+/// Returns the settings in a frame as numbers and values; none for an acknowledgement.
 pub(super) fn settings<'a>(
     head: &FrameHeader,
     payload: &'a [u8],
@@ -159,7 +159,7 @@ pub(super) fn settings<'a>(
     Ok((!head.has(ACK)).then(|| payload.chunks_exact(6).map(parse)))
 }
 
-/// Reads a number of four bytes.
+/// Reads a number with four bytes.
 pub(super) fn number(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|b| u32::from_be_bytes(*b))
 }

@@ -1,34 +1,34 @@
-//! A header block over several frames (RFC 9113, section 4.3): HEADERS, then CONTINUATION until END_HEADERS.
+//! A header block in several frames (RFC 9113, section 4.3): first HEADERS, then CONTINUATION until END_HEADERS.
 
 use super::frame::{self, FrameHeader};
 use crate::Fault;
 
-/// Maximum size of a header block over all its frames, in bytes.
+/// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Minimum number of bytes that each frame counts, because small frames cost their sender next to nothing.
+/// Number of bytes that each frame counts at least, because very small frames cost their sender almost nothing.
 const MIN_FRAME_COST: usize = 256;
 
-/// The unfinished block, if any; its memory is reused for the next.
+/// The incomplete header block, if there is one; its memory is used again.
 #[derive(Debug, Default)]
 pub(super) struct HeaderBlock {
-    /// The first frame of the block.
+    /// The first frame of the current block.
     began: Option<FrameHeader>,
     bytes: Vec<u8>,
     counted: usize,
 }
 
 impl HeaderBlock {
-    /// Resets to no block.
+    /// Drops the current block.
     pub(super) fn reset(&mut self) {
         self.began = None;
     }
 
-    /// Returns true if a block has begun and not ended.
+    /// Returns true if a block is incomplete.
     pub(super) const fn is_open(&self) -> bool {
         self.began.is_some()
     }
 
-    /// Checks that this frame may come now: only CONTINUATION may follow inside a block.
+    /// Checks that this frame is allowed now: within a block, only CONTINUATION may follow.
     pub(super) fn allows(&self, head: &FrameHeader) -> Result<(), Fault> {
         let goes_on = |began: FrameHeader| head.kind == frame::CONTINUATION && head.stream == began.stream;
         match self.began {
@@ -37,15 +37,15 @@ impl HeaderBlock {
         }
     }
 
-    /// Starts a block that continues in further frames.
+    /// Starts a block that continues in the next frames.
     pub(super) fn begin(&mut self, head: &FrameHeader, piece: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(piece);
         (self.began, self.counted) = (Some(*head), piece.len().max(MIN_FRAME_COST));
     }
 
-    /// Handles CONTINUATION. For the last one, returns the block's first frame and all its bytes. Give the memory back
-    /// with [`give_back`](Self::give_back).
+    /// Handles a CONTINUATION frame. If it is the last one, returns the block's first frame and all its bytes. After
+    /// use, [`give_back`](Self::give_back) returns the memory.
     pub(super) fn append_frame(&mut self, piece: &[u8], last: bool) -> Result<Option<(FrameHeader, Vec<u8>)>, Fault> {
         let began = self.began.ok_or(Fault::Malformed("CONTINUATION without HEADERS"))?;
         self.counted += piece.len().max(MIN_FRAME_COST);
@@ -63,7 +63,7 @@ impl HeaderBlock {
         Ok(Some((began, std::mem::take(&mut self.bytes))))
     }
 
-    /// Takes back the memory of a block that was read.
+    /// Takes back the memory of a block after its use.
     pub(super) fn give_back(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
     }

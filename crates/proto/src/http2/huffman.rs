@@ -1,9 +1,9 @@
-//! Huffman-coded strings (RFC 7541, section 5.2 and appendix B). The code is canonical: the lengths of its codewords
-//! define it.
+//! Strings with Huffman coding (RFC 7541, section 5.2 and appendix B). The code is canonical: it is defined by the
+//! lengths of its codewords alone.
 
 use crate::Fault;
 
-/// Code length in bits of each octet, and of the end of string.
+/// Length of the codeword of each byte, and of the end of a string, bits.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12,
@@ -19,7 +19,7 @@ const MIN_CODE_BITS: usize = 5;
 const MAX_CODE_BITS: usize = 30;
 const END_OF_STRING: u16 = 256;
 
-/// The code by length: the first code of each length, and the index of its symbols when sorted by length.
+/// The codewords sorted by length: first codeword of each length, and index of its symbol.
 struct Code {
     first: [u32; MAX_CODE_BITS + 2],
     begin: [u16; MAX_CODE_BITS + 2],
@@ -52,7 +52,7 @@ const fn code() -> Code {
 
 pub(super) const INVALID: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
 
-/// Appends the decoded string, at most `most` bytes of it.
+/// Appends the decoded string, but at most `most` bytes.
 pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), Fault> {
     let (mut value, mut length) = (0_u32, 0_usize);
     for byte in coded {
@@ -80,7 +80,8 @@ pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), 
             }
         }
     }
-    // The remaining bits are the start of the end-of-string code: fewer than eight, all ones.
+    // The remaining bits must be the beginning of the codeword for the end of a string: fewer than eight bits, all of
+    // them ones.
     if length < 8 && value == (1 << length) - 1 { Ok(()) } else { Err(INVALID) }
 }
 

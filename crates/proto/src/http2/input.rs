@@ -1,33 +1,34 @@
-//! Splits input pieces of any size into frames. DATA is passed on as it arrives, all other frames when complete.
+//! Splits input into frames; it arrives in pieces of any size. DATA is passed on at once, all other frames when they
+//! are complete.
 
 use super::frame::{DATA, FrameHeader, HEADER_BYTES, MAX_PAYLOAD, PADDED, TOO_LONG};
 use crate::Fault;
 
-/// A parsed piece of input.
+/// A part of the input that is passed on.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame: its piece of the body, the number of bytes that count for the window, and true if the
+    /// A part of a DATA frame: its part of the body, the number of bytes that count for the window, and true if the
     /// frame ends here.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
-    /// A whole frame.
+    /// A complete frame.
     Frame { head: FrameHeader, payload: &'a [u8] },
 }
 
-/// Parse position within a frame.
+/// Position within the current frame.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     head: [u8; HEADER_BYTES],
     have: usize,
-    /// The frame whose payload is being read, with the remaining bytes.
+    /// The frame whose payload is being read, and the number of bytes that are missing.
     current: Option<(FrameHeader, usize)>,
-    /// Padding bytes at the end of a DATA frame; `None` before its first byte.
+    /// Number of padding bytes at the end of a DATA frame; `None` before its first byte.
     padding: Option<usize>,
     payload: Vec<u8>,
-    /// True if the payload was passed on whole.
+    /// True if the payload was passed on as a whole.
     spent: bool,
 }
 
 impl Input {
-    /// Returns the next piece, or `None` when the input is used up.
+    /// Returns the next part of the input; `None` when all input is used.
     pub(super) fn next<'s, 'i: 's>(&'s mut self, rest: &mut &'i [u8]) -> Result<Option<Piece<'s>>, Fault> {
         if self.spent {
             self.payload.clear();
@@ -61,7 +62,7 @@ impl Input {
         Ok(Some(Piece::Frame { head, payload: &self.payload }))
     }
 
-    /// Returns the next frame header, once complete.
+    /// Returns the next frame header; `None` until it is complete.
     fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<FrameHeader>, Fault> {
         let n = (HEADER_BYTES - self.have).min(rest.len());
         let (now, after) = rest.split_at(n);
@@ -107,7 +108,7 @@ impl Input {
             }
         };
         let after = left - n;
-        // Cuts off the padding at the end of the frame, as far as it is in this piece.
+        // Padding at the end of the frame is removed, as far as it is in this part of the input.
         body = &body[..body.len() - padding.saturating_sub(after).min(body.len())];
         let ends = after == 0;
         self.current = (!ends).then_some((head, after));

@@ -1,4 +1,4 @@
-//! HTTP/2 (RFC 9113), both sides: with prior knowledge, or within TLS if ALPN agrees on it.
+//! HTTP/2 (RFC 9113), both sides: with prior knowledge, or over TLS if ALPN selects it.
 
 mod client;
 mod error_codes;

@@ -1,4 +1,4 @@
-//! Result of a complete response.
+//! Result of a request with a complete response.
 
 use run::GRPC_STATUS;
 
@@ -6,7 +6,7 @@ use super::request::Prepared;
 use super::stream::Stream;
 use crate::{Fault, Outcome};
 
-/// Returns the status of a response and the outcome of its request.
+/// Returns the status of a response, and the outcome of its request.
 pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     let no_body = request.is_head || matches!(stream.status, 204 | 304);
     if stream.length.is_some_and(|length| !no_body && length != stream.body) {
@@ -18,8 +18,8 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     (stream.status, if is_refusal(stream.status, request) { Outcome::Unexpected } else { Outcome::Expected })
 }
 
-/// Returns true if an HTTP status is not the expected one. A gRPC call is answered with 200, whatever its own status
-/// is.
+/// Returns true if an HTTP status is not expected. The HTTP status of a gRPC call is always 200; its gRPC status is
+/// judged separately.
 pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
     match request.grpc {
         true => status != 200,
@@ -27,8 +27,8 @@ pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
     }
 }
 
-/// Returns the gRPC status of a call, and the outcome of its request. A plain HTTP answer, for example from a proxy,
-/// counts as the gRPC status that the protocol assigns to it.
+/// Returns the gRPC status of a call, and the outcome of its request. For an ordinary HTTP answer, for example from a
+/// proxy, this is the gRPC status that the protocol assigns to its HTTP status.
 fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,

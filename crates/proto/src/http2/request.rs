@@ -1,4 +1,4 @@
-//! The client's requests: checked and assembled once.
+//! The client's requests: checked and built only once.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, http1};
 
-/// Connection headers of HTTP/1.1, which are not allowed here (RFC 9113, section 8.2.2).
+/// Headers of HTTP/1.1 about the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
 const CONNECTION_HEADERS: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host"];
 
-/// An assembled request.
+/// A request that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) blocks: Blocks,
     pub(super) body: Arc<[u8]>,
-    /// Template that replaces `blocks` and `body` if each request gets new values.
+    /// Template to use instead of `blocks` and `body` if each request gets new values.
     pub(super) filled: Option<RequestTemplate>,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
-    /// Text that the body of the response must contain.
+    /// Text that the response's body must contain.
     pub(super) expect_text: Option<Finder<'static>>,
-    /// True for a call of gRPC, whose status counts.
+    /// True for a gRPC call, whose gRPC status decides.
     pub(super) grpc: bool,
     pub(super) capture: Vec<Capture>,
 }
 
 impl Prepared {
-    /// Assembles the requests of a plan. With `source`, placeholders are filled in for every send.
+    /// Builds the requests of a plan. With `source`, placeholders are filled in each time a request is sent.
     pub(super) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,
@@ -90,7 +90,7 @@ impl Prepared {
         Ok(Self { blocks, body, filled, is_head, is_idempotent, expect_status, expect_text, grpc, capture })
     }
 
-    /// Assembles the bytes of a gRPC call, as planned.
+    /// Builds a gRPC call with the settings of a plan.
     pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
             return Err(ProtoError::Unknown(plan.name()));

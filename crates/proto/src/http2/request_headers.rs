@@ -1,18 +1,18 @@
-//! The headers of a request, and the check that they are valid in one (RFC 9113, section 8).
+//! The headers of a request, and the check that they are allowed in a request (RFC 9113, section 8).
 
 /// Maximum length of a path in bytes.
 const MAX_PATH: usize = 16 * 1024;
 
-/// The request being read; its memory is reused for the next.
+/// Headers of the request that is being read; the memory is used again.
 #[derive(Debug, Default)]
 pub(super) struct RequestHeaders {
     pub(super) method: Vec<u8>,
     pub(super) path: Vec<u8>,
-    /// Announced length of the request's body, bytes.
+    /// Length of the request's body according to its headers, bytes.
     pub(super) length: Option<u64>,
     scheme: bool,
     authority: bool,
-    /// True after a regular field, which no pseudo-header may follow.
+    /// True after an ordinary header, after which no pseudo-header is allowed.
     fields: bool,
     wrong: bool,
 }
@@ -50,7 +50,7 @@ impl RequestHeaders {
         };
     }
 
-    /// Returns true for a valid request: each pseudo-header once, before all other headers.
+    /// Returns true if the request is valid: each pseudo-header occurs once, before all other headers.
     pub(super) fn is_right(&self) -> bool {
         let path = match &*self.method {
             b"OPTIONS" => self.path.starts_with(b"/") || self.path == b"*",
@@ -60,14 +60,14 @@ impl RequestHeaders {
         !self.wrong && !self.method.is_empty() && self.scheme && path
     }
 
-    /// Returns true if these headers can be trailers: none is a pseudo-header or forbidden.
+    /// Returns true if these headers may be trailers: none of them is a pseudo-header or forbidden.
     pub(super) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo
     }
 }
 
-/// Stores the value, and returns true if none was stored before.
+/// Stores the value; returns true if there was none before.
 fn take(to: &mut Vec<u8>, value: &[u8]) -> bool {
     let first = to.is_empty();
     to.extend_from_slice(value);

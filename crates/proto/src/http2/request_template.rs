@@ -1,5 +1,5 @@
-//! Requests with placeholders that are filled in for every send. Constant parts are encoded once; the peer's table is
-//! not used.
+//! Requests with placeholders, which are filled in each time a request is sent. Constant parts are encoded only once;
+//! the peer's table is not used.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::ProtoError;
 use crate::memory::{Capture, Memory};
 use crate::template::{Piece, Source, decimal};
 
-/// A request whose placeholders are filled in for every send.
+/// A request with placeholders, which are filled in each time it is sent.
 #[derive(Debug)]
 pub(super) struct RequestTemplate {
     fields: Vec<Field>,
     /// Value of the request's own header `cookie`.
     cookie: Vec<Piece>,
     body: Vec<Piece>,
-    /// Name of the field with the body's length, if it is sent.
+    /// Name of the field with the length of the body, if it is sent.
     length: Option<Vec<u8>>,
 }
 
-/// A header, with its constant part encoded.
+/// A header whose constant parts are encoded.
 #[derive(Debug)]
 enum Field {
     Fixed(Vec<u8>),
@@ -29,7 +29,8 @@ enum Field {
 }
 
 impl RequestTemplate {
-    /// Cuts a request into pieces. Placeholders may be in values; in `:path` they are percent-encoded.
+    /// Splits a request into constant parts and placeholders. Values may contain placeholders; in `:path`, their values
+    /// are percent-encoded.
     pub(super) fn new(
         headers: &[(String, String)],
         body: &[u8],
@@ -62,18 +63,18 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// State of a connection whose requests are filled in for every send. The state's memory is reused.
+/// State of a connection on which values are filled into each request. Its memory is used again.
 #[derive(Debug)]
 pub(super) struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
-    /// The headers of the last filled request, and a buffer for a value.
+    /// The headers of the last request that was filled in, and a buffer for a value.
     pub(super) block: Vec<u8>,
     value: Vec<u8>,
-    /// Bodies not completely sent, by stream.
+    /// Bodies that were not completely sent, by stream.
     bodies: Vec<(u32, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
-    /// Name of the cookie header, and true if cookies of answers are stored and sent.
+    /// Name of the cookie header, and true if cookies in answers are stored and sent.
     cookie_name: Vec<u8>,
     cookies: bool,
     /// Buffer for the request's own cookies.
@@ -82,7 +83,7 @@ pub(super) struct TemplateState {
 }
 
 impl TemplateState {
-    /// Creates the state. With `cookies`, cookies of answers are stored and sent.
+    /// Creates the state. With `cookies`, cookies in answers are stored and sent.
     pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
         let cookie_name = encoded(|to| write_name(to, "cookie"));
@@ -90,18 +91,19 @@ impl TemplateState {
         Self { source, rng, block, value, bodies, spare, cookie_name, cookies, cookie, memory }
     }
 
-    /// Prepares for another connection and keeps the memory.
+    /// Prepares for a new connection and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.forget(|_| false);
         self.memory.clear();
     }
 
-    /// Returns the memory that must read the headers of the answer, if the request has captures or cookies are stored.
+    /// Returns the storage for values from the answer, if the request captures values or cookies are stored.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }
 
-    /// Fills a request for a stream and returns the length of its body. Keeps earlier bodies that are `unsent`.
+    /// Fills in a request for a stream, and returns the length of its body. Earlier bodies that are still `unsent` are
+    /// kept.
     pub(super) fn fill(&mut self, request: &RequestTemplate, stream: u32, unsent: impl Fn(u32) -> bool) -> usize {
         self.forget(unsent);
         let turn = self.source.next_index(&mut self.rng);
@@ -144,12 +146,12 @@ impl TemplateState {
         length
     }
 
-    /// Returns the body of the request on a stream.
+    /// Returns the body of the request on this stream.
     pub(super) fn body(&self, stream: u32) -> &[u8] {
         self.bodies.iter().find(|(of, _)| *of == stream).map_or(&[], |(_, body)| body)
     }
 
-    /// Reclaims the memory of bodies that are no longer `unsent`.
+    /// Takes back the memory of bodies that are no longer `unsent`.
     pub(super) fn forget(&mut self, unsent: impl Fn(u32) -> bool) {
         let mut at = 0;
         while let Some((stream, _)) = self.bodies.get(at) {
@@ -163,7 +165,7 @@ impl TemplateState {
     }
 }
 
-/// Writes a header whose name is encoded.
+/// Writes a header whose name is already encoded.
 fn put(to: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     to.extend_from_slice(name);
     write_length(to, value.len());

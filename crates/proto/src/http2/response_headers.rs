@@ -1,21 +1,21 @@
-//! The relevant parts of a response's headers.
+//! The parts of a response's headers that matter here.
 
-/// Connection headers of HTTP/1.1 (section 8.2.2).
+/// Headers of HTTP/1.1 about the connection, which HTTP/2 forbids (section 8.2.2).
 const CONNECTION_HEADERS: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 
-/// Status and length.
+/// Values from a response's headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResponseHeaders {
-    /// Status; 0 for trailers.
+    /// Status of the response; 0 for trailers.
     pub(super) status: u16,
-    /// Announced length of the response's body, bytes.
+    /// Length of the response's body according to its headers, bytes.
     pub(super) length: Option<u64>,
-    /// Status of gRPC.
+    /// gRPC status, if there is one.
     pub(super) grpc: Option<u16>,
-    /// First violation that no response may have (sections 8.1.1, 8.2 and 8.3).
+    /// First header that no response may have (sections 8.1.1, 8.2 and 8.3).
     pub(super) wrong: Option<&'static str>,
-    /// True after a regular header.
+    /// True after an ordinary header.
     begun: bool,
 }
 
@@ -41,7 +41,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the rule that a header violates by its name, its position, or its bytes.
+    /// Returns the rule that a header breaks: by its name, its position, or its bytes.
     fn forbidden(&self, name: &[u8], value: &[u8]) -> Option<&'static str> {
         match name {
             b":status" if self.begun => Some("a response of HTTP/2 with a :status behind other headers"),

@@ -1,5 +1,6 @@
-//! Tests of the client side by section of RFC 9113. A forbidden frame ends the connection with the code that the
-//! section names, and allowed frames are skipped. h2spec's client mode has 57 cases of its own (cli, `go_peers`).
+//! Tests of the client side, in the order of the sections of RFC 9113. A forbidden frame must end the connection with
+//! the error code from its section, and allowed frames must be skipped. The client mode of h2spec has 57 further cases
+//! (cli, `go_peers`).
 
 use super::frame::{self, *};
 use super::hpack::write_fields;
@@ -13,7 +14,7 @@ fn f(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Builds whole HEADERS of the first stream with these fields.
+/// Builds a complete HEADERS frame for the first stream, with these fields.
 fn fields(flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
     f(HEADERS, END_HEADERS | flags, 1, &write_fields(fields.iter().copied()))
 }
@@ -24,8 +25,8 @@ fn setting(name: u16, value: u32) -> Vec<u8> {
     bytes
 }
 
-/// Sends bytes to a client with one request under way. Returns the results of its requests, or the fault and the code
-/// of the GOAWAY.
+/// Sends bytes to a client that has one request in flight. Returns the results of its requests, or the fault and the
+/// error code in its GOAWAY.
 fn run_client(bytes: &[u8]) -> Result<Vec<Done>, (Fault, u32)> {
     let mut session = settled(&[]);
     begin(&mut session, 1);
@@ -42,7 +43,7 @@ const PROTOCOL: u32 = PROTOCOL_ERROR;
 const SIZE: u32 = FRAME_SIZE_ERROR;
 const FLOW: u32 = FLOW_CONTROL_ERROR;
 
-/// Checks that each of these byte strings ends the connection with its code.
+/// Checks that each of these byte strings ends the connection with its error code.
 #[track_caller]
 fn end_with(cases: Vec<(&str, Vec<u8>, u32)>) {
     for (section, bytes, code) in cases {

@@ -1,4 +1,4 @@
-//! The streams of a connection at the server: each request and the sent part of its answer.
+//! The streams of a connection at the server: each request, and how much of its answer was sent.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ pub(super) struct ServerStream {
     pub(super) number: u32,
     page: Arc<Page>,
     head_only: bool,
-    /// Announced length of the request's body, and its bytes so far.
+    /// Length of the request's body according to its headers, and number of bytes that have arrived.
     pub(super) length: Option<u64>,
     pub(super) body: u64,
     pub(super) received: Received,
-    /// True once the request is complete and may be answered.
+    /// True once the request is complete, so that it can be answered.
     pub(super) asked: bool,
-    /// Bytes of the answer's body that were sent; `None` before its headers.
+    /// Number of bytes of the answer's body that were sent; `None` before its headers are sent.
     sent: Option<usize>,
     window: i64,
 }
@@ -30,7 +30,7 @@ impl ServerStream {
         Self { number, page, head_only, length, body: 0, received, asked: false, sent: None, window }
     }
 
-    /// Returns true if the body has its announced length.
+    /// Returns true if the body has the length that the headers announced.
     pub(super) fn is_whole(&self) -> bool {
         self.length.is_none_or(|length| length == self.body)
     }
@@ -39,13 +39,13 @@ impl ServerStream {
         if self.head_only { &[] } else { self.page.body() }
     }
 
-    /// Returns true if some of the answer can be sent now.
+    /// Returns true if a part of the answer can be sent now.
     fn can_send(&self, sending: &Sending) -> bool {
         let trailers = || self.sent.is_some_and(|sent| sent == self.body().len());
         self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0)
     }
 
-    /// Appends the next frame of the answer and returns true if it was the last.
+    /// Appends the next frame of the answer; returns true if it was the last one.
     fn send(&mut self, sending: &mut Sending, now: &DateHeader, to: &mut Vec<u8>) -> bool {
         let (length, [block, trailers]) = (self.body().len(), self.page.coded(blocks));
         let Some(sent) = self.sent else {
@@ -74,7 +74,7 @@ impl ServerStream {
     }
 }
 
-/// Encodes the head of a page without the date, and its trailers, which only an answer of gRPC has.
+/// Encodes the head of a page without its date, and its trailers, which only gRPC answers have.
 fn blocks(page: &Page) -> [Vec<u8>; 2] {
     let (status, fields, grpc) = page.parts();
     let (status, length) = (status.to_string(), page.body().len().to_string());
@@ -94,7 +94,7 @@ fn blocks(page: &Page) -> [Vec<u8>; 2] {
     }
 }
 
-/// The date header shared by all answers of one second.
+/// The date header, which all answers in one second share.
 #[derive(Debug, Default)]
 pub(super) struct DateHeader {
     pub(super) second: Option<u64>,
@@ -121,7 +121,7 @@ impl AnyStream for ServerStream {
     }
 }
 
-/// The streams of a server, in the order in which they are served next.
+/// The streams of a server, in the order in which they will send next.
 pub(super) type ServerStreams = StreamList<ServerStream>;
 
 impl ServerStreams {
@@ -133,8 +133,8 @@ impl ServerStreams {
         self.0.iter().any(|stream| stream.can_send(sending))
     }
 
-    /// Appends one frame of the first stream that can send, and moves that stream to the end. Returns false if no
-    /// stream can send.
+    /// Appends one frame of the first stream that can send, and moves this stream to the end of the list. Returns false
+    /// if no stream can send.
     pub(super) fn send(&mut self, sending: &mut Sending, now: &DateHeader, to: &mut Vec<u8>) -> bool {
         let Some(at) = self.0.iter().position(|stream| stream.can_send(sending)) else { return false };
         if self.0[at].send(sending, now, to) {

@@ -1,4 +1,4 @@
-//! Row of HTTP/2 in the protocol table.
+//! Row of HTTP/2 in the table of protocols.
 
 use run::{Protocol, RequestSet};
 
@@ -29,7 +29,7 @@ pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<C
     ClientPlan::with_set(plan, requests)
 }
 
-/// Returns the server's greeting for an empty request, otherwise an answer on the first stream.
+/// Returns the server's first bytes for an empty request, otherwise an answer on the first stream.
 fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {
@@ -40,7 +40,7 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Returns the server's greeting for an empty request, otherwise an answer to a gRPC call on the first stream.
+/// Returns the server's first bytes for an empty request, otherwise an answer to a gRPC call on the first stream.
 pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {

@@ -1,4 +1,4 @@
-//! The streams of a connection that carry a request now.
+//! The streams of a connection whose requests are in flight.
 
 use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
@@ -11,20 +11,20 @@ pub(super) struct Stream {
     pub(super) number: u32,
     /// ID of the request.
     pub(super) id: u16,
-    /// Index in the set of requests.
+    /// Index of the request in the set.
     pub(super) item: u16,
-    /// Status of the response; 0 before the response.
+    /// Status of the response; 0 before it arrives.
     pub(super) status: u16,
-    /// Status of gRPC, once received.
+    /// gRPC status; absent before it arrives.
     pub(super) grpc: Option<u16>,
-    /// Length of the body that the response announces, bytes.
+    /// Length of the response's body according to its headers, bytes.
     pub(super) length: Option<u64>,
-    /// Bytes of the response's body.
+    /// Number of bytes of the response's body so far.
     pub(super) body: u64,
-    /// Messages of gRPC in the body.
+    /// gRPC messages in the body.
     pub(super) messages: Messages,
     pub(super) received: Received,
-    /// Unsent bytes of the request's body.
+    /// Number of bytes of the request's body that were not sent yet.
     unsent: usize,
     window: i64,
 }
@@ -65,7 +65,7 @@ impl AnyStream for Stream {
 pub(super) type Streams = StreamList<Stream>;
 
 impl Streams {
-    /// Returns true if a stream has unsent body bytes.
+    /// Returns true if a part of some request's body is unsent.
     pub(super) fn has_unsent(&self, number: u32) -> bool {
         self.0.iter().any(|stream| stream.number == number && !stream.is_sent())
     }
@@ -75,13 +75,13 @@ impl Streams {
         Some(self.0.swap_remove(at))
     }
 
-    /// Removes one stream with a number above `last`.
+    /// Removes one stream whose number is above `last`.
     pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
         let at = self.0.iter().position(|stream| stream.number > last)?;
         Some(self.0.swap_remove(at))
     }
 
-    /// Returns a stream that may send more of its body.
+    /// Returns a stream that may send more of its request's body.
     pub(super) fn next_to_send(&self, sending: &Sending) -> Option<usize> {
         if sending.window <= 0 {
             return None;
@@ -89,7 +89,7 @@ impl Streams {
         self.0.iter().position(|stream| stream.unsent > 0 && stream.window > 0)
     }
 
-    /// Appends a frame of a stream's body.
+    /// Appends one frame with a part of a request's body.
     pub(super) fn send_body<'a>(
         &mut self,
         at: usize,

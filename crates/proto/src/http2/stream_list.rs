@@ -1,9 +1,9 @@
-//! The open streams of a connection, for client and server.
+//! The open streams of a connection, used by client and server.
 
 use super::flow;
 use crate::Fault;
 
-/// Stream of a client or a server.
+/// A stream of a client or of a server.
 pub(super) trait AnyStream {
     /// Returns the stream's ID.
     fn number(&self) -> u32;
@@ -11,13 +11,13 @@ pub(super) trait AnyStream {
     /// Returns the stream's send window.
     fn window(&mut self) -> &mut i64;
 
-    /// Adds to the stream's send window.
+    /// Increases the stream's send window.
     fn widen(&mut self, by: i64) -> Result<(), Fault> {
         flow::widen(self.window(), by)
     }
 }
 
-/// The open streams of a connection. Few streams are open, and most accesses are to the oldest one.
+/// The open streams of a connection. Few streams are open, and most lookups are for the oldest one.
 #[derive(Debug)]
 pub(super) struct StreamList<T>(pub(super) Vec<T>);
 
@@ -48,7 +48,7 @@ impl<T: AnyStream> StreamList<T> {
         self.0.iter_mut().find(|stream| stream.number() == number)
     }
 
-    /// Adds to all send windows.
+    /// Increases all send windows.
     pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
         self.0.iter_mut().try_for_each(|stream| stream.widen(by))
     }

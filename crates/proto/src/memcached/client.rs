@@ -1,7 +1,8 @@
-//! The client side: commands in written order, answers skipped in pieces of any size.
+//! The client side: sends commands in the order in which they are written, and skips answers, which arrive in pieces of
+//! any size.
 //!
-//! Commands are written as `get key`, `set key value` (flags, time and length are added), `delete key`, `incr key 1`.
-//! The answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
+//! Commands are written as `get key`, `set key value` (flags, time and length are added), `delete key`, or `incr key
+//! 1`. An answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
 //! `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
 
 use run::Protocol;
@@ -11,17 +12,17 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 
 /// Maximum length of an answer line.
 const MAX_LINE: usize = 2048;
-/// Maximum number of shown bytes of an error.
+/// Maximum number of bytes that are shown of an error.
 const MAX_SHOWN: usize = 200;
-/// Maximum size of a value, which is beyond memcached's own limit.
+/// Maximum size of a value, bytes, which is larger than memcached allows.
 const MAX_VALUE: u64 = 1 << 30;
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Commands);
 
 impl ClientPlan {
-    /// Reads and assembles the commands.
+    /// Reads the commands and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Memcached { command, commands_file } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -31,7 +32,7 @@ impl ClientPlan {
     }
 }
 
-/// Encodes a command. Adds flags, time and length to `set key some value`; `set key 0 60 5 value` already has them.
+/// Encodes a command. `set key some value` gets flags, time and length; `set key 0 60 5 value` already has them.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -60,7 +61,7 @@ fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     Ok(format!("{line}\r\n").into_bytes().into())
 }
 
-/// Returns flags, time, length and data of a value as memcached's protocol writes them (its `protocol.txt`, "Storage
+/// Returns flags, time, length and data of a value, in the form of memcached's protocol (its `protocol.txt`, "Storage
 /// commands").
 fn written_out(value: &str) -> Option<(u32, i64, u64, &str)> {
     let mut parts = value.splitn(4, ' ');
@@ -68,14 +69,14 @@ fn written_out(value: &str) -> Option<(u32, i64, u64, &str)> {
     Some((flags, time, length, parts.next().unwrap_or_default()))
 }
 
-/// Commands that only read.
+/// Commands that do not change data.
 const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends its commands in written order. A retry on another connection may therefore send a different
-    /// command.
+    /// A connection sends its commands in the order in which they are written. If a request was sent again on another
+    /// connection, it might be another command.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }
@@ -101,13 +102,13 @@ pub struct ClientSession {
     queue: CommandQueue,
     outstanding: u32,
     line: Vec<u8>,
-    /// Missing bytes of a value, including its line end.
+    /// Number of missing bytes of a value, including its line end.
     value: u64,
-    /// True if the answer ends with the value (the answer of `mg`).
+    /// True if the answer ends with the value, as that of `mg` does.
     ends_with_value: bool,
-    /// Bytes of the answer so far.
+    /// Number of bytes of the answer so far.
     bytes: u64,
-    /// The first error of this connection, in quotation marks.
+    /// The first error on this connection, in quotation marks.
     refusal: Option<String>,
 }
 
@@ -179,7 +180,7 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// Completes the answer to the oldest command.
+    /// Completes the answer to the oldest unanswered command.
     fn complete(&mut self, outcome: Outcome, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         if self.outstanding == 0 {
             return Err(Fault::Unasked("an answer that no command asked for"));
@@ -191,7 +192,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles a complete line and returns the answer's outcome if the answer ends with it.
+    /// Handles a complete line; if the answer ends with it, returns the outcome.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
         const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
         let line = self.line.strip_suffix(b"\r\n").ok_or(INVALID)?;
@@ -217,7 +218,7 @@ impl ClientSession {
                 self.refusal.get_or_insert_with(|| format!("{:?}", run::visible(&words)));
                 Some(Outcome::Unexpected)
             }
-            // The answer to incr and decr.
+            // A number is the answer to incr and decr.
             number if !number.is_empty() && number.iter().all(u8::is_ascii_digit) => Some(Outcome::Expected),
             _ => return Err(INVALID),
         };

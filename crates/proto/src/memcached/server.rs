@@ -1,8 +1,8 @@
-//! The server side: the commands with which memcached servers are loaded, over a [`Store`] shared by all connections.
-//! Expiry times are read and ignored: values stay until deleted.
+//! The server side: the commands that loads usually send to memcached, with a [`Store`] that all connections share.
+//! Expiry times are parsed but ignored: values remain until they are deleted.
 //!
-//! A line and a value are each read into one buffer of their connection, with memcached's own limits. The store limits
-//! stored data, and [`MAX_OWED`] limits unsent answers.
+//! Each connection has one buffer for a line and one for a value, with the same maximum sizes as in memcached. The
+//! store limits the amount of data, and [`MAX_OWED`] limits unsent answers.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::{ChangeResult, Fault, Progress, Session, Store};
 
 /// Maximum length of a line in bytes.
 const MAX_LINE: usize = 8 * 1024;
-/// Maximum size of a value in bytes: memcached's own default limit.
+/// Maximum size of a value, bytes: the default of memcached.
 const MAX_VALUE: usize = 1 << 20;
-/// Maximum bytes of unsent answers for a client that does not read.
+/// Maximum size of unsent answers to a client that does not read, bytes.
 const MAX_OWED: usize = 64 << 20;
-/// Memory that an idle connection keeps, in bytes.
+/// Memory that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 16 * 1024;
-/// Bytes before each value in the store: the client's flags.
+/// Number of bytes before each value in the store, which hold the client's flags.
 const FLAGS_BYTES: usize = 4;
 
-/// Use of an incoming value.
+/// What happens with a value that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StoreMode {
     Set,
@@ -30,15 +30,15 @@ enum StoreMode {
     Replace,
     Append,
     Prepend,
-    /// The value is too long, or its line was invalid: skip it.
+    /// The value is skipped, because it is too long or its line was invalid.
     Drop,
 }
 
-/// A value being received.
+/// A value that has not arrived completely.
 #[derive(Clone, Copy, Debug)]
 struct IncomingValue {
     mode: StoreMode,
-    /// Missing bytes of the value and its line end.
+    /// Number of missing bytes of the value and its line end.
     left: usize,
     /// True if the client wants no answer.
     quiet: bool,
@@ -50,14 +50,14 @@ pub struct ServerSession {
     line: Vec<u8>,
     incoming: Option<IncomingValue>,
     key: Vec<u8>,
-    /// Flags and bytes of the incoming value.
+    /// Flags and bytes of the value that arrives.
     value: Vec<u8>,
     over: bool,
     outgoing: SendBuffer,
 }
 
 impl ServerSession {
-    /// Creates a connection to this store.
+    /// Creates a session that uses this store.
     pub fn new(store: Arc<Store>) -> Self {
         let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), SendBuffer::default());
         Self { store, line, incoming: None, key, value, over: false, outgoing }
@@ -108,7 +108,7 @@ impl ServerSession {
         self.outgoing.append(words);
     }
 
-    /// Reads more of a line, and returns true if a command ended with the line.
+    /// Reads a further part of a line; returns true if a command ended with it.
     fn begin(&mut self, rest: &mut &[u8]) -> bool {
         let (now, whole) = take_line(rest);
         if self.line.len() + now.len() > MAX_LINE {
@@ -126,7 +126,7 @@ impl ServerSession {
         ended
     }
 
-    /// Handles a complete line and returns true if the command ends with it.
+    /// Handles a complete line; returns true if the command ends with it.
     fn command(&mut self, words: &mut Words<'_>) -> bool {
         let name = words.next().unwrap_or_default();
         match name {
@@ -167,7 +167,7 @@ impl ServerSession {
         true
     }
 
-    /// Writes a command's answer, unless the client wants none. `None` means a malformed command.
+    /// Writes the answer to a command, unless the client wants none. `None` stands for a malformed command.
     fn answer(&mut self, said: Option<&[u8]>, words: &mut Words<'_>) {
         let quiet = words.next() == Some(b"noreply");
         match said {
@@ -193,7 +193,8 @@ impl ServerSession {
         self.say(if any { b"END\r\n" } else { b"ERROR\r\n" });
     }
 
-    /// Prepares for a value after this line. Returns true if the command already ends with the line.
+    /// Prepares for the value that follows this line. Returns true if no value follows, so that the command ends with
+    /// the line.
     fn value_comes(&mut self, mode: StoreMode, words: &mut Words<'_>) -> bool {
         let (key, flags, _time) = (words.key(), words.number::<u32>(), words.number::<i64>());
         let (length, quiet) = (words.number::<usize>(), words.next() == Some(b"noreply"));
@@ -221,7 +222,7 @@ impl ServerSession {
         false
     }
 
-    /// Reads a piece of a value and returns true if it was the last.
+    /// Reads a piece of a value; returns true if it was the last one.
     fn piece(&mut self, incoming: IncomingValue, rest: &mut &[u8]) -> bool {
         let n = incoming.left.min(rest.len());
         let (now, after) = rest.split_at(n);
@@ -242,7 +243,7 @@ impl ServerSession {
         true
     }
 
-    /// Handles a complete value.
+    /// Handles a value that has arrived completely.
     fn keep(&mut self, incoming: IncomingValue) {
         let Some(value) = self.value.strip_suffix(b"\r\n").filter(|value| value.len() >= FLAGS_BYTES) else {
             self.say(b"CLIENT_ERROR bad data chunk\r\n");
@@ -287,7 +288,7 @@ impl ServerSession {
     }
 }
 
-/// Computes the new value with its flags from `value` and the old one; `None` for no change.
+/// Returns the new value with its flags, computed from `value` and the old value; `None` to change nothing.
 fn joined(mode: StoreMode, old: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
     let (old_flags, old_value) = old.unwrap_or(&[0; FLAGS_BYTES]).split_at_checked(FLAGS_BYTES)?;
     let fits = |all: Vec<u8>| Some(all).filter(|all| all.len() <= FLAGS_BYTES + MAX_VALUE);
@@ -299,7 +300,7 @@ fn joined(mode: StoreMode, old: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> 
     }
 }
 
-/// Writes one value of an answer.
+/// Writes one value as part of an answer.
 fn write_value(to: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     use std::io::Write as _;
     let Some((flags, value)) = value.split_first_chunk::<FLAGS_BYTES>() else { return };

@@ -8,7 +8,7 @@ fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
     crate::testing::answer_to(ServerSession::new(Arc::default()), bytes, cut)
 }
 
-/// Commands with the answers of memcached 1.6.
+/// Commands, with the answers that memcached 1.6 gives.
 const TALK: &[(&str, &str)] = &[
     ("version\r\n", "VERSION loadline\r\n"),
     ("set k 5 0 4\r\na\r\nb\r\n", "STORED\r\n"),
@@ -69,7 +69,7 @@ fn too_large_requests_are_refused() {
     assert_eq!(text, "CLIENT_ERROR bad command line format\r\n".repeat(2));
 }
 
-/// A client that requests a large value again and again without reading makes the server keep a bounded amount.
+/// A client requests a large value repeatedly without reading; the server must keep only a limited amount of answers.
 #[test]
 fn answers_that_nobody_reads_are_bounded() {
     let mut server = ServerSession::new(Arc::default());

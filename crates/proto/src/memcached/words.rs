@@ -1,15 +1,15 @@
-//! The words of a command line.
+//! Splitting of a command line into words.
 
 use std::str::FromStr;
 
 /// Maximum length of a key in bytes.
 pub(super) const MAX_KEY: usize = 250;
 
-/// The rest of a line.
+/// The part of a line that was not read yet.
 pub(super) struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
-    /// Starts with a line including its end.
+    /// Starts to read a line, which may have its line end.
     pub(super) fn new(line: &'a [u8]) -> Self {
         Self(line.trim_ascii_end())
     }

@@ -1,23 +1,23 @@
-//! Client side: reads one record repeatedly.
+//! Client side: reads the same record again and again.
 
 use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Client, Done, Fault, Progress, Request, Requester};
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientPlan {
     record_bytes: u32,
 }
 
 impl ClientPlan {
-    /// Creates a plan for records of this many bytes, 1 to [`MAX_BYTES`]; the first record of the file is read.
+    /// Creates a plan for records of this many bytes, 1 to [`MAX_BYTES`]; it reads the first record of the file.
     pub fn new(record_bytes: u32) -> Self {
         Self { record_bytes: record_bytes.clamp(1, MAX_BYTES) }
     }
 
-    /// Returns a server's answer to one request, for drivers without a server. For a record that cannot be split into
-    /// equal parts, the last answer would be too long. Measuring the generator's ceiling therefore uses sizes that
-    /// split evenly or not at all.
+    /// Returns a server's answer to one request, for drivers that have no server. If a record cannot be split into
+    /// equal parts, its last answer would be too long. The generator's maximum rate is therefore measured with sizes
+    /// that are split into equal parts or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };
@@ -57,31 +57,31 @@ enum State {
     Body(u32),
 }
 
-/// Client side of one connection. Records started while one is under way wait for their turn.
+/// Client side of one connection. Records that are requested while another one is read wait for their turn.
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,
-    /// File offset of the record.
+    /// Position of the record in the file.
     base: u64,
-    /// Records started and not complete.
+    /// Number of records that were requested and are not complete.
     waiting: u32,
-    /// Received bytes of the current record.
+    /// Number of bytes of the current record that were received.
     done_bytes: u32,
     /// True if the current record is requested in one large read.
     large: bool,
     state: State,
     head: HeadBuffer,
-    /// The request to send and its sent bytes.
+    /// The request to send, and the number of its bytes that were sent.
     to_send: Option<([u8; HEAD_BYTES], usize)>,
 }
 
 impl ClientSession {
-    /// Sets the file offset for records started from now on.
+    /// Sets the position in the file of all records that are requested from now on.
     pub fn seek(&mut self, offset: u64) {
         self.base = offset;
     }
 
-    /// Requests the next piece of the current record.
+    /// Requests the next part of the current record.
     fn ask(&mut self) {
         let piece = piece_of(self.plan.record_bytes - self.done_bytes, self.large);
         let head = Head::request(Operation::Read, self.base + u64::from(self.done_bytes), piece);
@@ -104,7 +104,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Reads body bytes and returns true if the record is complete.
+    /// Reads bytes of a record; returns true if the record is complete.
     fn on_body(&mut self, left: u32, input: &mut &[u8]) -> bool {
         let n = input.len().min(left as usize);
         *input = &input[n..];

@@ -1,12 +1,14 @@
-//! Record: reads and writes of fixed-size records of one file over TCP, in the message sizes of sources 0 and 3.
+//! Record: reading and writing of fixed-size records of a file over TCP, with the message sizes of sources 0 and 3.
 //!
-//! A request has 60 bytes; a reply has 60 bytes and the record. A read of 2048 bytes thus takes 60 and 2108 bytes, as
-//! in the source. A client splits a record longer than [`SPLIT_BYTES`] into requests of that size, one after the other.
-//! From [`LARGE_BYTES`] on it requests the whole record in one large read, as long as the server has a buffer for it. A
-//! request that cannot be served is answered by a status, never by silence.
+//! A request has 60 bytes; a reply has 60 bytes followed by the record. To read 2048 bytes, the client sends 60 bytes
+//! and the server sends 2108 bytes, as in the source. If a record is longer than [`SPLIT_BYTES`], the client splits it
+//! into requests of that size, which it sends one after the other. From [`LARGE_BYTES`] on, the client requests the
+//! whole record in one large read, as long as the server has a buffer for it. If the server cannot serve a request, it
+//! always answers with a status.
 //!
-//! The header, big endian: magic 4, version 1, operation 1, status 1, flags 1, offset 8, length 4, file length 8, and
-//! 32 bytes of zero. The length is the number of bytes after the header, except in a request to read.
+//! Fields of the header with their sizes in bytes, big endian: magic 4, version 1, operation 1, status 1, flags 1,
+//! offset 8, length 4, file length 8, and 32 bytes of zero. The length is the number of bytes that follow the header;
+//! in a request to read, it is the number of bytes to read.
 
 mod client;
 mod server;
@@ -16,32 +18,32 @@ pub use client::{ClientPlan, ClientSession};
 pub use server::{LargeBuffer, Origin, Records, ServerSession};
 pub(crate) use spec::{SPEC, client};
 
-/// Size of every header, request or reply.
+/// Size of the header of each request and reply, bytes.
 pub const HEAD_BYTES: usize = 60;
-/// Maximum read without a large buffer; longer reads are split into this size.
+/// Maximum size of a read without a large buffer, bytes; longer reads are split into reads of this size.
 pub const SPLIT_BYTES: u32 = 4096;
-/// Minimum size of a large read: three pages.
+/// Minimum size of a large read, bytes: three pages.
 pub const LARGE_BYTES: u32 = 3 * 4096;
-/// Maximum size of a record.
+/// Maximum size of a record, bytes.
 pub const MAX_BYTES: u32 = 1 << 20;
 
 const MAGIC: [u8; 4] = *b"LLRC";
 const VERSION: u8 = 1;
-/// Bit of the operation that marks a reply.
+/// Bit that is set in the operation of a reply.
 const REPLY: u8 = 0x80;
-/// The record came from the page cache.
+/// Flag of a record that came from the page cache.
 const FLAG_CACHED: u8 = 1;
-/// The record came from the disk.
+/// Flag of a record that came from the disk.
 const FLAG_DISK: u8 = 2;
 
 /// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Read bytes of the file.
+    /// Reads bytes of the file.
     Read,
-    /// Write bytes to the file.
+    /// Writes bytes to the file.
     Write,
-    /// Return the length of the file.
+    /// Returns the length of the file.
     Length,
 }
 
@@ -56,13 +58,13 @@ pub enum Status {
     PastEnd,
     /// The file no longer exists.
     Vanished,
-    /// No buffer for a large read: retry in pieces of [`SPLIT_BYTES`].
+    /// The client lacks a buffer for a large read and tries again with parts of [`SPLIT_BYTES`].
     NoBuffer,
     /// The header is invalid.
     Malformed,
     /// The disk failed.
     Failed,
-    /// Longer than [`MAX_BYTES`].
+    /// The record is longer than [`MAX_BYTES`].
     TooLong,
     /// The file is read-only.
     ReadOnly,
@@ -97,20 +99,20 @@ impl Status {
     }
 }
 
-/// A header of a request or reply.
+/// Header of a request or of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Requested or answered operation.
+    /// Operation that was requested.
     pub operation: Operation,
-    /// `None` in a request.
+    /// Result of the operation; `None` in a request.
     pub status: Option<Status>,
-    /// Two flags of a reply: true if the record came from the page cache, and true if from the disk.
+    /// Two flags in a reply: true if the record came from the page cache, and true if it came from the disk.
     pub origin: (bool, bool),
-    /// File offset of the record.
+    /// Position of the record in the file.
     pub offset: u64,
-    /// Number of requested bytes, or of bytes that follow.
+    /// Number of requested bytes, or number of bytes that follow the header.
     pub length: u32,
-    /// Reply: length of the file.
+    /// Length of the file, in a reply.
     pub file_bytes: u64,
 }
 
@@ -162,7 +164,7 @@ impl Head {
     }
 }
 
-/// Collects the bytes of a header from pieces of any size.
+/// Collects the bytes of a header, which arrives in pieces of any size.
 #[derive(Clone, Debug)]
 struct HeadBuffer {
     bytes: [u8; HEAD_BYTES],
@@ -174,7 +176,7 @@ impl HeadBuffer {
         Self { bytes: [0; HEAD_BYTES], filled: 0 }
     }
 
-    /// Takes missing bytes and returns the header's bytes when complete.
+    /// Takes the bytes that are missing; returns all bytes of the header when it is complete.
     fn take(&mut self, input: &mut &[u8]) -> Option<[u8; HEAD_BYTES]> {
         let n = input.len().min(HEAD_BYTES - self.filled);
         self.bytes[self.filled..self.filled + n].copy_from_slice(&input[..n]);

@@ -1,25 +1,25 @@
-//! Server side: answers requests from [`Records`]. An invalid request is answered by a status.
+//! Server side: answers requests with records from [`Records`]. The answer to an invalid request is a status.
 
 use std::sync::Arc;
 
 use super::{Head, HeadBuffer, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Fault, Progress, Session};
 
-/// Origin of a record.
+/// Where a record came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// True if the page cache held the record, or a part of it.
+    /// True if at least a part of the record was in the page cache.
     pub cached: bool,
-    /// True if the disk supplied the record, or a part of it.
+    /// True if at least a part of the record came from the disk.
     pub disk: bool,
 }
 
-/// The file of a server, shared by all its sessions.
+/// The file of a server, which all of its sessions share.
 pub trait Records: Send + Sync {
     /// Returns the length of the file.
     fn file_bytes(&self) -> Result<u64, Status>;
 
-    /// Appends `length` bytes from `offset` on to `into`; fewer only at the end of the file.
+    /// Appends `length` bytes from `offset` on to `into`; at the end of the file, there may be fewer bytes.
     fn read(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status>;
 
     /// Writes bytes to the file.
@@ -29,11 +29,11 @@ pub trait Records: Send + Sync {
     fn large_buffer(self: Arc<Self>) -> Option<LargeBuffer>;
 }
 
-/// A server's buffer for large reads, in use.
+/// A buffer for large reads that is in use.
 pub struct LargeBuffer(Option<Box<dyn FnOnce() + Send>>);
 
 impl LargeBuffer {
-    /// Creates a buffer in use. `give_back` is called once, on drop.
+    /// Creates a buffer that is in use. `give_back` is called once, when the buffer is dropped.
     pub fn new(give_back: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(give_back)))
     }
@@ -51,12 +51,12 @@ impl Drop for LargeBuffer {
 pub struct ServerSession<R: Records> {
     records: Arc<R>,
     head: HeadBuffer,
-    /// A write in progress: its offset and its missing bytes.
+    /// The current write: its position in the file, and the number of missing bytes.
     writing: Option<(u64, u32)>,
     body: Vec<u8>,
     out: Vec<u8>,
     at: usize,
-    /// Buffers that the replies in `out` hold.
+    /// Buffers that are used by replies in `out`.
     held: Vec<LargeBuffer>,
     closing: bool,
 }
@@ -78,7 +78,7 @@ impl<R: Records> ServerSession<R> {
 
     fn answer(&mut self, request: Option<Head>) -> bool {
         let Some(request) = request.filter(|head| head.status.is_none()) else {
-            // The start of the next header is unknown after an invalid one.
+            // After an invalid header, the beginning of the next one is unknown.
             self.closing = true;
             self.reply(Head::request(Operation::Read, 0, 0), Err(Status::Malformed));
             return false;
@@ -123,7 +123,7 @@ impl<R: Records> ServerSession<R> {
         }
     }
 
-    /// Appends header and record to the waiting output in `out`.
+    /// Appends a header and its record to the bytes that wait in `out`.
     fn fetch(&mut self, request: Head) {
         let begin = self.out.len();
         self.reply(request, Ok(Origin::default()));
@@ -136,7 +136,7 @@ impl<R: Records> ServerSession<R> {
             other => other,
         };
         if outcome != Ok(Origin::default()) {
-            // The header is rewritten, since status and origin are known only after the read.
+            // The header is written again, because status and origin are known only after the read.
             self.out.truncate(if outcome.is_err() { begin } else { self.out.len() });
             let length = if outcome.is_err() { 0 } else { got };
             let head = self.head_of(Head { length, ..request }, outcome);
@@ -147,7 +147,7 @@ impl<R: Records> ServerSession<R> {
         }
     }
 
-    /// Takes bytes of a write and returns true when it is complete and answered.
+    /// Takes bytes of a write; returns true when the write is complete and answered.
     fn write(&mut self, input: &mut &[u8]) -> bool {
         let Some((offset, length)) = self.writing else { return false };
         let n = input.len().min(length as usize - self.body.len());
@@ -235,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-    /// A file in memory with a number of large buffers.
+    /// A file in memory, with a number of large buffers.
     struct Memory {
         bytes: Vec<u8>,
         free: AtomicI32,
@@ -274,7 +274,8 @@ mod tests {
         Arc::new(Memory { bytes: vec![7; bytes], free: free.into(), gone: false })
     }
 
-    /// Lets both sides talk in pieces of `cut` bytes. Returns completions and the bytes each way.
+    /// Passes the bytes of both sides on, in pieces of `cut` bytes. Returns the number of completed requests, and the
+    /// number of bytes in each direction.
     fn talk(record: u32, times: u32, free: i32, cut: usize) -> (u32, usize, usize) {
         let records = memory(1 << 20, free);
         let mut server = ServerSession::new(Arc::clone(&records));

@@ -1,4 +1,4 @@
-//! The client side: commands in turn, replies in order.
+//! The client side: sends commands one after another, and reads replies in the same order.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::client::read;
 use crate::commands::{CommandQueue, Commands, copy_rest};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     commands: Commands,
-    /// First bytes of a connection (HELLO, AUTH, SELECT), and the number of replies to them.
+    /// First bytes on a connection (HELLO, AUTH, SELECT), and the number of replies to them.
     greeting: Arc<[u8]>,
     greeting_replies: u32,
 }
 
 impl ClientPlan {
-    /// Reads and assembles the commands.
+    /// Reads the commands and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Redis { command, commands_file, auth_file, database, resp3 } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -51,7 +51,7 @@ impl ClientPlan {
     }
 }
 
-/// Commands that only read.
+/// Commands that do not change data.
 const READS: &[&str] = &[
     "PING",
     "ECHO",
@@ -95,7 +95,8 @@ const READS: &[&str] = &[
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends the commands in turn. A retry on another connection may therefore send a different command.
+    /// A connection sends the commands one after another. If a request was sent again on another connection, it might
+    /// be another command.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }
@@ -117,11 +118,12 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: ClientPlan,
     queue: CommandQueue,
-    /// Sent bytes of the greeting, and missing replies to it.
+    /// Number of bytes of the first commands (HELLO, AUTH, SELECT) that were sent, and number of missing replies to
+    /// them.
     greeted: usize,
     greeting_replies: u32,
     outstanding: u32,
-    /// Bytes so far of a reply that came in pieces.
+    /// Number of bytes so far of a reply that arrives in pieces.
     bytes: u64,
     reader: Reader,
 }
@@ -207,13 +209,13 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// Returns the words of the last error reply; empty if there was none.
+    /// Returns the text of the last error reply; empty if there was none.
     fn words(&self) -> String {
         run::visible(String::from_utf8_lossy(self.reader.error()).trim_end()).into_owned()
     }
 }
 
-/// Returns the advice for an error reply, by its first word (the prefixes in the documentation of Redis).
+/// Returns the advice for an error reply, depending on its first word (see the prefixes in the documentation of Redis).
 fn advice(words: &str) -> &'static str {
     match words.split(' ').next().unwrap_or_default() {
         "NOAUTH" | "WRONGPASS" | "NOPERM" => "give the password of a user who may do this with --auth-file FILE",

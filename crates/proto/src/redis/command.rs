@@ -15,8 +15,8 @@ pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     Ok(array(&words))
 }
 
-/// Commands that are refused because the server sends several answers to them, or none. Answers could no longer be
-/// matched with requests.
+/// Commands that are refused, because the server sends several answers to them or none. After such a command, it would
+/// be unknown to which request an answer belongs.
 const NOT_ANSWERED_ONCE: &[(&[&str], &str)] = &[
     (
         &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"],
@@ -36,8 +36,8 @@ pub fn array(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
     bytes
 }
 
-/// Splits a line at blanks outside quotation marks, as `redis-cli` does: `"…"` with `\n`, `\r`, `\t`, `\a`, `\b`,
-/// `\xHH`, and `'…'` with `\'`. Returns `None` for an unclosed mark.
+/// Splits a line at spaces outside of quotation marks, like `redis-cli`: `"…"` with `\n`, `\r`, `\t`, `\a`, `\b`,
+/// `\xHH`, and `'…'` with `\'`. Returns `None` if a quotation mark is not closed.
 fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     let (mut all, mut rest) = (Vec::new(), line.trim_start().as_bytes());
     while !rest.is_empty() {
@@ -57,7 +57,7 @@ fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     Some(all)
 }
 
-/// Reads a quoted text up to its mark. Returns what follows the mark.
+/// Reads a text up to its closing quotation mark. Returns the text after that mark.
 fn quoted<'a>(mark: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let (&byte, after) = rest.split_first()?;
@@ -93,7 +93,7 @@ fn hex(high: u8, low: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// The examples in the help of `redis-cli`, and its own rules of quotation.
+    /// These are the examples in the help of `redis-cli`, and its own rules for quotation marks.
     #[test]
     fn quotation_marks_mean_what_they_mean_to_redis_cli() {
         let of = |line: &str| words(line).unwrap();

@@ -1,4 +1,4 @@
-//! Redis: commands in RESP, replies of RESP2 and RESP3 of any shape, both sides. Error replies are unexpected answers.
+//! Redis, both sides: commands in RESP, and any replies of RESP2 and RESP3. Error replies are unexpected answers.
 
 mod client;
 mod command;

@@ -1,51 +1,51 @@
-//! Replies of RESP2 and RESP3, skipped in pieces of any size; only their kind is stored. Source: the Redis
-//! serialization protocol specification.
+//! Replies of RESP2 and RESP3, which arrive in pieces of any size. Replies are skipped, and only their kind is stored.
+//! Source: the Redis serialization protocol specification.
 
 use crate::Fault;
 
-/// Maximum nesting of a reply.
+/// Maximum depth to which the parts of a reply may be nested.
 const MAX_DEPTH: usize = 32;
-/// Maximum examined bytes of a line: the lengths of RESP, and the words of an error.
+/// Maximum number of bytes of a line that are examined: a length in RESP, or the text of an error.
 const EXAMINED_BYTES: usize = 200;
-/// Maximum length of a line (a simple string, an error, a big number).
+/// Maximum length of a line (a simple string, an error, or a big number).
 const MAX_LINE: usize = 1 << 20;
-/// Maximum size of a string, which is Redis's own limit, and maximum number of elements of one level.
+/// Maximum size of a string, which is the limit of Redis itself, and maximum number of elements in one level.
 const MAX_LENGTH: i64 = 512 << 20;
 
 /// Kind of a complete reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Reply that is no error.
+    /// A reply that is not an error.
     Good,
     /// Reply that reports an error.
     Error,
-    /// A push message that no command requested (RESP3).
+    /// A message that no command requested (a push of RESP3).
     Push,
 }
 
-/// A level of nesting: the number of missing elements, and true if they belong to an attribute, which is not itself a
-/// reply.
+/// One level of a nested reply: the number of missing elements, and true if they belong to an attribute, which is not a
+/// reply itself.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     left: i64,
     attribute: bool,
 }
 
-/// Parse position within a reply.
+/// Position within the current reply.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     levels: Vec<Level>,
-    /// Missing bytes of a string, including its line end.
+    /// Number of missing bytes of a string, including its line end.
     string: u64,
     line: Vec<u8>,
     length: usize,
     kind: Option<Kind>,
-    /// Words of the last error.
+    /// Text of the last error.
     error: Vec<u8>,
 }
 
 impl Reader {
-    /// Reads more input, and returns the first completed reply, if any.
+    /// Reads more input, and returns the first reply that is completed, if any.
     pub(super) fn next(&mut self, rest: &mut &[u8]) -> Result<Option<Kind>, Fault> {
         while !rest.is_empty() {
             if self.string > 0 {
@@ -77,7 +77,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Returns true if a reply has begun and is not complete.
+    /// Returns true if a reply is incomplete.
     pub(super) fn is_inside(&self) -> bool {
         !self.levels.is_empty() || self.string > 0 || self.length > 0
     }
@@ -87,7 +87,7 @@ impl Reader {
         &self.error
     }
 
-    /// Handles a complete line and returns true if it completes a reply.
+    /// Handles a complete line; returns true if it completes a reply.
     fn whole_line(&mut self) -> Result<bool, Fault> {
         let first = *self.line.first().unwrap_or(&0);
         let outermost = self.levels.is_empty();
@@ -134,7 +134,7 @@ impl Reader {
         }
     }
 
-    /// Starts a nested array of `each` elements, and returns true if it is already complete.
+    /// Starts a nested array of `each` elements; returns true if it is already complete.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {
@@ -147,7 +147,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Counts a complete element and returns true if the whole reply is complete.
+    /// Counts a complete element; returns true if the whole reply is complete.
     fn element(&mut self) -> bool {
         while let Some(level) = self.levels.last_mut() {
             level.left -= 1;
@@ -155,14 +155,14 @@ impl Reader {
                 return false;
             }
             if self.levels.pop().is_some_and(|level| level.attribute) {
-                // The reply that the attribute describes follows.
+                // After an attribute, the reply that it describes follows.
                 return false;
             }
         }
         true
     }
 
-    /// Forgets the connection.
+    /// Prepares for a new connection.
     pub(super) fn reset(&mut self) {
         self.levels.clear();
         self.line.clear();

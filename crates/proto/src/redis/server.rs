@@ -1,7 +1,7 @@
-//! The server side: the commands with which Redis servers are loaded, over a [`Store`] shared by all connections.
+//! The server side: the commands that loads usually send to Redis, with a [`Store`] that all connections share.
 //!
-//! A command is read into one buffer of its connection, limited by [`MAX_COMMAND`]. The store limits stored data, and
-//! [`MAX_OWED`] limits unsent answers.
+//! Each connection has one buffer for a command, of at most [`MAX_COMMAND`] bytes. The store limits the amount of data,
+//! and [`MAX_OWED`] limits unsent answers.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::commands::take_line;
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session, Store};
 
-/// Maximum size of a command, all its words together, in bytes.
+/// Maximum size of all words of a command together, bytes.
 const MAX_COMMAND: usize = 64 << 20;
 /// Maximum number of words of a command.
 const MAX_WORDS: usize = 1024;
-/// Maximum length of a line: a length, or an inline command.
+/// Maximum length of a line, which is a length or an inline command, bytes.
 const MAX_LINE: usize = 64 * 1024;
-/// Maximum bytes of unsent answers for a client that does not read. The last answer may exceed this maximum.
+/// Maximum size of unsent answers to a client that does not read, bytes. The last answer may go beyond this maximum.
 const MAX_OWED: usize = 64 << 20;
-/// Memory that an idle connection keeps, in bytes.
+/// Memory that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 16 * 1024;
 
 const INVALID: Fault = Fault::Malformed("a command that is not RESP");
@@ -26,10 +26,10 @@ const INVALID: Fault = Fault::Malformed("a command that is not RESP");
 pub struct ServerSession {
     store: Arc<Store>,
     line: Vec<u8>,
-    /// Bytes of the current command's words, and the end of each.
+    /// Bytes of the current command's words, and the position where each word ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Number of missing words, and of missing bytes of the current word, its line end included.
+    /// Number of missing words, and number of missing bytes of the current word, including its line end.
     words: usize,
     string: usize,
     resp3: bool,
@@ -38,7 +38,7 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// Creates a connection to this store.
+    /// Creates a session that uses this store.
     pub fn new(store: Arc<Store>) -> Self {
         Self {
             store,
@@ -104,7 +104,7 @@ impl Session for ServerSession {
 }
 
 impl ServerSession {
-    /// Reads more input, and returns true if a command is complete.
+    /// Reads more input; returns true if a command is complete.
     fn read(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
         if self.string > 0 {
             let n = self.string.min(rest.len());
@@ -159,7 +159,7 @@ impl ServerSession {
                 Ok(false)
             }
             None => Ok(false),
-            // An inline command, as a person types it.
+            // An inline command, as a person would type it.
             Some(_) => {
                 for word in text.split_ascii_whitespace() {
                     self.bytes.extend_from_slice(word.as_bytes());
@@ -170,7 +170,7 @@ impl ServerSession {
         }
     }
 
-    /// Returns a word of the command; empty if missing.
+    /// Returns a word of the command; empty if there is no such word.
     fn word(&self, at: usize) -> &[u8] {
         let begin = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or_default() };
         self.ends.get(at).and_then(|end| self.bytes.get(begin..*end)).unwrap_or_default()
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Requests many values of a mebibyte in one piece of input: the waiting output is bounded, whatever is requested.
+    /// The client requests many values of a mebibyte at once; the waiting output must stay limited.
     #[test]
     fn a_client_that_never_reads_is_refused() {
         let mut session = ServerSession::new(Arc::default());

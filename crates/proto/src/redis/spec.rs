@@ -1,4 +1,4 @@
-//! The row of the table.
+//! Row of Redis in the table of protocols.
 
 use run::Protocol;
 
@@ -77,7 +77,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Sets the database from `/3`, as client libraries do.
+/// Sets the database from a path such as `/3`, as client libraries do.
 fn set_path(plan: &mut Protocol, path: &str) -> Result<(), String> {
     let Protocol::Redis { database, .. } = plan else { return Ok(()) };
     let number = path.trim_start_matches('/').parse::<u16>().map(u32::from);
@@ -93,7 +93,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// The client side of a plan.
+/// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

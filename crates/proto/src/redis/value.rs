@@ -1,11 +1,11 @@
-//! Replies of RESP2 with their values, for queries about a server's state.
+//! Replies of RESP2 with their values, for questions about the state of a server.
 
 use super::reply::{Kind, Reader};
 use crate::Fault;
 
 pub use super::command::array as encode_command;
 
-/// Maximum size of a kept reply, bytes.
+/// Maximum size of a stored reply, bytes.
 const MAX_REPLY_BYTES: usize = 16 << 20;
 
 /// Value of a reply.
@@ -13,13 +13,13 @@ const MAX_REPLY_BYTES: usize = 16 << 20;
 pub enum Value {
     /// A string, or the text of an unknown type.
     Text(Vec<u8>),
-    /// Integer reply.
+    /// A whole number.
     Number(i64),
-    /// Array of replies.
+    /// An array of replies.
     List(Vec<Value>),
-    /// Error text, safe to show.
+    /// The text of an error, safe to show.
     Error(String),
-    /// Null reply: the key has no value.
+    /// A null reply: the key has no value.
     Nil,
 }
 
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Returns the number, if the value is one.
+    /// Returns the number, if the value is a number.
     pub fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -49,7 +49,7 @@ impl Value {
     }
 }
 
-/// Reader of one reply after another, in pieces of any size.
+/// Reader of replies one after another, which arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub struct ValueReader {
     reader: Reader,
@@ -57,7 +57,8 @@ pub struct ValueReader {
 }
 
 impl ValueReader {
-    /// Reads more input, and returns the value of a complete reply. The input must not contain a part of another reply.
+    /// Reads more input, and returns the value of the reply if it is complete. The input must not contain any part of
+    /// the next reply.
     pub fn read(&mut self, mut piece: &[u8]) -> Result<Option<Value>, Fault> {
         if self.kept.len() + piece.len() > MAX_REPLY_BYTES {
             return Err(Fault::Limit("a reply of more than 16 MiB"));
@@ -74,7 +75,7 @@ impl ValueReader {
     }
 }
 
-/// Parses a complete reply. The reader has checked its nesting and its lengths.
+/// Parses a complete reply. Nesting and lengths were already checked by the reader.
 fn value(rest: &mut &[u8]) -> Option<Value> {
     let end = rest.windows(2).position(|pair| pair == b"\r\n")?;
     let (line, after) = (rest.get(1..end)?, rest.get(end + 2..)?);

@@ -11,7 +11,7 @@ use super::explain::explain;
 use super::pipe::{Pipe, Plain};
 use crate::{Client, Done, Fault, Mix, Progress, Request, Requester};
 
-/// Stored bytes of the inner protocol on the first connection, for display.
+/// Maximum bytes of the inner protocol that the first connection stores, for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
 /// Data shared by all connections of a load.
@@ -182,8 +182,8 @@ impl<S: Requester> Requester for ClientSession<S> {
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // TCP also reports the end of the stream. This report matters only for a response that ends with the
-                // stream.
+                // TCP also reports the end of the stream, which this alert announces. This report matters only for a
+                // response that ends with the stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

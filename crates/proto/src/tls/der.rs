@@ -14,7 +14,7 @@ pub(super) struct Facts<'a> {
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_ID: u8 = 0x06;
-/// Version, which is explicitly tagged and optional.
+/// Tag of the version, which is optional.
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
@@ -28,7 +28,7 @@ pub(super) fn facts(certificate: &[u8]) -> Option<Facts<'_>> {
     if rest.first() == Some(&VERSION) {
         rest = first_element(rest)?.2;
     }
-    // Serial number, signature algorithm and issuer.
+    // Skips the serial number, the signature algorithm and the issuer.
     for _ in 0..3 {
         rest = first_element(rest)?.2;
     }

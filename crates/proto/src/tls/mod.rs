@@ -1,5 +1,5 @@
 //! TLS 1.3 and 1.2 around any protocol, both sides, without I/O: a session within a session. rustls provides the
-//! cryptography and the state machine. This module moves bytes and bounds memory.
+//! cryptography and the state machine. This module moves bytes and limits the memory.
 //!
 //! Allocations: rustls allocates one buffer for each record that it sends and each that it decrypts. A handshake
 //! allocates what its messages need. Nothing else allocates after the handshake.

@@ -19,13 +19,13 @@ const KEPT_BYTES: usize = 32 * 1024;
 const MAX_PLAINTEXT: usize = 16 * 1024;
 const MAX_OVERHEAD: usize = 64;
 
-/// Fault for any TLS error; `explain` has the words for it.
+/// Fault for any TLS error; the function `explain` describes the error.
 pub(super) const TLS_FAILED: Fault = Fault::Malformed("TLS failed");
 
 thread_local! {
     /// Input of the connection being served: rustls decrypts in place.
     static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// Plaintext on its way into records.
+    /// Plaintext that will be encrypted into records.
     static PLAIN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 

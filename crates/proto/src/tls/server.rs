@@ -11,7 +11,7 @@ pub struct ServerSession<S> {
     within: S,
     config: ServerConfig,
     pipe: Pipe<UnbufferedServerConnection>,
-    /// True once an alert for the peer ended the connection; further input is ignored.
+    /// True after an alert for the peer ended the connection; further input is ignored.
     failed: bool,
     /// True once the inner session ends the connection; close_notify follows its last bytes.
     ends: bool,
@@ -63,7 +63,7 @@ impl<S: Session> Session for ServerSession<S> {
         });
         match taken {
             Ok(()) => Ok(progress),
-            // The alert is sent before the end.
+            // The connection ends only after the alert is sent.
             Err(_) if pipe.error.is_some() && pipe.wants_out() => {
                 self.failed = true;
                 Ok(Progress { close: true, linger: true, ..progress })
@@ -80,7 +80,7 @@ impl<S: Session> Session for ServerSession<S> {
         if self.pipe.established && !self.failed { self.within.flushed() } else { Progress::default() }
     }
 
-    /// An unfinished handshake counts as an incomplete head.
+    /// An unfinished handshake counts as an incomplete request head.
     fn awaits_head(&self) -> bool {
         !self.failed && (self.pipe.engine.is_some() && !self.pipe.established || self.within.awaits_head())
     }

@@ -29,7 +29,7 @@ fn server(config: &ServerConfig) -> Theirs {
     ServerSession::new(echo::ServerSession::default(), config.clone())
 }
 
-/// Lets both sides talk in pieces until neither has more to send. Returns the answered requests.
+/// Lets both sides exchange bytes in pieces until neither has more to send. Returns the answered requests.
 fn talk(ours: &mut Ours, theirs: &mut Theirs, pieces: (usize, usize), requests: u32) -> Result<u32, Fault> {
     let (mut buffer, mut begun, mut ended) = (vec![0; 70_000], 0, 0);
     loop {

@@ -1,4 +1,4 @@
-//! Rules that distinguish a server's answers from its unrequested messages.
+//! Rules that distinguish a server's answers from messages that it sends without a request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ const PUSHES: &str = "it sends messages that no request asked for, so an answer 
                       told: by a text that only answers hold (--expect-text TEXT), by the request's ID (--body FILE \
                       --id-pointer /id), or by their position (--answer-message N --exchange-messages N)";
 
-/// Rule by which an answer is known.
+/// Rule that decides which message is an answer.
 pub(super) enum AnswerRule {
     /// Each message answers the oldest request. The flag becomes true when the server sends an unrequested message on
     /// any connection. Once the flag is true, no message is known to be an answer.
     NextMessage(AtomicBool),
-    /// Answers hold a text.
+    /// Only a message that contains a given text is an answer.
     Text(Box<Finder<'static>>),
-    /// Answers hold the ID of their request.
+    /// An answer contains the ID of its request.
     Id(MessageIds),
     /// The server sends `messages` messages for each request, and message number `answer` is the answer. `misfit`
     /// becomes true once a message comes between two exchanges on any connection; from then on, positions are unknown.
@@ -119,7 +119,7 @@ impl AnswerFinder {
         }
     }
 
-    /// Writes the ID of the message being sent into its piece from `from` on.
+    /// Writes an ID into the piece of the message that is being sent; the piece begins at offset `from`.
     pub(super) fn write_id(&self, rule: &AnswerRule, from: usize, piece: &mut [u8]) {
         if let (AnswerRule::Id(ids), Some(id)) = (rule, self.unsent.front()) {
             ids.write(*id, from, piece);

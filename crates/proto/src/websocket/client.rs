@@ -13,7 +13,7 @@ use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::SendBuffer;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester};
 
-/// Maximum bytes of unsent answers to pings.
+/// Maximum size of unsent answers to pings, bytes.
 const MAX_OWED: usize = 64 * 1024;
 /// Maximum size of a generated message.
 const MAX_GENERATED: u64 = 1 << 30;
@@ -97,7 +97,7 @@ pub struct ClientSession {
     refusal: Option<String>,
     /// True once the handshake is over.
     open: bool,
-    /// True once a close was sent.
+    /// True after a close frame was sent.
     over: bool,
     to_send: u32,
     /// Sent bytes of the current frame, and its mask.
@@ -260,7 +260,7 @@ impl ClientSession {
         self.outgoing.take_into(usize::MAX, out)
     }
 
-    /// Continues the current frame, or starts the next.
+    /// Writes more of the current frame, or starts the next one.
     fn message(&mut self, out: &mut [u8]) -> usize {
         let Prepared { head, message, .. } = &*self.plan;
         if self.sent == 0 {
@@ -290,7 +290,7 @@ impl ClientSession {
         n
     }
 
-    /// Announces the end of the connection, once.
+    /// Sends a close frame, at most once.
     fn close(&mut self, code: &[u8]) {
         if !std::mem::replace(&mut self.over, true) {
             let mask = Some(self.masks.u32(..).to_ne_bytes());

@@ -47,7 +47,7 @@ pub(super) struct Reader {
     have: usize,
     /// The frame whose payload is being read, with the bytes read so far.
     current: Option<(FrameHeader, u64)>,
-    /// True after the start of a message whose last frame has not come.
+    /// True if a message has begun and its last frame has not arrived.
     inside: bool,
     control: [u8; MAX_CONTROL],
 }
@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// Returns the size of the header that is known from the bytes received so far.
+    /// Returns the size of the frame header, as known from the bytes received so far.
     fn wanted(&self) -> usize {
         if self.have < 2 {
             return 2;

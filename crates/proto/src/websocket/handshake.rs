@@ -23,7 +23,7 @@ pub(super) fn accept_key(key: &str) -> String {
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, whole.as_bytes()))
 }
 
-/// Builds the answer that accepts.
+/// Builds the answer that accepts a handshake.
 pub(super) fn accept_response(key: &str) -> String {
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",

@@ -67,7 +67,7 @@ impl MessageIds {
     pub(super) fn of_answer(&self, message: &[u8]) -> Option<u32> {
         let found = self.in_answer.find(message)?;
         let bare = found.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(found);
-        // Servers that only know floating-point numbers may write 1000000000.0 or 1e9.
+        // Servers that know only floating-point numbers may write an ID as 1000000000.0 or 1e9.
         bare.parse().ok().or_else(|| bare.parse::<f64>().ok().filter(|id| id.fract() == 0.0).map(|id| id as u32))
     }
 }

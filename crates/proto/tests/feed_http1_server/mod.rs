@@ -60,7 +60,7 @@ fn transmit(session: &mut ServerSession, sent: &mut Vec<u8>) {
 }
 
 /// Reads the requests with the parser that server and proxy share. Returns the number of requests before the bytes end
-/// or one is refused. Every step moves forward.
+/// or one is refused. Checks that every step consumes bytes.
 pub(crate) fn requests(mut bytes: &[u8]) -> u32 {
     let mut count = 0;
     while !bytes.is_empty() {

@@ -24,7 +24,7 @@ pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     crate::forms::brief(&doc, style, usize::MAX)
 }
 
-/// Returns the conclusion with the figure that decided it.
+/// Returns the conclusion, including the figure that decided it.
 fn sentence(comparison: &Comparison) -> String {
     let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
     let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
@@ -44,7 +44,8 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 
-/// Returns what weakens the comparison, the most serious first: a death, differences of the conditions, notes.
+/// Returns the weaknesses of the comparison, the most serious first: the death of a server, different conditions,
+/// notes.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));
@@ -54,7 +55,7 @@ fn warnings(comparison: &Comparison) -> Warnings {
     Warnings { shown, more, ..Warnings::default() }
 }
 
-/// Counts the figures that are not shown.
+/// Returns the number of figures that are not shown.
 fn left_out(comparison: &Comparison) -> Option<Block> {
     let left = shown(comparison).filter(|c| !decides(c)).count();
     let plural = if left == 1 { "" } else { "s" };

@@ -48,8 +48,7 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns the seed and the number of pairs, with which the order of the windows can be reproduced, and the time of the
-/// decision.
+/// Returns a sentence about the order of the windows: its seed, the number of pairs, and the time of the decision.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
@@ -59,7 +58,7 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     Note::block(Tone::Plain, text)
 }
 
-/// Says which change the comparison would have shown, and how much data 1 % needs.
+/// Says which change the comparison would have detected, and how much data is needed to detect 1 %.
 fn smallest_change(comparison: &Comparison) -> Option<String> {
     let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
     let change = if change >= 1.0 {
@@ -93,7 +92,7 @@ fn title(comparison: &Comparison) -> String {
     if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
 }
 
-/// Returns the conclusion in one word or a few.
+/// Returns the conclusion in a few words.
 fn head(comparison: &Comparison) -> &'static str {
     match (comparison.outcome, comparison.verdict) {
         (ComparisonOutcome::Regressed, _) => "Regression",
@@ -161,7 +160,7 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// Names the smallest change that an hour would show; `None` if less than an hour decides.
+/// Names the smallest change that an hour of measurement would detect; `None` if an hour or less is enough to decide.
 fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
@@ -290,7 +289,7 @@ fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
 
 fn table(comparison: &Comparison) -> Table {
     let row = |c| row(c, comparison);
-    // The p-value is dropped first if there is not enough room, because the word states the result.
+    // If there is not enough space, the p-value is left out first, because the word tells the result.
     let names =
         [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change (interval)", true, 0), ("p", true, 1)];
     let mut columns: Vec<Col> =
@@ -299,7 +298,7 @@ fn table(comparison: &Comparison) -> Table {
     Table { columns, rows: shown(comparison).map(row).collect(), notes: notes(comparison), ..Table::default() }
 }
 
-/// Returns notes: what would decide undecided figures, and remarks on single figures.
+/// Returns notes: what would decide the undecided figures, and remarks on single figures.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open = |of: NeededData| {
         let needs = |c: &ComparedFigure| c.more.is_some() && c.resolution.is_none();
@@ -330,8 +329,8 @@ fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent. The share is a lower bound if
-/// requests were still open.
+/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent. If requests had no response yet,
+/// the share is a lower bound.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -340,7 +339,7 @@ fn value(c: &ComparedFigure, side: usize) -> String {
     format!("{}{}", if c.open[side] > 0 { "≥" } else { "" }, quantity(value, Unit::Share))
 }
 
-/// Says how many requests were still open, which the failed share does not count.
+/// Says how many requests had no response yet; the failed share does not count them.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();

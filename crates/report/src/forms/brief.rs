@@ -6,10 +6,10 @@ use crate::{Block, Doc, Style, Weight};
 
 /// Maximum number of lines of an answer. The command prints two more lines about the place of the report.
 const ANSWER_LINES: usize = 12;
-/// Numbers of lines to which a long line of the answer is cut: first to many, then to few.
+/// Maximum numbers of lines for a line of the answer that is too long: first many, then few.
 const MANY_LINES: usize = 3;
 const FEW_LINES: usize = 2;
-/// Number of rows of a table that are never left out.
+/// Number of rows of a table that are always kept.
 const ROWS: usize = 6;
 
 /// Renders the answer, or without an answer the first sections in at most `most` lines.
@@ -29,7 +29,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Leaving out a minor line, or counting a warning instead of showing it, loses less than cutting a sentence.
+    // Less is lost by leaving out a minor line, or by counting a warning instead of showing it, than by cutting a
+    // sentence.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
@@ -62,8 +63,8 @@ fn cut_to_few(doc: &mut Doc) -> bool {
     cut_last(doc, FEW_LINES)
 }
 
-/// Limits the last line of the answer that can be shortened, so that the first lines stay whole. Returns false if no
-/// line of the answer can be shortened.
+/// Limits the length of the last line of the answer that can be shortened, so that the first lines stay complete.
+/// Returns false if no line of the answer can be shortened.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {

@@ -3,13 +3,13 @@
 /// Part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Words.
+    /// Words outside of backticks.
     Words(&'a str),
     /// Text between two backticks.
     Code(&'a str),
 }
 
-/// Splits a text at its code. A backtick without a partner, or next to another backtick, is part of the words.
+/// Splits a text into words and code. A backtick without a partner, or next to another backtick, belongs to the words.
 pub(super) fn code_spans(text: &str) -> Vec<Piece<'_>> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while let Some((begin, end)) = next_span(rest) {
@@ -22,7 +22,7 @@ pub(super) fn code_spans(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns the places of the next two backticks with code between them.
+/// Returns the positions of the next two backticks with code between them.
 fn next_span(text: &str) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let single = |at: &usize| {

@@ -97,7 +97,7 @@ const PARTS: &[Part] = &[
 
 type Bound = (&'static str, fn(&Summary) -> String);
 
-/// Number of requests that were never answered, and the figures that are lower bounds for that reason.
+/// Number of requests that were never answered, and the figures that are only lower bounds for that reason.
 const BOUNDS: &[Bound] = &[
     ("unanswered", |s| s.unanswered.to_string()),
     ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),

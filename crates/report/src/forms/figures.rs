@@ -51,7 +51,7 @@ pub(super) const FIGURES: &[Figure] = &[
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 
-/// Counts added later. The columns of these counts are the last ones of the CSV.
+/// Counts added later. The added counts are the last columns of the CSV.
 #[rustfmt::skip]
 pub(super) const LATER_FIGURES: &[Figure] = &[
     count("unprocessed_resent", "unprocessed_resent", "Requests that the server left unprocessed behind an announced close, each sent again.", |t| t.tally.unprocessed),

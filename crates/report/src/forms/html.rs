@@ -30,7 +30,7 @@ struct Page<'a> {
 struct Shown<'a> {
     section: &'a Section,
     folded: bool,
-    /// True for the first section with a title on a long page, before which the page lists all sections.
+    /// True for the first section with a title on a long page; the table of contents is placed before it.
     before_is_toc: bool,
     body: String,
 }
@@ -45,7 +45,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Returns the number of visible entries of a list. Folding only one or two entries would save no space.
+    /// Returns the number of visible entries of a list. Hiding only one or two entries would save no space.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }
@@ -194,7 +194,7 @@ fn html(text: &str, words: impl Fn(&str) -> String) -> String {
     code_spans(text).into_iter().map(piece).collect()
 }
 
-/// Returns a text without the marks of its commands, for output without markup.
+/// Returns a text without the backticks around its commands, for output without markup.
 pub(super) fn unmarked(text: &str) -> String {
     let bare = |piece| match piece {
         Piece::Words(text) | Piece::Code(text) => text,

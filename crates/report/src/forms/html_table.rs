@@ -1,6 +1,6 @@
-//! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A table of a few columns is
-//! stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, while its
-//! first column stays visible. The page must work without a script, so the width of a table is estimated from its
+//! Tables of the HTML form, on a wide page and on a phone. A table that fits stays unchanged. A table of a few columns
+//! is stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, while
+//! its first column stays visible. The page must work without a script, so the width of a table is estimated from its
 //! texts.
 
 use askama::Template;
@@ -17,12 +17,12 @@ const WORDS: usize = 24;
 const STACKED: usize = 5;
 const STACKED_FIGURES: usize = 7;
 
-/// Layout of a table on a screen that is too narrow for it.
+/// How a table is shown on a screen that is too narrow for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Fits,
     Stacked,
-    /// Scrolls on a phone.
+    /// The table scrolls sideways on a phone.
     Wide,
     /// Scrolls on every screen.
     Wider,

@@ -40,8 +40,8 @@ pub struct Form {
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// Renders the brief text for the end of a command. This text is the answer, or else the first sections in at most
-/// `most` lines, if leaving out table rows suffices.
+/// Renders the brief text for the end of a command. The text is the answer; without an answer, it is the first sections
+/// in at most `most` lines, as far as leaving out table rows allows.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     brief::brief(doc, style, most)
 }

@@ -93,7 +93,7 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_run_info", &text_labels(&about), 1.0);
     out.family("loadline_interrupted", "gauge", "1 when the run was ended early.");
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
-    // A load that the user chose shows no capacity, since no other load was tried.
+    // If the user chose the load, no capacity is shown, because no other load was tried.
     let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
     if let Some(capacity) = searched {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");

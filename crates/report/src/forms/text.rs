@@ -197,11 +197,11 @@ impl Page {
         }
     }
 
-    /// Prints one line per box, indented by step. A full box is highlighted.
+    /// Prints one line per box, indented by step. A box whose resource is full is highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {
-            // A terminal has no room for more steps.
+            // A terminal has no space for deeper indentation.
             let inwards = "  ".repeat(step.min(6));
             let (first, next) = (format!("{inwards}{}", if step > 0 { "-> " } else { "" }), format!("{inwards}   "));
             let link = &chain.links[i];
@@ -235,7 +235,7 @@ fn bar(length: f64, ascii: bool) -> String {
         return "#".repeat(length.round() as usize);
     }
     let eighths = (length * 8.0).round() as usize;
-    // A small value above zero stays visible.
+    // A small value above zero must stay visible.
     let eighths = if length > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }

@@ -1,6 +1,6 @@
 //! Tables in a terminal: figures are aligned to the right, and sentences wrap in their column. If there is not enough
-//! room, the columns of the highest rank are left out first, and the first column of words last. An extra line names
-//! the columns that were left out.
+//! space, columns with the highest rank are left out first, and the first column of words last. An extra line names the
+//! columns that were left out.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ const GAP: usize = 2;
 /// Maximum number of lines of a cell of words.
 const LINES: usize = 3;
 
-/// Returns the lines of a table. With `whole`, the last line names the columns that were left out.
+/// Returns the lines of a table. With `whole`, the last line lists the columns that were left out.
 pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.caption.is_empty() {
@@ -72,7 +72,7 @@ fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> V
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let heads: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(&table.columns[*c].name, *w)).collect();
     let tall = heads.iter().map(Vec::len).max().unwrap_or(1);
-    // The last line of every heading is directly above its figures.
+    // The last line of every heading must be directly above the figures.
     let mut belongs = Vec::new();
     if rows.start == 0 {
         grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
@@ -112,7 +112,7 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the minimum width in which a heading fits into the lines of a cell without a cut word.
+/// Returns the minimum width in which a heading fits into the lines of a cell without cutting a word.
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
     let enough = (longest.max(MIN_WIDTH)..MOST).find(|width| wrap(name, *width).len() <= LINES);
@@ -131,8 +131,8 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Returns the columns that fit with their widths, and the names of those that were left out. Headings of figures wrap
-/// before a column is left out.
+/// Returns the columns that fit with their widths, and the names of those that were left out. Before a column is left
+/// out, headings of figures are wrapped.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
@@ -153,7 +153,7 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // No more columns can be left out, so the widest column of words shrinks.
+        // No more columns can be left out, so that the widest column of words becomes narrower.
         let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > MIN_WIDTH);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,

@@ -56,7 +56,8 @@ fn of_rate(c: &Capacity) -> AnswerLine {
     AnswerLine::new("Rate", rate::capacity(c), format!("with {}{broken}", c.objective)).toned(tone)
 }
 
-/// Returns the results of loads above the capacity, or the reason why the capacity is only a lower bound.
+/// Returns the results of loads above the capacity; if there are none, the reason why the capacity is only a lower
+/// bound.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
     let higher = match run.findings.failure {
@@ -120,7 +121,7 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
 }
 
-/// Returns the upstream service that the server waits for, or the object that its threads wait for.
+/// Returns what the server waits for: an upstream service, or the lock or other object that its threads wait for.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
@@ -136,7 +137,7 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     let mut path = vec![waits.address.clone()];
     let found = |address: &str| run.findings.behind.iter().find(|load| load.behind.address == address);
     let mut before = found(&waits.address).map(|load| load.behind.from.clone());
-    // A damaged file may contain a circle of upstreams.
+    // In a damaged file, upstream services may form a circle.
     while let Some(from) = before.filter(|from| !from.is_empty() && !path.contains(from)) {
         before = found(&from).map(|load| load.behind.from.clone());
         path.push(from);

@@ -1,5 +1,5 @@
-//! Tests whether a run has an answer, and of which kind. All pages use these functions, so they agree on the contents
-//! of the answer.
+//! Tests whether a run has an answer, and of which kind. All pages use these functions, so that they agree on what the
+//! answer contains.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 

@@ -1,7 +1,7 @@
 //! The main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
 //! Each window is a dot. The lines are the rising curves that fit the windows best, because a response time cannot fall
-//! when the load grows. A line from window to window would show noise instead.
+//! when the load grows. A line from window to window would only show noise.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -23,8 +23,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. Windows of deliberate overload are left out, because they would squeeze all
-/// others.
+/// Returns the chart by offered rate. Windows of deliberate overload are left out, because all others would then be too
+/// close together.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
@@ -80,7 +80,7 @@ impl Windows {
         [self.loads.first(), self.loads.last()].map(|end| end.copied().unwrap_or(1.0))
     }
 
-    /// Returns an axis from the lowest to the highest load, which shows the ends of an interval, too.
+    /// Returns an axis from the lowest to the highest load, which also includes the ends of an interval.
     fn around(&self, axis: Axis, ends: Option<(f64, f64)>) -> Axis {
         let [low, high] = self.range();
         let (low, high) = ends.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));

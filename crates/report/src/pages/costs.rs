@@ -99,7 +99,7 @@ type Names = BTreeMap<String, &'static str>;
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The saturated trial comes first, because the verdict depends on it.
+    // The saturated trial comes first, because the verdict is about this trial.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };

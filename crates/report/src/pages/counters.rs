@@ -1,5 +1,4 @@
-//! Charts of counters over time at saturation, because averages hide details, and a table of all counters in the
-//! window.
+//! Charts of counters over time at saturation, because means hide details, and a table of all counters in the window.
 
 use std::collections::BTreeSet;
 
@@ -137,7 +136,7 @@ fn over_time(trial: &Trial, id: &str, unit: &str) -> Option<Plot> {
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    // The legend names two sides.
+    // The legend is needed to tell the two sides apart.
     let who = match (shared, series.as_slice()) {
         (true, _) => "; both sides".to_string(),
         (_, [only]) => format!("; {}", only.label),

@@ -16,7 +16,7 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     (!both.is_empty()).then(|| AnswerLine::new("CPU", "", both.join("; ")).leading("utilisation"))
 }
 
-/// Returns the CPUs that a side used, of those that it may use; `None` if its counters do not show it.
+/// Returns the CPUs that a side used and those that it may use; `None` if its counters do not show this.
 fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     let (used, online) = cpus(side, trial);
     let cpus = |used| match online {

@@ -6,7 +6,7 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// Number of trials above which charts come before tables.
+/// Number of trials above which charts are shown before tables.
 const LONG: usize = 60;
 /// Number of lines above which a chart takes the whole width of the page.
 const MAX_LINES_OF_NARROW: usize = 6;
@@ -60,7 +60,7 @@ fn table(table: &ResultTable) -> Table {
 
 fn plots(charts: &[Chart]) -> Vec<Block> {
     let mut plots: Vec<Plot> = charts.iter().map(plot).collect();
-    // The last chart of an odd number takes the whole row.
+    // If the number of charts is odd, the last one takes the whole row.
     let odd = plots.iter().filter(|p| !p.wide).count() % 2 == 1;
     if let Some(last) = plots.iter_mut().rev().find(|p| !p.wide) {
         last.wide = odd;
@@ -124,8 +124,8 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Returns the measured value at an x. The value comes from a point within 2 % of `x`, or from the straight line
-/// between the neighbouring points.
+/// Returns the measured value at an x. The value is that of a point within 2 % of `x`, or lies on the straight line
+/// between the two nearest points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };

@@ -11,7 +11,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if rows.is_empty() {
         return Vec::new();
     }
-    // Fits are the purpose of an experiment, but only a tool in a search.
+    // In an experiment, fits are its purpose; in a search, they are only a tool.
     let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![
         Col::words("fit", 0),

@@ -1,5 +1,5 @@
-//! The chart of whole distributions of response times by percentile. Each further nine of the percentile has equal
-//! width on the axis.
+//! The chart of whole distributions of response times by percentile. Each further nine of a percentile (90, 99, 99.9)
+//! has the same width on the axis.
 
 use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 

@@ -1,5 +1,5 @@
-//! The result of `load`: the main figures of a load that the user chose. There is no capacity, since no other load was
-//! tried.
+//! The result of `load`: the main figures of a load that the user chose. The page shows no capacity, since no other
+//! load was tried.
 
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 
@@ -9,7 +9,7 @@ use super::{course, cpus, first_failures, limited, server_acts, spread, statuses
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
-/// Returns the counts of a single load. The answer contains the main figures already.
+/// Returns the counts of a single load. The main figures are already part of the answer.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = single(run) else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
@@ -24,7 +24,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| rate(trial), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
-    // If no advice is shown, the next command takes its place.
+    // If no advice is shown, a command that the user can run next takes its place.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -92,7 +92,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns the broken limit with which a headline begins. For a changing rate, another sentence states the highest rate
+/// Returns the broken limit with which a headline begins. If the rate changes, another sentence gives the highest rate
 /// at which the server kept up.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
@@ -174,13 +174,14 @@ fn counts(trial: &Trial) -> KeyFigure {
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
 
-/// Returns a line about actions that the server took unasked, such as closing connections.
+/// Returns a line about what the server did without a request, such as closing connections.
 fn acts(trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
 }
 
-/// Returns the medians of connect and handshake, which a response time with its own connection includes.
+/// Returns the medians of connect and handshake; they are part of the response time if each request has its own
+/// connection.
 fn connecting(trial: &Trial) -> String {
     let part = |name: &str, times: &Summary| match times.count {
         0 => String::new(),
@@ -190,7 +191,7 @@ fn connecting(trial: &Trial) -> String {
 }
 
 /// Returns the number of failed requests with their share of the whole load, and the share in the measured window,
-/// which counts for the objective.
+/// which the objective limits.
 fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
     let unanswered = tally.error_count().saturating_add(tally.unanswered);
@@ -219,7 +220,8 @@ mod tests {
 
     use super::*;
 
-    /// The number covers the whole load and the objective only the window, so both shares must name their base.
+    /// The number is for the whole load, and the objective is only for the window, so that both must say what they
+    /// refer to.
     #[test]
     fn the_number_of_errors_and_its_share_have_one_base() {
         let mut trial = Trial::default();

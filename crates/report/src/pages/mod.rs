@@ -151,7 +151,7 @@ pub(crate) fn document(run: &Run) -> Doc {
     }
 }
 
-/// Removes links of the answer to sections that this run does not have.
+/// Removes links in the answer to sections that this run does not have.
 fn remove_dead_links(sections: &mut [Section]) {
     let ids: Vec<String> = sections.iter().map(|section| section.id.clone()).collect();
     let is_dead = |to: &str| !ids.iter().any(|id| id == to);
@@ -175,7 +175,7 @@ fn title(run: &Run) -> String {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
-            // A guess is left out of the headline.
+            // If the verdict is only a guess, the headline does not name it.
             id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };
@@ -225,7 +225,7 @@ fn limited_by(run: &Run) -> String {
     }
 }
 
-/// Returns the word that precedes an uncertain verdict in a headline.
+/// Returns the word before an uncertain verdict in a headline.
 fn hedge(sureness: Certainty) -> &'static str {
     match sureness {
         Certainty::Sure | Certainty::Likely => "",
@@ -234,7 +234,7 @@ fn hedge(sureness: Certainty) -> &'static str {
     }
 }
 
-/// Describes the failure that ended a run, and the measurements until then.
+/// Describes the failure that ended a run, and what was measured until then.
 fn died(run: &Run) -> Option<String> {
     let (trial, incident) = run.ended_by()?;
     let mut text = incident.text.clone();

@@ -1,5 +1,5 @@
 //! The main charts of a single load: response times, and the completed rate over time, beside the offered rate if that
-//! changed. A short load has no response times over time, so its distribution is shown instead.
+//! changed. For a short load, response times over time are not known; their distribution is shown instead.
 
 use run::Run;
 
@@ -12,14 +12,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::curve_of(trial));
     let charts: Vec<Plot> = rate.into_iter().chain(times).filter(|plot| !plot.series.is_empty()).collect();
-    // Two charts share the first screen.
+    // Two charts must fit on the first screen together.
     let low = charts.len() > 1;
     let blocks: Vec<Block> =
         charts.into_iter().map(|plot| Block::Plot(Box::new(Plot { wide: true, low, ..plot }))).collect();
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Maximum number of points of a line. More points would hide the course of the line in noise.
+/// Maximum number of points of a line. With more points, noise would hide how the line develops.
 const MAX_POINTS: usize = 240;
 
 fn rate(plot: Plot) -> Plot {

@@ -15,7 +15,7 @@ pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
-/// Returns the measured number of requests in flight, or else the planned one.
+/// Returns the measured number of requests in flight; without one, the planned number.
 pub(super) fn concurrency(trial: &Trial) -> f64 {
     let measured = trial.rates.concurrency;
     if measured.is_finite() && measured > 0.0 { measured } else { asked(trial).unwrap_or(f64::NAN) }

@@ -1,4 +1,4 @@
-//! The experiment on the verdict: the prediction, the measurement, and the resources that explain throughput.
+//! The experiment that tests the verdict: the prediction, the measurement, and the resources that explain throughput.
 
 use run::{
     Effect, Elasticity, ElasticityBasis, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever,
@@ -85,8 +85,8 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table of the load with and without each lever. The table lists the levers with turns, or all levers at
-/// an offered rate.
+/// Returns the table of the load with and without each lever. The table lists the levers that took turns; at an offered
+/// rate, it lists all levers.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -171,16 +171,16 @@ fn shares(proof: &Proof) -> Vec<Block> {
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
-    // The bars come last, beside the chart of the slots.
+    // The bars come last, next to the chart of the slots.
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 
-/// Returns the plot of each slot's throughput by the share of the resource that the main lever took away, with the
+/// Returns a chart with each slot's throughput over the share of the resource that the main lever took away, and the
 /// prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate, all slots have the same dose, so there is no curve to draw.
+    // At an offered rate, all slots have the same dose, so that there is no curve to draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());

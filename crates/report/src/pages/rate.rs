@@ -7,7 +7,7 @@ use run::number::number;
 /// the rate by at most 1 %.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
-/// Returns the capacity with its interval, or the bound that is known.
+/// Returns the capacity with its interval; if only a bound is known, returns the bound.
 pub(super) fn capacity(c: &Capacity) -> String {
     let rate = format!("{} requests/s", rate(c));
     match (c.held, c.at_least) {

@@ -1,11 +1,12 @@
-//! Sentences on actions that the server took unasked: closed connections and unrequested messages.
+//! Sentences about what the server did without a request: connections that it closed, and messages that nobody
+//! requested.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
 use run::{EndsTogether, ErrorKind, Intensity, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
-/// Returns a sentence for each kind of action that happened.
+/// Returns one sentence for each kind of event that the server caused without a request.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
@@ -32,7 +33,7 @@ fn refused(tally: &Tally) -> u64 {
     tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0)
 }
 
-/// Describes a server that ended most of its connections at one moment.
+/// Describes a server that ended most of its connections at the same moment.
 fn together(ends: &EndsTogether, refused: u64) -> String {
     let why = match refused {
         0 => "it, or a proxy before it, restarted".to_owned(),

@@ -1,4 +1,4 @@
-//! Response times as text. A lower bound is marked as one.
+//! Response times as text. A lower bound is marked as such.
 
 use run::{Summary, SummaryFigure, TimeFigure};
 

@@ -8,7 +8,7 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Trials that time a library have no requests. The experiment's own table shows the figures of such trials.
+    // Trials that time a library have no requests. The figures of such trials are in the experiment's own table.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     if run.trials.is_empty() || timed_alone {
         return Vec::new();
@@ -24,7 +24,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Leaves out columns without information: a goodput equal to the completed rate, and windows that are all steady.
+/// Leaves out columns that tell nothing: a goodput that equals the completed rate, and a column that says all windows
+/// are steady.
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));

@@ -85,7 +85,8 @@ fn sure(confidence: f64) -> String {
     if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
-/// Returns the evidence and the advice that follows from it. The first advice may be part of the answer.
+/// Returns the evidence and the advice that follows from it. If `advised` is true, the page's answer already contains
+/// the first advice.
 fn reasons(found: &Bottleneck, advised: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !found.evidence.is_empty() {

@@ -46,8 +46,8 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Returns the most serious warnings, and the number of other warnings. Leaves out warnings that the verdict beside
-/// them states.
+/// Returns the most serious warnings, and the number of other warnings. Warnings that are already part of the verdict
+/// are left out.
 pub(super) fn warnings(run: &Run) -> Option<Block> {
     let verdict = &run.findings.bottleneck.sentence;
     let is_stated = |text: &str| verdict.contains(text) || !verdict.is_empty() && text.contains(verdict.as_str());

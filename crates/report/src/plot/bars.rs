@@ -10,13 +10,13 @@ use run::number::quantity;
 const ROW: f64 = 26.0;
 const BAR: f64 = 15.0;
 
-/// Returns the height and the inner SVG elements.
+/// Returns the height, and the SVG elements inside the chart.
 pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let top = key(bars, frame, &mut out);
     let sums: Vec<String> = bars.rows.iter().map(|r| quantity(r.sum(), bars.unit)).collect();
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
-    // Bold names are wider than the estimate.
+    // Bold names may be wider than estimated.
     let names = widest(&mut bars.rows.iter().map(|r| r.label.as_str())) * 1.08 + 10.0;
     // On a phone, long names are above their bars.
     let above = frame.narrow() && names > frame.width * 0.36;
@@ -25,7 +25,7 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let right = widest(&mut sums.iter().map(String::as_str)) + 12.0;
     let room = (frame.width - left - right).max(20.0);
     let longest = bars.rows.iter().map(super::BarRow::sum).fold(0.0, f64::max);
-    // A full bar is a limit. Larger values extend the scale instead of leaving the frame.
+    // The full length of a bar stands for a limit. Larger values extend the scale, so that bars stay within the frame.
     let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
     if let Some(limit) = bars.full.filter(|f| *f > 0.0 && full > 0.0) {
         let x = left + room * limit / full;

@@ -1,5 +1,5 @@
-//! A chain of boxes joined by arrows, independent of its form. The arrows lead from clients to upstreams. Boxes show
-//! how busy each service is, and how much of the throughput it explains.
+//! A chain of boxes joined by arrows, independent of the form in which it is drawn. Each arrow leads from a client to
+//! an upstream service. Boxes show how busy each service is, and how much of the throughput it explains.
 
 use run::Estimate;
 use run::number::{Unit, quantity};
@@ -24,11 +24,11 @@ pub struct Link {
     pub who: String,
     /// Index of the box from which the arrow comes; `None` for the first box.
     pub from: Option<usize>,
-    /// Number and unit at the arrow: `8` `connections`; may be empty.
+    /// Number and unit written at the arrow: `8` `connections`; may be empty.
     pub joined: [String; 2],
     /// Busiest device and its utilisation, 0 to 1; `None` if not observed.
     pub busy: Option<(String, f64)>,
-    /// Name and estimate of the share of throughput that it explains; `None` if not measured.
+    /// Share of the throughput that the service explains: name and estimate; `None` if not measured.
     pub follows: Option<(&'static str, Estimate)>,
     /// Device that is full; empty for none.
     pub full: String,
@@ -39,7 +39,7 @@ impl Chain {
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {
-            // A box without an earlier source starts a new chain.
+            // If no earlier box leads to a box, it starts a new chain.
             let parent = link.from.and_then(|from| order.iter().position(|(at, _)| *at == from));
             let Some(parent) = parent else {
                 order.push((i, 0));

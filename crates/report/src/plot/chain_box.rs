@@ -13,7 +13,7 @@ const GAUGED: f64 = 29.0;
 /// Padding of a box.
 const INSIDE: f64 = 10.0;
 const GAUGE: f64 = 5.0;
-/// Share of the width that a name may take by the estimate, because fonts may be wider.
+/// Share of the estimated width that a name may take, because fonts may be wider than estimated.
 const FONTS: f64 = 0.84;
 
 /// Returns the height of a box.

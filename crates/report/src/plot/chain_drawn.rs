@@ -1,5 +1,5 @@
-//! Draws a chain as SVG. If there is enough room, the boxes are side by side with one column per step. If there is not,
-//! the boxes are below one another, indented by step.
+//! Draws a chain as SVG. If there is enough space, the boxes are next to each other, with one column per step. If there
+//! is too little space, the boxes are below each other, indented by step.
 
 use super::Frame;
 use super::chain::{Chain, Link};
@@ -15,7 +15,7 @@ const ACROSS: f64 = 86.0;
 const BETWEEN: f64 = 28.0;
 /// Indent per step for boxes below one another.
 const IN: f64 = 18.0;
-/// Distance from the top of a box at which arrows meet it.
+/// Distance from the top of a box to the point where arrows end.
 const MEETS: f64 = 24.0;
 /// Length of an arrowhead.
 const HEAD: f64 = 7.0;
@@ -28,7 +28,7 @@ struct Place {
     wide: f64,
 }
 
-/// Returns the height and the inner SVG elements.
+/// Returns the height, and the SVG elements inside the chart.
 pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     let order = chain.order();
     let steps = order.iter().map(|(_, step)| *step).max().unwrap_or(0) as f64;
@@ -56,7 +56,8 @@ fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }
 
-/// Places one column per step. The first box to which a box leads is beside it, and the others are below.
+/// Places one column per step. If a box leads to several boxes, the first is beside it, and the others are below that
+/// one.
 fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
     let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);

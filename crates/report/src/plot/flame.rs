@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 48;
 /// Number of functions in forms without pictures.
 const MAX_LINES: usize = 8;
 
-/// Part of a frame's weight that its only callee must have to be shared by all stacks.
+/// Share of a frame's weight that its only callee must have, so that the frame counts as shared by all stacks.
 const SHARED_PART: f64 = 0.995;
 
 /// A flame graph.

@@ -1,5 +1,5 @@
-//! Draws a flame graph as SVG: a box per function, as wide as its share of the weight, below the function that called
-//! it.
+//! Draws a flame graph as SVG: one box per function, below the function that called it. Its width is its share of the
+//! weight.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ const INSET: f64 = 4.0;
 /// Number of shades, so that neighbours differ.
 const SHADES: u32 = 4;
 
-/// Returns the height and the inner SVG elements.
+/// Returns the height, and the SVG elements inside the chart.
 pub(super) fn body(flame: &Flame, frame: Frame) -> (f64, String) {
     let root = flame.tree();
     let mut drawn =

@@ -1,5 +1,5 @@
 //! Ratios with their intervals, one below the other, on a logarithmic scale around a reference ratio. A very long
-//! interval ends at the edge with an arrow.
+//! interval is cut at the edge and ends with an arrow.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use run::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;
-/// Maximum factor between the reference and the edge.
+/// Maximum ratio between the edge of the chart and the reference.
 const FARTHEST: f64 = 2.0;
 
 /// A chart of ratios with intervals.
@@ -21,7 +21,7 @@ pub struct Intervals {
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Reference value, drawn as a line from top to bottom; positive, as all values.
+    /// Reference value, drawn as a vertical line; like all values, it must be positive.
     pub against: f64,
     /// Rows from top to bottom.
     pub rows: Vec<IntervalRow>,
@@ -32,18 +32,18 @@ pub struct Intervals {
 pub struct IntervalRow {
     /// Name, written in front.
     pub label: String,
-    /// Value.
+    /// Value of the estimate.
     pub value: f64,
     /// Lower end of the interval; equal to the value if there is none.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Colour.
+    /// Colour in the chart.
     pub hue: Hue,
 }
 
-/// Layout of the rows: names on the left, values on the right, and between them a logarithmic scale centred on the
-/// reference.
+/// Layout of the rows: names on the left, values on the right, and between them a logarithmic scale with the reference
+/// in its middle.
 struct Scale {
     left: f64,
     room: f64,
@@ -71,7 +71,7 @@ impl Scale {
     }
 }
 
-/// Returns the height and the inner SVG elements.
+/// Returns the height, and the SVG elements inside the chart.
 pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     let values: Vec<String> = chart.rows.iter().map(|r| quantity(r.value, chart.unit)).collect();
     let scale = Scale::of(chart, &values, frame);

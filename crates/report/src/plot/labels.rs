@@ -1,6 +1,7 @@
 //! Text inside charts: its width, the distance between labels, and SVG escapes.
 
-/// Estimates the width of a text in pixels at 12 px, rather too large than too small.
+/// Estimates the width of a text in pixels at a font size of 12 px; the estimate is more often too large than too
+/// small.
 pub(super) fn width(text: &str) -> f64 {
     text.chars()
         .map(|c| match c {
@@ -30,8 +31,8 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves heights apart to at least `gap`, by as little as possible. The heights stay between `from` and `to` if they
-/// fit.
+/// Moves heights apart so that they are at least `gap` apart, by as little as possible. The heights stay between `from`
+/// and `to` if they fit.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

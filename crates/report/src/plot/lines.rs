@@ -11,14 +11,15 @@ use run::number::quantity;
 
 /// Distance between lines of text.
 const LINE: f64 = 15.0;
-/// Top of the frame without a legend, and top of a small chart, which has no axis name either.
+/// Top of the frame if there is no legend, and top of a small chart, which has no axis name either.
 const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
 /// Maximum number of points of a line with dots.
 const MAX_DOTS: usize = 80;
 /// Maximum number of hover values of a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line that show their values on hover. More points are one path.
+/// Maximum number of points of a series without a line that show their values on hover. A series with more points is
+/// drawn as one path.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle and the two axes.
@@ -53,8 +54,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points are drawn first. If a published point equals a measured one, its ring stays visible around the
-    // dot.
+    // Published points are drawn first. If a published point equals a measured one, its ring is still visible around
+    // the dot.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
@@ -65,8 +66,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     (height, out)
 }
 
-/// Returns the values that the vertical axis must show. Bounds and fits may leave the frame, and so may marks far
-/// beyond all measurements.
+/// Returns the values that the vertical axis must show. Bounds, fits, and marks far away from all measurements may lie
+/// outside the frame.
 fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
     let measured = || {
         let solid = plot.series.iter().filter(|s| s.look != Look::Dashed);
@@ -187,7 +188,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if !matches!(series.look, Look::Dots | Look::Hollow) {
         let path = path(series, area);
         let dashed = dashes(series.look);
-        // An inner SVG clips at the frame without IDs, which could collide on the page.
+        // An inner SVG element limits the drawing to the frame; IDs would not be unique on the page.
         let (x, y, w, h) =
             (area.left, area.top - 2.0, (area.right - area.left).max(1.0), (area.bottom - area.top + 4.0).max(1.0));
         let _ = write!(
@@ -213,7 +214,8 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Draws many points as one path of dots. Points in one pixel are one dot, which bounds the length of the path.
+/// Draws many points as one path of dots. If several points share a pixel, only one is drawn, which limits the length
+/// of the path.
 fn cloud(series: &Series, area: &Area, out: &mut String) {
     let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?.round() as i32, area.y.inside(p.1)?.round() as i32));
     let dots: BTreeSet<(i32, i32)> = series.points.iter().filter_map(visible).collect();

@@ -1,7 +1,7 @@
 //! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`], [`Flame`]) and their rendering as SVG.
 //!
-//! loadline has its own renderer, because charts must match the page. Charts use colours from CSS (light and dark), the
-//! page's font, a separate layout for phones, and titles and descriptions for screen readers.
+//! loadline has its own renderer, because charts must match the page. Charts use CSS colours (light and dark), the
+//! page's font, and a separate layout for phones; screen readers get titles and descriptions.
 
 mod bars;
 mod chain;

@@ -25,14 +25,14 @@ pub struct Plot {
     pub low: bool,
 }
 
-/// Axis.
+/// One axis of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// Quantity.
+    /// Quantity that the axis shows.
     pub label: String,
     /// Unit of the ticks.
     pub unit: Unit,
-    /// Scale.
+    /// Scale of the axis.
     pub scale: Scale,
     /// First value; `None` to use the data (linear axes start at 0).
     pub from: Option<f64>,
@@ -40,10 +40,10 @@ pub struct Axis {
     pub to: Option<f64>,
 }
 
-/// Scale.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear.
+    /// A linear scale.
     #[default]
     Linear,
     /// Logarithmic, with ticks at 1, 2, 5, 10, ….
@@ -63,7 +63,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Style in which the series is drawn.
     pub look: Look,
-    /// Colour.
+    /// Colour in the chart.
     pub hue: Hue,
 }
 
@@ -73,7 +73,8 @@ pub enum Look {
     /// Measured points joined by a line.
     #[default]
     LineDots,
-    /// Measured points as squares joined by long dashes, for lines beyond the sixth, which reuse a colour.
+    /// Measured points as squares, joined by long dashes. This style is used after the sixth line, where colours
+    /// repeat.
     LineSquares,
     /// Line without points, for many samples.
     Line,
@@ -88,10 +89,10 @@ pub enum Look {
 /// Colours by role. The page's style sheet defines these colours for light and dark mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hue {
-    /// Main series.
+    /// Main series of a chart.
     #[default]
     Main,
-    /// Second series.
+    /// Second series of a chart.
     Second,
     /// Further series.
     Third,
@@ -135,14 +136,14 @@ impl Hue {
     }
 }
 
-/// A marked position.
+/// A marked position in a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// Position of the mark.
     pub at: Spot,
-    /// Label.
+    /// Text at the mark or range.
     pub label: String,
-    /// Colour.
+    /// Colour in the chart.
     pub hue: Hue,
 }
 
@@ -153,20 +154,20 @@ pub enum Spot {
     X(f64),
     /// Horizontal line at y.
     Y(f64),
-    /// Ringed point.
+    /// A point within a ring.
     Point(f64, f64),
 }
 
 /// Shaded range of x.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
-    /// Begin.
+    /// First x of the range.
     pub from: f64,
-    /// End.
+    /// Last x of the range.
     pub to: f64,
-    /// Label.
+    /// Text at the mark or range.
     pub label: String,
-    /// Colour.
+    /// Colour in the chart.
     pub hue: Hue,
 }
 
@@ -189,7 +190,7 @@ pub struct Bars {
     pub terminal_only: bool,
 }
 
-/// Bar.
+/// One bar of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarRow {
     /// Name of the bar, written in front.
@@ -205,9 +206,9 @@ pub struct BarRow {
 pub struct Segment {
     /// Name of the segment. One legend above all bars explains the names.
     pub label: String,
-    /// Length.
+    /// Length of the segment, in the chart's unit.
     pub value: f64,
-    /// Colour.
+    /// Colour in the chart.
     pub hue: Hue,
 }
 
@@ -219,8 +220,8 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns how the n-th measured line is drawn. With the colours of [`Hue::nth`], the first twelve lines all look
-    /// different.
+    /// Returns how the n-th measured line is drawn. Together with the colours of [`Hue::nth`], the first twelve lines
+    /// all look different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }

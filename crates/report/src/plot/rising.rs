@@ -1,4 +1,5 @@
-//! The rising curve that fits points best: pool adjacent violators (Ayer et al., 1955), on the logarithm of y.
+//! The rising curve that is closest to a set of points: pool adjacent violators (Ayer et al., 1955), on the logarithm
+//! of y.
 
 /// Returns the best-fitting curve that never falls, through points in the order of x. Points without a positive y are
 /// left out.

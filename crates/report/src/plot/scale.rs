@@ -42,8 +42,8 @@ impl Scale {
 }
 
 impl View {
-    /// Returns the view of an axis over its data. With `round`, the number of ticks that fit, a linear range ends at a
-    /// tick. Without `round`, the range ends with the data.
+    /// Returns the view of an axis over its data. With `round`, which is the number of ticks that fit, a linear range
+    /// ends at a tick. Without `round`, the range ends where the data ends.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -107,7 +107,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
         Scale::Linear => {
             let ticks = round.unwrap_or(5);
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
-            // The highest point needs room for a label above it.
+            // Above the highest point, there must be space for a label.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
             let step = step(axis, span / ticks.max(1) as f64);
@@ -161,7 +161,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // One power of ten alone does not show the scale, so labels between the powers are added.
+    // A single power of ten does not show the scale, so that labels between the powers are added.
     let factors: &[f64] = if count * 3.0 <= most as f64 || whole < 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);
     (from..=to).step_by(skip).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e))).collect()

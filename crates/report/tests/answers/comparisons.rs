@@ -28,7 +28,8 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
     CurvePoint { at, old, new }
 }
 
-/// A comparison with a new server that takes 5 % more CPU time per request. The rates are not distinguishable.
+/// A comparison with a new server that takes 5 % more CPU time per request. For the rates, the comparison shows no
+/// difference.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
     let beside = ComparedFigure {
@@ -135,7 +136,8 @@ fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     assert!(text.starts_with("Regression: the new server ended at 0.9 s\n"), "{text}");
 }
 
-/// The title names the conclusion and its figures. A huge change is a factor, and a server that died comes first.
+/// The title must name the conclusion and its figures. A huge change must be written as a factor, and a server that
+/// died must come first.
 #[test]
 fn the_title_names_the_conclusion_and_the_figures_behind_it() {
     let with = |outcome, verdict, comparisons, open: &[&str]| Comparison {

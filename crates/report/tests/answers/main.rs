@@ -1,5 +1,5 @@
-//! Answers of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. The forms show
-//! intervals and the verdict, and hostile names stay text.
+//! Answers of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. The forms must show
+//! intervals and the verdict, and hostile names must stay text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -41,7 +41,7 @@ pub(crate) fn all_in(text: &str, wanted: &[&str], form: &str) {
     }
 }
 
-/// Checks that names contain no tag, escape sequence or text direction.
+/// Checks that names contain no tag, no escape sequence and no character that changes the text direction.
 pub(crate) fn harmless(form: &str, text: &str) {
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{form} lets an escape through");
     if form == "html" {

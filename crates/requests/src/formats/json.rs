@@ -2,7 +2,7 @@
 
 use crate::error::{ReadError, place, shown};
 
-/// Longest key that is suggested for a misspelt one, bytes. Longer keys of a file are not compared.
+/// Longest key that is suggested for a misspelt one, bytes. Longer keys in the file are not compared.
 const MAX_SUGGESTED_KEY: usize = 40;
 /// Bytes shown before the place of an error.
 const CONTEXT_BYTES: usize = 24;

@@ -237,7 +237,8 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// Returns true if a request contains text that would be filled in when read from a file written by hand.
+/// Returns true if a request contains text that looks like a placeholder and would be filled in when the saved file is
+/// read.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)

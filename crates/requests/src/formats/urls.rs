@@ -1,4 +1,4 @@
-//! A list of URLs, one per line; a method other than GET comes first. `#` begins a comment.
+//! A list of URLs, one per line. A method other than GET stands before the URL. The sign `#` begins a comment.
 
 use run::RequestPlan;
 

@@ -1,7 +1,7 @@
 //! Splits shell command lines into words and notes where each begins.
 //!
 //! Understands quotes, escapes, `$'…'` and lines that continue after a backslash. `;`, `&`, `|` and line ends separate
-//! commands. A variable or a command substitution in a word is refused, because only a shell knows its value.
+//! commands. A variable or a command substitution in a word is an error, because only a shell knows its value.
 
 /// A word with the index at which it begins. Escapes in `$'…'` may make bytes that are not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Reader<'_> {
         self.next().into_iter().for_each(|c| push(to, c));
     }
 
-    /// Skips a backslash before a line end. Returns true if there was one.
+    /// Skips a backslash before a line end. Returns true if there was such a backslash.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(of("curl 'h' -d 'a^&b'")[0][3], "a^&b");
     }
 
-    /// Splits the words with `sh` itself.
+    /// Checks that `sh` itself splits the words in the same way.
     #[test]
     fn a_shell_agrees() {
         let line = r#"a'b'"c\d\\e" 'f"g' h\"i "j'k" '\n' "\n" l\'m"#;

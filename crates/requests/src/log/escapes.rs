@@ -21,7 +21,7 @@ pub(super) fn unescaped(path: &str) -> String {
     undo(path, true)
 }
 
-/// Undoes only `\xHH`.
+/// Undoes only escapes of the form `\xHH`.
 pub(super) fn unescaped_hex(path: &str) -> String {
     undo(path, false)
 }

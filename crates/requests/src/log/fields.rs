@@ -10,8 +10,7 @@ pub(super) struct Fields {
     pub(super) status: Vec<String>,
 }
 
-/// Usual names of the fields: those of nginx configurations, Caddy, Traefik, Envoy, the Elastic Common Schema and
-/// Google Cloud.
+/// Usual names of the fields in logs of nginx, Caddy, Traefik, Envoy, the Elastic Common Schema and Google Cloud.
 const REQUEST: &[&str] = &["request", "request_line"];
 const METHOD: &[&str] = &[
     "request_method",

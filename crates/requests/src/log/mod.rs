@@ -42,7 +42,7 @@ pub struct ReplayOptions {
     pub fields: String,
 }
 
-/// Requests of a log.
+/// Requests read from a log.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// Distinct requests, most frequent first. The weight of a request is its number of occurrences in the log.
@@ -203,7 +203,7 @@ impl Log {
         }
     }
 
-    /// Returns the server of a request if the log's first request with a full URL names another one.
+    /// Returns the server of a request if it differs from the server of the log's first request with a full URL.
     fn other_origin(&mut self, origin: Option<String>) -> Option<String> {
         let origin = origin?;
         let first = self.origin.get_or_insert_with(|| origin.clone());

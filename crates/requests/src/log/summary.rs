@@ -17,7 +17,7 @@ const MIN_HURST_SECONDS: usize = 128;
 pub struct Summary {
     /// Number of lines read.
     pub lines: u64,
-    /// Number of requests by method, including those left out.
+    /// Number of requests by method, including requests that are left out of the replay.
     pub methods: BTreeMap<String, u64>,
     /// Number of responses by status class: 2 for 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
@@ -47,7 +47,7 @@ pub struct Summary {
     pub whole_seconds: bool,
     /// Most frequent requests with their shares.
     top: Vec<(String, f64)>,
-    /// Share of all requests, 0 to 1, that the most frequent tenth of the distinct requests has.
+    /// Share of all requests, 0 to 1, that the most frequent tenth of the different requests makes up.
     skew: f64,
     bad: Option<String>,
 }
@@ -124,7 +124,7 @@ fn without_time(requests: u64, why: &str) -> String {
 }
 
 impl Summary {
-    /// Returns the sentence about the responses.
+    /// Returns the sentence about the responses in the log.
     fn answers(&self) -> String {
         let mut each: Vec<String> = self.statuses.iter().map(|(class, n)| format!("{class}xx {n}")).collect();
         if self.without_status > 0 {
@@ -176,7 +176,7 @@ mod tests {
         let white: Vec<f64> = (0..4096).map(|_| random()).collect();
         let h = hurst(&white).unwrap();
         assert!((h - 0.5).abs() < 0.1, "{h}");
-        // Sources that are on for times of a heavy tail (alpha 1.4: H = 0.8).
+        // Adds up sources whose active periods have a heavy-tailed length (alpha 1.4), which gives H = 0.8.
         let mut bursts = vec![0.0; 4096];
         for _ in 0..600 {
             let begin = (random() * 4096.0) as usize;

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 
-/// Formats with a time zone.
+/// Formats of a time with a time zone.
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
-/// Formats without a time zone: HAProxy's, and those of programs in Python and Java. Times without a zone are read as
-/// UTC, since a replay needs only differences.
+/// Formats of a time without a time zone: HAProxy's, and those of programs in Python and Java. Times without a zone are
+/// read as UTC, since a replay needs only differences.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// Smallest number in a line of text that counts as a time, seconds since the epoch (year 2001). Smaller numbers are
 /// process IDs, sizes and durations.

@@ -3,7 +3,7 @@
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};
 
-/// Maximum length of a name, bytes. Names are also names of folders.
+/// Maximum length of a name, bytes. Names of servers and loads are also names of folders.
 const MAX_NAME_BYTES: usize = 40;
 /// Maximum length of a command, a path or an image, bytes.
 const MAX_TEXT_BYTES: usize = 4096;
@@ -13,7 +13,7 @@ const ENTRY: &str = "entry";
 const PROFILE: &str = "profile";
 
 impl ArenaPlan {
-    /// Reads servers, loads and resources from TOML text. `file` is only named in errors.
+    /// Reads servers, loads and resources from TOML text. `file` is the file name for error messages.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, PlanError> {
         let fail = |message: String| PlanError::Toml { file: file.into(), message };
         let plan: Self = toml::from_str(text).map_err(|e| fail(toml_message(text, &e)))?;
@@ -33,7 +33,7 @@ impl ArenaPlan {
     }
 }
 
-/// Checks all tables of a kind, and that their names differ.
+/// Checks all tables of a kind, and checks that their names differ.
 fn each<T>(
     text: &str,
     kind: &str,
@@ -52,7 +52,7 @@ fn each<T>(
     Ok(())
 }
 
-/// Returns the line of the n-th table of a kind as the beginning of a message; nothing if the file has another form.
+/// Returns the line of the n-th table of a kind, as the beginning of a message; empty if the table is not found.
 fn line(text: &str, kind: &str, at: usize) -> String {
     let header = format!("[[{kind}]]");
     let lines = text.lines().enumerate().filter(|(_, line)| line.replace(' ', "").starts_with(&header));

@@ -33,7 +33,7 @@ pub struct ArenaEntry {
     /// Port on which the server listens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Port for profiles with `https`; absent if it is `port`.
+    /// Port for profiles with `https`; absent if `port` also speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_port: Option<u16>,
     /// Container image that podman or docker starts.
@@ -90,10 +90,10 @@ pub struct ArenaProfile {
     pub warm_up_s: f64,
     /// Parts of the answer that must equal those of the first server.
     pub check: AnswerCheck,
-    /// Required status; absent for that of the first server.
+    /// Required status; absent to require the status of the first server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
-    /// Required length of the body in bytes; absent for that of the first server.
+    /// Required length of the body in bytes; absent to require the length of the first server's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_bytes: Option<u64>,
     /// Text that must be in the first 200 characters of the body. With this text, the body need not equal that of the

@@ -28,18 +28,19 @@ pub enum ArenaRefusalKind {
     NotOverloaded,
     /// The server or the machine stood still.
     Stall,
-    /// Requests failed, or no rate held the objective.
+    /// Requests failed, or the objective failed at every rate.
     Errors,
     /// The server cannot hold the common rate of the load.
     TooSlow,
     /// The server's CPU time is not known.
     NoCounters,
-    /// The budget or the user ended the comparison before this cell was measured.
+    /// The comparison ended before this cell was measured: the budget was used up, or the user stopped it.
     NotMeasured,
 }
 
 impl ArenaRefusalKind {
-    /// Returns true if the server still carries a known rate, so that its turns are measured and shown without a rank.
+    /// Returns true if the server can still carry a known rate. Its turns at that rate are measured and shown without a
+    /// rank.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }

@@ -22,15 +22,15 @@ pub struct ArenaResult {
     pub budget_s: f64,
     /// Used time, seconds.
     pub used_s: f64,
-    /// True if something is left to do.
+    /// True if the comparison stopped before all steps were done.
     pub interrupted: bool,
     /// Loads, in the order of the file.
     pub profiles: Vec<ArenaProfileResult>,
     /// One cell per server and load: servers of one load together, the best group first.
     pub cells: Vec<ArenaCell>,
-    /// Difference between two starts of one server, per load.
+    /// Difference between two starts of the same server, one entry per load.
     pub noise: Vec<ArenaNoise>,
-    /// Sentences about what weakens the comparison.
+    /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct ArenaProfileResult {
 pub struct ArenaCell {
     /// Name of the server.
     pub entry: String,
-    /// Name of the load.
+    /// Name of the load profile.
     pub profile: String,
     /// Group of servers that cannot be told apart by their CPU time per request, 1 is the best. Absent if the result
     /// was refused.
@@ -81,7 +81,8 @@ pub struct ArenaCell {
     pub bottleneck: Option<String>,
     /// Number of turns that count.
     pub turns: u32,
-    /// Servers of the same group from which this one can be told apart: others between them tie with both.
+    /// Servers of this group that differ measurably from this one. They share the group because servers between them
+    /// tie with both.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Folder of the search's own run, relative to the folder of the comparison.
@@ -103,7 +104,7 @@ pub struct ArenaCapacity {
     pub high: f64,
 }
 
-/// Difference between two starts of one server: the noise of the comparison.
+/// Difference between two starts of the same server: the noise of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaNoise {
@@ -113,7 +114,7 @@ pub struct ArenaNoise {
     pub entry: String,
     /// CPU time per request of the second start over that of the first one, with its 95 % interval.
     pub ratio: Option<Estimate>,
-    /// True if the interval contains 1, as it does in 95 of 100 comparisons of equal servers.
+    /// True if the interval contains 1. For equal servers it does so in 95 of 100 comparisons.
     pub tied: bool,
     /// Number of pairs of turns.
     pub pairs: u32,

@@ -1,5 +1,5 @@
 //! Everything measured so far in a comparison of many servers. The state is stored after each step, so that an
-//! interrupted comparison can go on. The result of the comparison is a pure function of the state.
+//! interrupted comparison can continue. The result of the comparison is a pure function of the state.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct ArenaState {
     pub format: String,
     /// Version of the program that wrote the file.
     pub version: String,
-    /// Start of the first part, RFC 3339 in UTC.
+    /// Time when the comparison was first started, RFC 3339 in UTC.
     pub started: String,
     /// Path of the user's file.
     pub file: String,
@@ -30,13 +30,13 @@ pub struct ArenaState {
     pub plan: ArenaPlan,
     /// Seed of the order of the turns and of all loads.
     pub seed: u64,
-    /// Time for all measurements, seconds; builds have their own.
+    /// Time for all measurements, seconds; time for builds is not included.
     pub budget_s: f64,
     /// Measuring time used so far, seconds.
     pub used_s: f64,
-    /// Sentences about what weakens the comparison.
+    /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Builds by index of the server; a missing server is not built yet.
+    /// Finished builds, by index of the server.
     pub builds: Vec<ArenaBuild>,
     /// Results of the capacity searches, in the order in which they ended.
     pub searches: Vec<ArenaSearch>,
@@ -96,7 +96,7 @@ pub struct ArenaAnswer {
 pub struct ArenaSearch {
     /// Server and load.
     pub place: ArenaPlace,
-    /// First answer; absent if none came.
+    /// First answer; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
     /// Capacity; absent if no rate held the objective.
     pub capacity: Option<ArenaCapacity>,
@@ -116,7 +116,7 @@ pub struct ArenaSearch {
 pub struct ArenaTurn {
     /// Server and load.
     pub place: ArenaPlace,
-    /// True for the second start of the first server, which shows the noise.
+    /// True for the second start of the first server; comparing both starts shows the noise.
     pub twin: bool,
     /// Number of the round, from 0.
     pub round: u32,

@@ -42,8 +42,8 @@ pub struct Bottleneck {
     /// Counted processes, threads or connections that match the number of requests handled at a time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
-    /// Reasons that lowered the confidence. While a run is judged, they are kept apart from the sentence, because an
-    /// experiment may raise the confidence again.
+    /// Reasons that lowered the confidence. While a run is judged, they are kept apart from the sentence of the
+    /// verdict, because an experiment may raise the confidence again.
     #[serde(skip)]
     pub caveats: Vec<Caveat>,
 }
@@ -51,11 +51,11 @@ pub struct Bottleneck {
 /// A reason that lowers the confidence of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caveat {
-    /// Greatest confidence with this reason.
+    /// Upper limit of the confidence while this reason holds.
     pub most: f64,
-    /// Words that follow the sentence of the verdict.
+    /// Words appended to the sentence of the verdict.
     pub words: String,
-    /// True if the words follow the sentence whatever the confidence is.
+    /// True if the words are always appended, whatever the confidence is.
     pub always_told: bool,
 }
 
@@ -130,7 +130,7 @@ pub struct Margin {
 pub struct Counted {
     /// Kind of what was counted: `children`, `threads` or `connections`.
     pub what: String,
-    /// Number of places.
+    /// Number of counted processes, threads or connections.
     #[serde(with = "Figure")]
     pub count: f64,
     /// Name of the master process, of the threads, or of the process with the connections.

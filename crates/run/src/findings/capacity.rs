@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Interval;
 use crate::figure::Figure;
 
-/// Highest completed rate that holds the objective.
+/// Highest completed rate at which the objective holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -21,9 +21,10 @@ pub struct Capacity {
     pub objective: String,
     /// Method, and what limits its accuracy.
     pub method: String,
-    /// True if the objective held at `rate`. False if even the lowest tried load failed: the capacity is below `rate`.
+    /// True if the objective held at `rate`. False if even the lowest tried load failed; the capacity is then below
+    /// `rate`.
     pub held: bool,
-    /// True if no load failed and throughput had not stopped growing, so the capacity may be far higher than `rate`.
+    /// True if no load failed and throughput was still growing, so the capacity may be far higher than `rate`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
@@ -32,23 +33,22 @@ pub struct Capacity {
     /// Upper end of the 95 % interval, requests per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Number of search windows behind the capacity.
+    /// Number of search windows used to compute the capacity.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
     /// Coefficient of variation of the repeats' capacities. With repeats, the interval of the capacity comes from this
     /// variation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
-    /// Time left out because a machine stood still, and the capacity with that time included.
+    /// Time left out because a machine stood still, and the capacity if that time is included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<ExcludedTime>,
-    /// Limit of the load itself: the server did not fail, and with more connections the rate would have been higher.
+    /// Limit of the load itself: the server did not fail, and more connections would have given a higher rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_limit: Option<OwnLimit>,
 }
 
-/// Load of an open loop whose own number of connections was too small, while the server answered as fast as without
-/// load.
+/// An open-loop load that had too few connections, while the server answered as fast as without load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -75,7 +75,7 @@ fn no_windows(n: &usize) -> bool {
     *n == 0
 }
 
-/// Time left out of the estimate: pauses of a generator's host, and CPU time taken by a hypervisor.
+/// Time left out of the estimate: pauses of a generator's host, and CPU time taken by other virtual machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -85,8 +85,8 @@ pub struct ExcludedTime {
     pub seconds: f64,
     /// Number of pauses.
     pub pauses: usize,
-    /// Capacity with that time included, requests per second. Absent if too little time was left without the pauses. In
-    /// this case, `capacity` itself includes the pauses.
+    /// Capacity if that time is included, requests per second. Absent if too little time was left without the pauses.
+    /// If so, `capacity` itself includes the pauses.
     pub rate: Option<f64>,
     /// Interval of `rate`.
     pub interval: Option<Interval>,

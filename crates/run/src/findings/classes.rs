@@ -116,16 +116,16 @@ pub struct ClassFinding {
     /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class alone broke the objective. The objective held
-    /// neither at this load nor at a higher one.
+    /// Index of the trial with the lowest load at which this class alone broke the objective. No higher load held the
+    /// objective either.
     pub failing: Option<usize>,
     /// The broken limit in that trial.
     pub breach: Option<Breach>,
-    /// True if this class fails at the lowest load of all classes. If several fail at that load, true for the class
-    /// furthest beyond its limit.
+    /// True if this class fails at the lowest load of all classes. If several classes fail at that load, this is true
+    /// for the class furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
-    /// Server CPU time per request of this class. An estimate; `class_costs` says how it was made.
+    /// Server CPU time per request of this class. The value is an estimate; `class_costs` names the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<CpuEstimate>,
     /// Estimated share of the class in the CPU time of all requests in the reported trial, 0 to 1.
@@ -133,14 +133,14 @@ pub struct ClassFinding {
     pub server_cpu_share: Option<f64>,
 }
 
-/// Basis of the CPU costs per class: short windows in which the shares of the classes alternate.
+/// Method behind the CPU costs per class: short windows in which the shares of the classes alternate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassCosts {
     /// Number of windows in the regression.
     pub windows: usize,
-    /// Index in `classes` of the class that takes most server CPU time at the shares of the mix.
+    /// Index in `classes` of the class that takes the most server CPU time in this mix.
     pub dearest: Option<usize>,
     /// True if the 95 % interval of the class `dearest` lies above those of all other classes.
     pub sure: bool,

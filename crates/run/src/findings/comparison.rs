@@ -35,27 +35,27 @@ pub struct Comparison {
     /// Length of the longest run of both sides, seconds; 0 if it is not known.
     #[serde(with = "Figure")]
     pub measured_s: f64,
-    /// Smallest relative change of a required figure that this comparison would have shown, in 19 of 20 cases; absent
-    /// with too little data.
+    /// Smallest relative change of a required figure that this comparison would detect in 19 of 20 cases; absent with
+    /// too little data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change: Option<f64>,
     /// Name of the figure of `smallest_change`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change_of: Option<String>,
-    /// Length of a measurement that would show a change of 1 % of the figure `smallest_change_of`, seconds.
+    /// Length of a measurement that would detect a change of 1 % of the figure `smallest_change_of`, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_s: Option<f64>,
-    /// Number of runs of each side that would show a change of 1 % of the figure `smallest_change_of`, where longer
-    /// runs would not.
+    /// Number of runs of each side that would detect a change of 1 % of the figure `smallest_change_of`, if longer runs
+    /// would not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
-    /// Time after which the windows of two live servers decided, seconds; absent for stored runs and without a
-    /// decision.
+    /// Time in seconds after which the windows of two live servers decided the result; absent for stored runs and
+    /// without a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
     pub outcome: ComparisonOutcome,
-    /// Servers that died under the load, the old side first. A new server that dies is a regression.
+    /// Servers that died under the load; the old side comes first. A new server that dies is a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
     /// Required figures that may be worse by more than the threshold: they leave the comparison undecided.
@@ -101,9 +101,9 @@ pub struct SideDeath {
 pub enum FigureRole {
     /// Decides the result. The comparison stays undecided while this figure may be worse.
     Required,
-    /// Decides the result only if the figure differs.
+    /// Decides the result only if the two sides differ in this figure.
     Deciding,
-    /// Listed, without influence on the result.
+    /// The figure is listed, but does not influence the result.
     #[default]
     Listed,
 }
@@ -116,7 +116,7 @@ pub struct WindowOrder {
     /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first, or, with both at once, if the new server had the
-    /// first set of CPUs. Of every two pairs, one has this flag.
+    /// first set of CPUs. In each two consecutive pairs, exactly one has this flag.
     pub new_first: Vec<bool>,
     /// True if both servers ran at once, on CPUs of their own that they swapped.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -176,12 +176,13 @@ pub struct ComparedFigure {
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the interval of the ratio; absent with too few windows. The intervals that exclude 1 are all
-    /// correct with 95 % certainty, separately for the deciding figures and the listed ones. For intervals that include
-    /// 1, each end is correct with 95 % certainty.
+    /// correct together with 95 % certainty, separately for the deciding and the listed figures. For intervals that
+    /// include 1, each end is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
-    /// Probability that two equal servers differ as much in any of these figures (Student's test, Bonferroni).
+    /// Probability that two equal servers differ at least this much in any of these figures (Student's test,
+    /// Bonferroni).
     pub p: Option<f64>,
     /// Result for this figure, which follows from the interval alone.
     pub word: ComparisonResult,
@@ -190,32 +191,33 @@ pub struct ComparedFigure {
     /// True for a secondary server cost, which is shown only if it differs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// Factor of additional data that would decide an undecided figure.
+    /// Factor by which the data must grow to decide an undecided figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// Kind of the additional data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<NeededData>,
-    /// Smallest relative change that an hour of measurement would show, where an hour would not decide the figure.
+    /// Smallest relative change that one hour of measurement would detect, if an hour would not decide the figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
-    /// Smallest relative change that this comparison would have shown, in 19 of 20 cases.
+    /// Smallest relative change that this comparison would detect in 19 of 20 cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change: Option<f64>,
-    /// Factor of the data with which a change of 1 % would be shown.
+    /// Factor by which the data must grow to detect a change of 1 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent: Option<f64>,
     /// Kind of the data that `one_percent` multiplies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_of: Option<NeededData>,
-    /// New value minus the old one, with its interval, for a share that may be 0, since a ratio to 0 does not exist.
+    /// New value minus the old one, with its interval. Used for shares that may be 0, because a ratio to 0 does not
+    /// exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// Requests of the old and of the new side that were still open at the end of their window and drain. A failed
-    /// share does not count them, so it is a lower bound.
+    /// Requests of the old and of the new side that had no response at the end of their window and drain. The failed
+    /// share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
-    /// Remark that the numbers of this row do not show, in one sentence.
+    /// One sentence that explains what the numbers of this row do not show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }
@@ -230,9 +232,9 @@ fn is_none_open(open: &[u64; 2]) -> bool {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NeededData {
-    /// More windows, from a longer run.
+    /// More windows are needed, from a longer run.
     Windows,
-    /// More runs or repeats. Windows of one run cannot show how much runs differ.
+    /// More runs or repeats are needed. Windows of one run cannot show how much runs differ.
     Runs,
 }
 
@@ -269,8 +271,8 @@ impl ComparisonResult {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TlsCost {
-    /// Share of the server CPU time per TLS request that plain requests do not need, 0 to 1. Below 0 if plain requests
-    /// cost more.
+    /// Share of the server CPU time per TLS request that plain requests do not need, 0 to 1. The share is below 0 if
+    /// plain requests cost more.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Lower end of the 95 % interval; absent with too few windows.
@@ -279,7 +281,7 @@ pub struct TlsCost {
     /// Upper end of the 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Additional CPU time per request, microseconds.
+    /// Additional CPU time per TLS request, microseconds.
     #[serde(with = "Figure")]
     pub us: f64,
     /// The result in one sentence.

@@ -1,4 +1,4 @@
-//! Findings about a load whose rate changed: the rates at which the server kept up. This module has only types: judge
+//! Findings about a load with a changing rate: the rates at which the server kept up. This module has only types: judge
 //! fills them, report prints them.
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct CourseFinding {
     /// Parts of the measured window, in order: each stage, and a ramp in equal parts.
     pub parts: Vec<CoursePart>,
     /// Highest rate that held below every failed rate, requests per second. If a part failed, each part that held
-    /// counts with its lower end. Absent if the lowest rate failed.
+    /// counts with the lower of its rates. Absent if even the lowest rate failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
@@ -45,11 +45,11 @@ pub struct CoursePart {
     /// Completed requests per second.
     #[serde(with = "Figure")]
     pub completed: f64,
-    /// Upper bound of the 99th percentile of the response time, microseconds: the largest of this part's seconds.
-    /// Absent in a short window.
+    /// Upper bound of the 99th percentile of the response time, microseconds: the largest value of all seconds in this
+    /// part. The bound is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// Share of failed requests, 0 to 1. Absent in a short window.
+    /// Share of failed requests, 0 to 1. The share is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
     /// Broken limit; absent if this part held.

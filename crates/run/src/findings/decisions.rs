@@ -1,5 +1,6 @@
 //! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
-//! objective. Crate `judge` decides. Report, terminal and exit status read these decisions, so they always agree.
+//! objective. The judge crate makes these decisions. Report, terminal and exit status read these decisions, so they
+//! always agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,27 +45,28 @@ impl Limits {
 pub struct Picks {
     /// Trial at the limit, by good responses. The verdict describes this trial.
     pub decisive: Option<usize>,
-    /// Trial that shows which CPU is full.
+    /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
     /// Trial with the fewest clients.
     pub unloaded: Option<usize>,
     /// Trial with the lowest offered rate that failed the objective.
     pub failing: Option<usize>,
-    /// Trial behind the capacity.
+    /// Trial whose load gave the capacity.
     pub at_capacity: Option<usize>,
     /// Trial with deliberate overload.
     pub overload: Option<usize>,
-    /// Trial with the most good responses per second, if that differs from the capacity.
+    /// Trial with the most good responses per second, if it is not the trial at capacity.
     pub beyond: Option<usize>,
     /// Trial whose counters a page shows: the decisive one, or the first trial if no request completed.
     pub shown: Option<usize>,
-    /// Trial whose figures represent the run: the one at the capacity, or `shown` without one.
+    /// Trial whose figures represent the run: `at_capacity`, or `shown` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<usize>,
     /// Open-loop step with the highest offered rate that held the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_held: Option<usize>,
-    /// Trial whose generator hosts are compared: `loaded` if it has several hosts, otherwise the last trial that has.
+    /// Trial whose generator hosts are compared: `loaded` if it has several hosts, otherwise the last trial with
+    /// several hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub several_hosts: Option<usize>,
 }
@@ -83,7 +85,8 @@ pub struct Outcome {
     pub held: bool,
     /// The limit that was broken.
     pub breach: Option<Breach>,
-    /// Probability, 0 to 1, that this open-loop rate holds the objective, from this trial alone. 0.5 means no evidence.
+    /// Probability, 0 to 1, that the server holds the objective at this open-loop rate, from this trial alone. 0.5
+    /// means no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }
@@ -113,7 +116,7 @@ pub enum LoadState {
     Requested,
     /// More load brought no more throughput, broke the objective, or filled the resource that the verdict names.
     Saturated,
-    /// The decisive trial is the highest rate that was tried, and nothing was full.
+    /// The decisive trial has the highest rate that was tried, and no resource was full.
     Highest,
 }
 
@@ -161,7 +164,8 @@ pub enum Failure {
     Died,
     /// No request completed, and no call was timed.
     NothingCompleted,
-    /// Every request failed in one stretch of time, whatever the load, so the run measured two different servers.
+    /// During one stretch of time every request failed at any load, so the run measured two different states of the
+    /// server.
     FailedStretch,
     /// A check of an experiment failed.
     Check,
@@ -211,7 +215,7 @@ impl Certainty {
         }
     }
 
-    /// Returns the beginning of the sentence that concludes the argument.
+    /// Returns the opening words of the sentence that concludes the argument.
     pub const fn therefore(self) -> &'static str {
         match self {
             Self::Sure => "Therefore",

@@ -25,7 +25,7 @@ pub enum DriftMetric {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drift {
-    /// Quantity that drifted.
+    /// The quantity that drifted.
     #[serde(default)]
     pub of: DriftMetric,
     /// Counter of a gauge, summed over the server's processes.

@@ -17,10 +17,10 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Times by which two runs of this experiment can be compared.
+    /// Times for comparing two runs of this experiment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
-    /// True if the trials have different servers, each with a verdict in its table row. A common verdict would mean
+    /// True if the trials have different servers, each with a verdict in its table row. One common verdict would mean
     /// nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
@@ -33,7 +33,7 @@ pub struct ExperimentReport {
 pub struct ComparedTime {
     /// Description of the measured operation.
     pub name: String,
-    /// Names under which the results of a trial may have the value. The first name present counts.
+    /// Names under which a trial's results may hold the value. The first name that is present counts.
     pub values: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Chart {
     pub y: ChartAxis,
     /// Measured curves of the chart.
     pub series: Vec<ChartSeries>,
-    /// Points that a publication printed. A series with an empty name belongs to the only measured curve.
+    /// Points that a publication printed. A series with an empty name belongs to the only measured curve of the chart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<ChartSeries>,
     /// Levels to mark on the vertical axis, such as a published value without a horizontal position.
@@ -121,7 +121,7 @@ pub struct ChartLevel {
 pub struct ResultTable {
     /// Content of the table, in a sentence.
     pub caption: String,
-    /// Columns of the table.
+    /// Column definitions of the table.
     pub columns: Vec<ResultColumn>,
     /// Rows, each with a cell for each column; `null` for an unknown value.
     pub rows: Vec<Vec<Option<String>>>,

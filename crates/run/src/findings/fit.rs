@@ -24,7 +24,7 @@ pub struct Fit {
     pub r2: f64,
     /// Number of fitted points.
     pub points: usize,
-    /// Usability of the fit, in words.
+    /// Statement of how far the fit can be used.
     pub quality: String,
 }
 

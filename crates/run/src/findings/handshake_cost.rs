@@ -9,8 +9,8 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HandshakeCost {
-    /// Full handshake, server processes. Absent if their CPU time is unknown or no handshake was full. If no window had
-    /// only one kind of handshakes, this is an average over both kinds, weighted by `resumed`.
+    /// Full handshake, server processes. Absent if their CPU time is unknown or no handshake was full. If every window
+    /// had both kinds of handshakes, this is an average over both kinds, weighted by `resumed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<CpuEstimate>,
     /// Full handshake, generator processes.
@@ -22,8 +22,8 @@ pub struct HandshakeCost {
     /// Resumed handshake, generator processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_resumed: Option<CpuEstimate>,
-    /// True if the cost includes the one request of the connection. Without a separate measurement of requests the cost
-    /// is an upper bound.
+    /// True if the cost includes the one request sent on the connection. Without a separate measurement of requests the
+    /// cost is an upper bound.
     pub with_request: bool,
     /// Share of the handshakes that resumed an earlier session, 0 to 1.
     #[serde(with = "Figure")]

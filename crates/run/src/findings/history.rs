@@ -12,7 +12,7 @@ pub struct History {
     pub directory: String,
     /// True if a change decides the exit status: `changes` has one with `fails`.
     pub fails: bool,
-    /// Number of last runs of a series in which a change is new.
+    /// Number of most recent runs: a change within them counts as new.
     pub recent: usize,
     /// Smallest relative change that decides the exit status.
     pub threshold: f64,
@@ -20,9 +20,9 @@ pub struct History {
     pub changes: Vec<HistoryChange>,
     /// Series of runs of one plan on equal machines, the longest first.
     pub series: Vec<HistorySeries>,
-    /// Series that have too few runs to show a change.
+    /// Series with too few runs to show a change.
     pub small: Vec<SmallSeries>,
-    /// Runs and files that take no part, with their reasons.
+    /// Runs and files that were skipped, with the reasons.
     pub skipped: Vec<SkippedRun>,
     /// Remarks in sentences, such as a new version of loadline.
     pub notes: Vec<String>,
@@ -45,11 +45,11 @@ pub struct HistoryChange {
     pub run: String,
     /// Start of the first run after the change.
     pub started: String,
-    /// Mean before the change, since the previous one.
+    /// Mean of the runs between the previous change and this one.
     pub before: f64,
-    /// Mean after the change, up to the next one.
+    /// Mean of the runs between this change and the next one.
     pub after: f64,
-    /// Relative change; of a share, the difference of the shares.
+    /// Relative change; for a share, the difference of the shares.
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,
@@ -61,9 +61,10 @@ pub struct HistoryChange {
     pub worse: bool,
     /// True if the series without its last `recent` runs does not show the change.
     pub new: bool,
-    /// True if later changes took the figure back.
+    /// True if later changes brought the figure back.
     pub undone: bool,
-    /// True if the change decides the exit status: new, for the worse, not undone, and not below the threshold.
+    /// True if the change decides the exit status: the change is new, for the worse, not undone, and not below the
+    /// threshold.
     pub fails: bool,
 }
 
@@ -124,7 +125,7 @@ pub struct SmallSeries {
     pub runs: usize,
 }
 
-/// Run or file that takes no part.
+/// Run or file that the history skips.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SkippedRun {
     /// File that was skipped.

@@ -13,11 +13,11 @@ pub struct HotFunction {
     pub process: String,
     /// Function, or its module in brackets.
     pub function: String,
-    /// Share of its own code in the CPU time of all sampled user code, 0 to 1.
+    /// Share of the function's own code in the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Share with all functions that it calls, 0 to 1. Present only for the function that explains the CPU time if no
-    /// function's own code does.
+    /// Share of the function and all functions that it calls, 0 to 1. Present only for the function that explains the
+    /// CPU time if no function's own code does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclusive: Option<f64>,
 }

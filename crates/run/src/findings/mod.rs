@@ -43,11 +43,11 @@ pub struct Findings {
     pub picks: Picks,
     /// Result of each trial, in the order of `trials`.
     pub outcomes: Vec<Outcome>,
-    /// Busy devices of each trial, in the order of `trials`, the busiest first. Not stored: each reader judges the run
-    /// again.
+    /// Busy devices of each trial, in the order of `trials`, the busiest first. This list is not stored: each reader
+    /// judges the run again.
     #[serde(skip)]
     pub devices: Vec<Vec<Device>>,
-    /// Short name of each cost, by cost id. Not stored: each reader judges the run again.
+    /// Short name of each cost, by cost id. This map is not stored: each reader judges the run again.
     #[serde(skip)]
     pub cost_names: BTreeMap<String, &'static str>,
     /// Load state of the server in the decisive trial. Absent without such a trial, or if the load was external.
@@ -63,7 +63,7 @@ pub struct Findings {
     pub failure: Option<Failure>,
     /// Highest completed rate that holds the objective.
     pub capacity: Option<Capacity>,
-    /// Capacity in users, if the search was for users.
+    /// Capacity in users, if the search looked for a number of users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<crate::UsersFinding>,
     /// Rates up to which the server kept up with a load of changing rate.
@@ -79,7 +79,7 @@ pub struct Findings {
     /// Result of the experiment that tests the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Causes inside the processes for which requests wait; the cause with most threads is first.
+    /// Causes of waits inside the server's processes; the cause with most threads is first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<crate::WaitFinding>,
     /// Functions with the largest shares of the server's CPU time, the largest first.
@@ -97,10 +97,10 @@ pub struct Findings {
     /// Findings for each class in a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
-    /// Basis of the server costs per class, if there are any.
+    /// Method behind the server costs per class, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_costs: Option<crate::ClassCosts>,
-    /// Server quantities that grew throughout a long window under constant load, as a leak would.
+    /// Server quantities that grew throughout a long window under constant load, as with a leak.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drifts: Vec<crate::Drift>,
     /// CPU cost of a TLS handshake, if it can be measured.
@@ -111,7 +111,7 @@ pub struct Findings {
     pub experiment: Option<crate::ExperimentReport>,
     /// Checks of an experiment.
     pub checks: Vec<Check>,
-    /// Conclusions of an experiment, in sentences. Kept when an old run is judged again.
+    /// Conclusions of an experiment, in sentences. The conclusions are kept when an old run is judged again.
     pub conclusions: Vec<String>,
     /// Fitted curves by name (`usl`, `linear`, …).
     pub fits: BTreeMap<String, Fit>,

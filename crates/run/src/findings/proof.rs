@@ -12,12 +12,12 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
     Proven,
-    /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck
-    /// itself, or its effect was not predicted.
+    /// All other causes were excluded by levers that worked, and a direct observation agrees. No lever acts on the
+    /// bottleneck itself, or the effect of its lever was not predicted.
     Supported,
-    /// A lever had an effect, but throughput did not change as the verdict predicts; `why` names what happened.
+    /// A lever had an effect, but throughput did not change as the verdict predicts; `why` says how throughput changed.
     Refuted,
-    /// The experiment ran and decided nothing; `why` has the reason.
+    /// The experiment ran, but decided nothing; `why` has the reason.
     Inconclusive,
     /// No experiment tested the verdict; `why` has the reason.
     #[default]
@@ -25,7 +25,7 @@ pub enum ProofOutcome {
     NotTested,
 }
 
-/// Quantity whose ratio an experiment measures, with the lever on divided by off.
+/// Quantity that an experiment measures; its ratio is the value with the lever on divided by the value with it off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -45,7 +45,7 @@ pub enum ProofMetric {
 }
 
 impl ProofMetric {
-    /// Returns the name for people.
+    /// Returns the name shown to people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -76,10 +76,11 @@ pub struct Proof {
     pub of: ProofMetric,
     /// Predicted effect, recorded before the experiment.
     pub prediction: Option<Effect>,
-    /// Predicted effects of further levers that test the verdict, each recorded before its use.
+    /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: predicted share of this lever in the growth when every resource slows by the same factor.
+    /// For response times: predicted share of this lever in the total growth if every resource became slower by the
+    /// same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the predicted lever.
@@ -88,21 +89,22 @@ pub struct Proof {
     /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
-    /// Effect of each resource's speed. For throughput: relative change of throughput per relative change of speed. For
-    /// response times: the share in the growth when every resource slows by the same factor.
+    /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput per relative
+    /// change of speed. For response times, the effect is the share in the total growth if every resource became slower
+    /// by the same factor.
     pub elasticities: Vec<Elasticity>,
-    /// 1 minus the sum of the elasticities: the part that no lever touched.
+    /// 1 minus the sum of the elasticities: the part that no lever explains.
     pub remainder: Option<Estimate>,
     /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
-    /// Stability of throughput without the levers, and recovery after them. Absent if no lever switched in slots.
+    /// Stability of throughput without the levers, and recovery after them. Absent if no lever was switched in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
-    /// Loads with and without a lever, alternating.
+    /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// Effect on throughput of each lever in `switched`, in the order of measurement. The last entry for a lever
-    /// counts.
+    /// Effect on throughput of each lever in `switched`, in the order of measurement. If a lever has several entries,
+    /// the last one counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
     /// Levers that were not used, with the reasons.
@@ -110,16 +112,16 @@ pub struct Proof {
     pub untried: Vec<UnusedLever>,
 }
 
-/// ID of the lever that takes whole CPUs away from the server. This lever has its own trial.
+/// ID of the lever that takes whole CPUs away from the server. This lever needs a trial of its own.
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
 impl Proof {
-    /// Returns the elasticities that add up to 1 with the remainder.
+    /// Returns the elasticities that add up to 1 together with the remainder.
     pub fn parts(&self) -> impl Iterator<Item = &Elasticity> {
         self.elasticities.iter().filter(|elasticity| elasticity.is_part())
     }
 
-    /// Returns the effect of a lever in turns; absent if it was not used in turns.
+    /// Returns the effect of a lever measured in alternating turns; absent if the lever was not used this way.
     pub fn effect(&self, lever: &str) -> Option<&Effect> {
         self.effects.iter().rfind(|effect| effect.lever == lever)
     }
@@ -130,7 +132,7 @@ impl Proof {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RunnerUp {
-    /// Row of `BOTTLENECKS`.
+    /// ID of the bottleneck, a row of `BOTTLENECKS`.
     pub bottleneck: String,
     /// Predicted effect of reducing this resource, recorded before the experiment.
     pub prediction: Effect,
@@ -143,14 +145,14 @@ pub struct RunnerUp {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steadiness {
-    /// Scatter of single slots after the effect of the levers is subtracted: a relative standard deviation.
+    /// Scatter of single slots, after the effects of the levers are subtracted, as a relative standard deviation.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots divided by throughput at their start. The ratio is that of a straight line
-    /// through the residuals.
+    /// Throughput at the end of the slots divided by throughput at their start. Both values are taken from a straight
+    /// line through the residuals.
     pub drift: Estimate,
-    /// Throughput after all levers were off divided by throughput before, with its interval. Absent if the slots do not
-    /// end with some without levers.
+    /// Throughput after all levers were off divided by throughput before the levers, with its interval. Absent if the
+    /// last slots had a lever on.
     pub back: Option<Estimate>,
     /// True if throughput recovered, within the noise. If false, the effects of the levers prove nothing.
     pub is_back: Option<bool>,
@@ -161,18 +163,19 @@ pub struct Steadiness {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UnusedLever {
-    /// Row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
     /// Reason, in one sentence.
     pub why: String,
 }
 
-/// The same load with and without a lever that cannot switch under load. The two alternate in random order.
+/// The same load with and without a lever that cannot switch under load. Turns with and without the lever alternate in
+/// random order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SwitchTrial {
-    /// Row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
     /// Host of the resource.
     pub host: String,
@@ -197,7 +200,7 @@ pub struct SwitchTrial {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Effect {
-    /// Row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
     /// Share of the resource that is removed, 0 to 1; below 0 if some is added.
     #[serde(with = "Figure")]
@@ -250,17 +253,17 @@ pub const LOAD_LEVER: &str = "load";
 /// Id of the lever that sends from more source addresses.
 pub const SOURCES_LEVER: &str = "sources";
 
-/// Origin of an elasticity.
+/// Method by which an elasticity was obtained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ElasticityBasis {
-    /// Measured: relative change of throughput divided by relative change of speed.
+    /// The elasticity was measured: relative change of throughput divided by relative change of speed.
     #[default]
     Measured,
-    /// Upper bound: the share of the time for which the resource was wanted.
+    /// Upper bound: the share of the time in which something used or waited for the resource.
     Wanted,
-    /// Upper bound: the sum with another resource, since each of the two levers slows both resources.
+    /// Upper bound: the sum with another resource, because each of the two levers slows both resources.
     Joint,
     /// Unknown, because the lever took much less than ordered. The elasticity may have any value.
     Open,
@@ -278,21 +281,21 @@ impl ElasticityBasis {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Elasticity {
-    /// Row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
     /// Host of the resource.
     pub host: String,
     /// Estimate: near 1 for the bottleneck, near 0 for other resources.
     #[serde(flatten)]
     pub estimate: Estimate,
-    /// Origin of the estimate; absent if measured.
+    /// Method by which the estimate was obtained; absent if it was measured.
     #[serde(skip_serializing_if = "ElasticityBasis::is_measured")]
     pub basis: ElasticityBasis,
 }
 
 impl Elasticity {
     /// Returns true if this elasticity is one of the parts that add up to 1 with the remainder. The elasticities of the
-    /// number of CPUs and of the load are no such parts.
+    /// number of CPUs and of the load do not count as parts.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -311,8 +314,9 @@ pub struct ProofTrial {
     /// Requests completed per second in each slot, without the part right after a switch.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
-    /// Response times of the requests due in each slot, without the part right after a switch. Pairs of a bucket and
-    /// its count; 64 buckets per factor of two, the first one up to 1.024 us. Only open loops record them.
+    /// Response times of the requests due in each slot, without the part right after a switch. Each pair holds a bucket
+    /// and its count; 64 buckets cover a factor of two, and the first bucket ends at 1.024 us. Only open-loop loads
+    /// record response times per slot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
@@ -351,7 +355,7 @@ impl ProofTrial {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverSlots {
-    /// Row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
     /// Host of the resource.
     pub host: String,
@@ -363,12 +367,13 @@ pub struct LeverSlots {
     /// Share of the resource that the lever was ordered to take, 0 to 1. Absent in runs before 26 November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Share of the resource, 0 to 1, that a CPU thief got in the slots in which it was on. Absent for other levers.
+    /// Share of the resource, 0 to 1, that a CPU thief took in the slots in which the thief was on. Absent for other
+    /// levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Upper bound on the share of time in which the server wanted the resource while the thief was off, 0 to 1. Counts
-    /// time in which any user of the resource ran or waited. Absent if not measured. Runs before 25 November 2026 hold
-    /// a share of all CPUs here, which is less.
+    /// time in which any user of the resource ran or waited. Absent if not measured. Runs before 25 November 2026 store
+    /// a share of all CPUs here, which is a smaller number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
 }

@@ -37,7 +37,7 @@ pub struct Repeat {
     pub high: Option<f64>,
     /// One id of [`crate::BOTTLENECKS`].
     pub bottleneck: String,
-    /// Confidence, 0 to 1, as for the whole run.
+    /// Confidence, 0 to 1, like that of the whole run.
     #[serde(with = "Figure")]
     pub confidence: f64,
 }

@@ -16,7 +16,7 @@ pub struct Trust {
     pub ceiling_used: Option<f64>,
     /// True if the generator was at its own limit in the decisive trial.
     pub generator_limited: bool,
-    /// Weaknesses of the figures, in sentences: shared CPUs, broken laws, lost samples.
+    /// Weaknesses of the figures, in sentences: shared CPUs, violated queueing laws, lost samples.
     pub warnings: Vec<String>,
     /// Successful checks, in sentences.
     pub held: Vec<String>,
@@ -25,23 +25,24 @@ pub struct Trust {
     /// Share of the run's time, 0 to 1, in measured windows. The rest is start, warm-up, drain and judging.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
-    /// Division of the run's time.
+    /// How the run's time was spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<TimeSpent>,
 }
 
-/// Division of a run's time, seconds. Only `measured_s` describes the server under load.
+/// How the time of a run was spent, in seconds. Only `measured_s` counts time in which the server was measured under
+/// load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TimeSpent {
-    /// Measured windows of trials.
+    /// Time in measured windows of trials.
     #[serde(with = "Figure")]
     pub measured_s: f64,
-    /// Observation of both sides without load.
+    /// Time spent observing both sides without load.
     #[serde(with = "Figure")]
     pub at_rest_s: f64,
-    /// Starting agents and observers, and the lead time of the common start.
+    /// Time for starting agents and observers, and for waiting until all start together.
     #[serde(with = "Figure")]
     pub start_s: f64,
     /// Time spent on warm-ups, seconds.
@@ -50,7 +51,7 @@ pub struct TimeSpent {
     /// Time from the end of a window until all data was collected.
     #[serde(with = "Figure")]
     pub drain_s: f64,
-    /// Everything else: starting a server, first requests, judging, saving.
+    /// Time for everything else: starting a server, first requests, judging, saving.
     #[serde(with = "Figure")]
     pub other_s: f64,
 }

@@ -10,11 +10,11 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UsersFinding {
-    /// Largest number of users for which most windows held the objective; absent if there is none.
+    /// Largest number of users for which most windows held the objective; absent if no number did.
     pub held: Option<u32>,
     /// Smallest larger number of users for which the objective failed; absent if none was tried.
     pub failed: Option<u32>,
-    /// Capacity estimate from the late requests of all windows; absent if they do not give one.
+    /// Capacity estimate from the late requests of all windows; absent if they give no estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<crate::Estimate>,
     /// Broken limit at `failed`, in words: `p99 was 30 ms`.
@@ -24,6 +24,6 @@ pub struct UsersFinding {
     pub rate: f64,
     /// Think time of a user between two requests.
     pub think: ThinkTime,
-    /// Number of windows at `held` or `failed`, which determine the bracket.
+    /// Number of windows with `held` or `failed` users, which determine these two bounds.
     pub windows: usize,
 }

@@ -5,7 +5,7 @@ use crate::Fit;
 /// Names of the coefficients in a [`Fit`]: rate of one client, contention, coherency.
 const NAMES: [&str; 3] = ["lambda", "sigma", "kappa"];
 
-/// Returns X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
+/// Returns X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), the throughput of N clients.
 pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
     lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }

@@ -25,7 +25,7 @@ pub enum WaitCause {
     Disk,
     /// Threads sleep while they have a request.
     Sleep,
-    /// One thread computes at a time.
+    /// Only one thread computes at a time.
     SerialCpu,
     /// Threads wait for replies of another server.
     Peer,
@@ -44,10 +44,10 @@ pub struct WaitFinding {
     pub name: String,
     /// Process, with its id if it is the only one with this name.
     pub process: String,
-    /// Unit of `threads` and `of`: connections, goroutines or processes; empty for threads.
+    /// What `threads` and `of` count: connections, goroutines or processes; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub counted: String,
-    /// Mean number of threads that wait for this cause, or of busy connections.
+    /// Mean number of threads that wait for this cause, or of connections that are busy.
     #[serde(with = "Figure")]
     pub threads: f64,
     /// Mean number of threads of the process, or of its connections to the peer.
@@ -71,7 +71,7 @@ pub struct WaitFinding {
     /// Activity of the sessions of a database; absent for threads of other processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<crate::SessionState>,
-    /// Kind of wait as a database names it, such as `Lock:transactionid`; empty outside of databases.
+    /// Kind of wait as a database names it, such as `Lock:transactionid`; empty for other programs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub event: String,
     /// Statement of the transaction that holds the lock, without its values; empty if unknown.

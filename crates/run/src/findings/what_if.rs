@@ -1,4 +1,4 @@
-//! Predictions for a server with other resources or other users: the question and the answer.
+//! Predictions for a server with changed resources or users: the question and the answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct Change {
 pub struct Resource {
     /// Bottleneck id of this resource, one of `BOTTLENECKS`.
     pub id: String,
-    /// Resource in words.
+    /// Name of the resource in words.
     pub device: String,
     /// Rate at which the resource is full, requests per second.
     #[serde(with = "Figure")]
@@ -57,7 +57,7 @@ pub struct Resource {
     /// Upper end of the 95 % interval of `limit`.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// Utilization at the requested users, 0 to 1.
+    /// Utilization with the requested users, 0 to 1.
     #[serde(with = "Figure")]
     pub utilization: f64,
 }
@@ -99,10 +99,10 @@ pub struct LoadPoint {
 pub struct WhatIf {
     /// Change that the user asked about.
     pub change: Change,
-    /// Users in question; by default those of the run's decisive trial. Requests in flight if the question is about
-    /// arrivals.
+    /// Number of users; by default that of the run's decisive trial. If the question is about arrivals, this is the
+    /// number of requests in flight.
     pub users: u32,
-    /// Modelled rate before the change with these users or arrivals, requests per second.
+    /// Rate before the change with these users or arrivals, according to the model, requests per second.
     #[serde(with = "Figure")]
     pub now: f64,
     /// Rate after the change, requests per second.
@@ -129,12 +129,12 @@ pub struct WhatIf {
 pub struct ResourceNeed {
     /// Bottleneck id of this resource, one of `BOTTLENECKS`.
     pub id: String,
-    /// Resource in words.
+    /// Name of the resource in words.
     pub device: String,
-    /// Required amount, relative to today.
+    /// Required amount of the resource, relative to today's amount.
     #[serde(with = "Figure")]
     pub factor: f64,
-    /// Rate reached once this resource and all resources before it have grown, requests per second.
+    /// Rate reached once this resource and all resources before it in the list have grown, requests per second.
     #[serde(with = "Figure")]
     pub reaches: f64,
 }

@@ -1,5 +1,5 @@
-//! Formatting of numbers. This file formats for tables, charts and headlines: three significant digits and SI units.
-//! [`count`] keeps every digit of an exact count. [`prose`] formats for sentences.
+//! Formatting of numbers. This file formats numbers for tables, charts and headlines, with three significant digits and
+//! SI units. [`count`] keeps every digit of an exact count. [`prose`] formats for sentences.
 //!
 //! A missing value is written as `n/a`, never as 0. Infinity is written as a word.
 
@@ -176,8 +176,9 @@ fn round_significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // Formats and parses, because dividing by powers of ten adds rounding errors. The small factor rounds halves up, as
-    // readers expect; the formatter alone rounds them to even.
+    // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
+    // Multiplying by a factor just above 1 rounds halves up, as readers expect; the formatter alone rounds them to
+    // even.
     format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
 }
 

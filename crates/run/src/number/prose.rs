@@ -41,7 +41,7 @@ pub fn duration(us: f64) -> String {
     }
 }
 
-/// Formats a number of things: `1 client`, `1,389 clients`.
+/// Formats a count with its noun: `1 client`, `1,389 clients`.
 pub fn counted(n: f64, noun: &str) -> String {
     format!("{} {noun}{}", figure(n), if n == 1.0 { "" } else { "s" })
 }

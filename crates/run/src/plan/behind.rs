@@ -21,7 +21,7 @@ pub enum DatabaseKind {
     Postgres,
     /// The database is MariaDB.
     Mariadb,
-    /// Redis and servers with its protocol.
+    /// Redis, or a server that speaks its protocol.
     Redis,
 }
 
@@ -75,7 +75,7 @@ pub struct Behind {
     pub port: u16,
     /// User; empty for the database's default.
     pub user: String,
-    /// Name or number of the database; empty for the default.
+    /// Name or number of the database; empty for the server's default.
     pub database: String,
     /// Password of the URL.
     pub password: Password,
@@ -134,7 +134,7 @@ impl Behind {
         Ok(found)
     }
 
-    /// Takes host and port of a URL.
+    /// Takes host and port from a URL.
     fn set_place(&mut self, place: &str) -> Result<(), String> {
         let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),
@@ -158,8 +158,9 @@ impl Behind {
                 return Err(format!("sslmode={value}: loadline connects to databases without TLS"));
             }
             "sslmode" | "load_balance_hosts" => {}
-            // Other parameters, such as application_name, change nothing that loadline reads, but a misspelt one would
-            // choose another database. The name may be a part of a password.
+            // Known parameters that loadline does not need, such as application_name, are skipped. A misspelt one is
+            // refused, because it could select another database. The error does not repeat the name, because it may be
+            // a part of a password.
             _ => {
                 let near = crate::nearest(name, ["host", "port", "user", "dbname", "password"]);
                 return near.map_or(Ok(()), |near| Err(format!("a parameter is unknown; did you mean {near}?")));
@@ -185,7 +186,7 @@ const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, m
 impl std::str::FromStr for Behind {
     type Err = String;
 
-    /// Reads a URL or a connection string. An error never repeats a part that may be a password.
+    /// Reads a URL or a connection string. An error never repeats any part of the text that may be a password.
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut found = match text {
@@ -237,7 +238,7 @@ impl TryFrom<String> for Behind {
     }
 }
 
-/// Decodes `%2F` and the like.
+/// Decodes percent-encoded characters such as `%2F`.
 fn decoded(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

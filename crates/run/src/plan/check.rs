@@ -11,7 +11,7 @@ use crate::{
 pub const MAX_DURATION_S: f64 = 366.0 * 24.0 * 3600.0;
 
 impl Plan {
-    /// Reads a plan from TOML text. `file` is only named in errors.
+    /// Reads a plan from TOML text. `file` is the file name for error messages.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, PlanError> {
         let mut plan: Self = toml::from_str(text)
             .map_err(|e| PlanError::Toml { file: file.into(), message: crate::suggest::toml_message(text, &e) })?;
@@ -129,7 +129,7 @@ impl LoadPlan {
     }
 }
 
-/// Checks that an expected status can occur: a final status of HTTP (RFC 9110, 15), or a code of gRPC.
+/// Checks that an expected status can occur: it must be a final HTTP status (RFC 9110, 15) or a gRPC code.
 fn check_status(protocol: &Protocol) -> Result<(), PlanError> {
     let (status, codes, advice) = match protocol {
         Protocol::Grpc { expect_status, .. } => (*expect_status, 0..=16, "give a code of gRPC, 0 to 16"),

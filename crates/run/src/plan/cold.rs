@@ -13,10 +13,10 @@ pub struct ColdPlan {
     pub connections: u32,
     /// Connects started per second.
     pub rate: f64,
-    /// Interval in milliseconds at which each connection sends one byte of a request that never ends; 0 keeps it
-    /// silent.
+    /// Interval in milliseconds at which each connection sends one more byte of an endless request; 0 for silent
+    /// connections.
     pub trickle_ms: f64,
-    /// Local addresses to spread connections over; empty lets the kernel choose.
+    /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
     /// CPUs that may be used; empty for all.
     pub cpus: Vec<u32>,

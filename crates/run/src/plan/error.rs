@@ -3,7 +3,7 @@
 /// Error in a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// The TOML text does not fit the plan.
+    /// The TOML text is not a valid plan.
     #[error("{file}: {message}")]
     Toml {
         /// File that was read.
@@ -23,7 +23,8 @@ pub enum PlanError {
         /// Allowed values, as advice to the user.
         advice: &'static str,
     },
-    /// A value is out of its range. Values of a plan file were checked when it was read, so this one comes from a flag.
+    /// A value is out of its range. Values of a plan file are checked when the file is read, so this value comes from a
+    /// flag.
     #[error("{} is {value}{}: {advice}", flag(what).0, flag(what).1)]
     Range {
         /// Path of the value in the plan.
@@ -35,7 +36,7 @@ pub enum PlanError {
     },
 }
 
-/// Flags by the paths of their values in a plan, with the unit of the value.
+/// Flag for each path in a plan, with the unit of the value.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("load.threads", "--threads", ""),
     ("load.duration_s", "--duration", " s"),

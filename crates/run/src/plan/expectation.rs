@@ -11,12 +11,12 @@ use crate::figure::Figure;
 pub struct Expectation {
     /// One of [`EXPECTABLE_FIGURES`].
     pub figure: String,
-    /// True if the limit is a minimum; otherwise it is a maximum.
+    /// True if the limit is a minimum, false if it is a maximum.
     pub at_least: bool,
     /// Limit in the unit of the figure: microseconds, requests per second, or a share from 0 to 1.
     #[serde(with = "Figure")]
     pub limit: f64,
-    /// The expectation as written.
+    /// The expectation as the user wrote it.
     pub text: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Expectation {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ExpectationResult {
-    /// The expectation as written.
+    /// The expectation as the user wrote it.
     pub text: String,
     /// Measured value in the unit of the expectation; absent if not measured.
     pub value: Option<f64>,
@@ -35,7 +35,7 @@ pub struct ExpectationResult {
     pub high: Option<f64>,
     /// True if the expectation was met. False if there was no measurement.
     pub met: bool,
-    /// True if the measurement does not decide: the figure is only a lower bound.
+    /// True if the measurement decides nothing, because the figure is only a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// Measured value with its interval, in words.
@@ -47,7 +47,7 @@ pub struct ExpectationResult {
 pub enum ExpectedUnit {
     /// The limit is a time.
     Time,
-    /// Requests per second.
+    /// The limit is a rate, in requests per second.
     Rate,
     /// The limit is a share.
     Share,
@@ -65,7 +65,7 @@ pub const EXPECTABLE_FIGURES: &[(&str, ExpectedUnit)] = &[
 ];
 
 impl Expectation {
-    /// Reads `FIGURE<LIMIT` (also `<=`, `>`, `>=`); `limit` reads the limit in the figure's unit.
+    /// Reads `FIGURE<LIMIT` (also `<=`, `>`, `>=`); the function `limit` reads the limit in the figure's unit.
     pub fn parse(text: &str, limit: impl Fn(ExpectedUnit, &str) -> Result<f64, String>) -> Result<Self, String> {
         let known = || EXPECTABLE_FIGURES.iter().map(|e| e.0).collect::<Vec<_>>().join(", ");
         let at = text

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::plan::error::out_of_range;
 use crate::{PlanError, Role};
 
-/// A host that takes part: a machine, a container or a namespace in which a command can start a process.
+/// A host that takes part: a machine, container or namespace in which a command can start a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct HostPlan {
-    /// Name of the host for its engine.
+    /// Name of the host, as its engine (such as ssh or docker) knows it.
     pub name: String,
     /// `client`: generators run there; `server`: the server is observed there.
     pub role: Role,
@@ -38,7 +38,7 @@ pub(crate) fn check(hosts: &[HostPlan]) -> Result<(), PlanError> {
         return out_of_range("hosts", format!("{} hosts", hosts.len()), "name at most 1,024 hosts");
     }
     for (at, host) in hosts.iter().enumerate() {
-        // The engine would take a name with a leading dash as an option.
+        // A name with a leading dash is refused, because the engine would read it as an option.
         let bad = |c: char| c.is_whitespace() || c.is_control();
         if host.name.is_empty() || host.name.starts_with('-') || host.name.contains(bad) {
             return out_of_range("hosts.name", format!("{:?}", host.name), "give the name of a host, without blanks");
@@ -68,7 +68,7 @@ mod tests {
         HostPlan { name: name.into(), role, ..HostPlan::default() }
     }
 
-    /// Example from docs/how-to/other-machines.md.
+    /// This plan is the example in docs/how-to/other-machines.md.
     #[test]
     fn hosts_stand_in_a_plan() {
         let text = "[[hosts]]\nname = \"gen1\"\nagents = 2\n[[hosts]]\nname = \"web1\"\nrole = \"server\"\nvia = \"ssh\"\n\

@@ -18,7 +18,7 @@ pub enum Intensity {
         #[serde(default)]
         think: ThinkTime,
     },
-    /// Open loop: the arrival process starts requests, whether or not the server keeps up.
+    /// Open loop: the arrival process starts requests, even if the server does not keep up.
     Open {
         /// Requests per second over all threads.
         rate: f64,
@@ -33,13 +33,13 @@ pub enum Intensity {
         #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
         pipeline: u32,
     },
-    /// S-Clients (source 1): D descriptors always connecting, each for at most T.
+    /// S-Clients (source 1): D descriptors connect all the time, and each connect may take at most T.
     SClients {
         /// Number of descriptors D, over all threads.
         descriptors: u32,
         /// Connect timeout T in milliseconds; must exceed the longest round trip.
         connect_timeout_ms: f64,
-        /// Pause between a descriptor becoming free and its next connect; no pause offers the maximum load.
+        /// Pause between the moment a descriptor becomes free and its next connect; no pause offers the maximum load.
         #[serde(default)]
         think: ThinkTime,
         /// Arrival process that starts connects, each on one of the D descriptors. Absent: connect as soon as a
@@ -54,7 +54,7 @@ pub enum Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads. Peaks should stay below D/T, otherwise arrivals wait for a descriptor.
+    /// Connects per second over all threads. Peaks should stay below D/T; beyond it, arrivals wait for a descriptor.
     pub rate: f64,
     /// Distribution of the connects over time.
     #[serde(default)]
@@ -150,8 +150,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load needs only CPU time to keep its pace. Only S-Clients are such a load: they wait for
-    /// neither responses nor connections.
+    /// Returns true if the load generator needs only CPU time to keep its pace. Only S-Clients are like that: they wait
+    /// for neither responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }
@@ -179,12 +179,12 @@ impl Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrival {
-    /// All gaps between requests are equal.
+    /// All intervals between requests are equal.
     Constant,
-    /// Gaps between requests are exponentially distributed.
+    /// Intervals between requests are exponentially distributed.
     #[default]
     Poisson,
-    /// Mean rate with peaks (source 1): `peak` times the mean for a share `share` of each period.
+    /// Mean rate with peaks (source 1): during the share `share` of each period, the rate is `peak` times the mean.
     Bursty {
         /// Peak rate divided by the mean rate, above 1.
         peak: f64,
@@ -193,7 +193,7 @@ pub enum Arrival {
         /// Length of one period in seconds.
         period_s: f64,
     },
-    /// Self-similar traffic: superposed on-off sources with heavy-tailed periods.
+    /// Self-similar traffic: the sum of on-off sources with heavy-tailed periods.
     SelfSimilar {
         /// Hurst parameter, above 0.5 and below 1.
         hurst: f64,

@@ -19,8 +19,7 @@ pub struct LoadPlan {
     /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
-    /// Times at which requests are due, read from a file. The rate of the intensity is then the mean rate of these
-    /// times.
+    /// Times at which requests are due, read from a file. The rate in `intensity` is then the mean rate of these times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalTimes>,
     /// TLS settings; absent for plain connections.
@@ -28,17 +27,17 @@ pub struct LoadPlan {
     pub tls: Option<TlsPlan>,
     /// Amount of load that the plan asks for.
     pub intensity: Intensity,
-    /// Rate changes of an open loop from the start of the load. The last rate continues after the last stage. The rate
-    /// of the intensity is the mean of the stages.
+    /// Rate changes of an open loop from the start of the load. After the last stage, its final rate continues. The
+    /// rate in `intensity` is the mean of the stages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
     /// True if each request has its own connection: connect, one exchange, close.
     pub new_connections: bool,
-    /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. With
-    /// 0, all clients connect together, or spread over the first think time.
+    /// Connects per second of a closed loop. No connection sends requests before the last one is open or the window
+    /// begins. With 0, all clients connect at once, or spread over the first think time.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
-    /// Closed loop with blocks of connections that are opened once (source 4).
+    /// Closed loop that sends blocks of bytes over connections that are opened once (source 4).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
     /// Generator threads per agent.
@@ -47,9 +46,9 @@ pub struct LoadPlan {
     pub io: Io,
     /// Length of the measured window, seconds.
     pub duration_s: f64,
-    /// Maximum warm-up in seconds. Warm-up ends earlier once the rate is steady.
+    /// Maximum length of the warm-up, seconds. Warm-up ends earlier once the rate is steady.
     pub warmup_s: f64,
-    /// Minimum warm-up in seconds.
+    /// Minimum length of the warm-up, seconds.
     pub least_warmup_s: f64,
     /// Maximum wait for responses after the last request, seconds.
     pub drain_s: f64,
@@ -57,17 +56,17 @@ pub struct LoadPlan {
     pub timeout_s: f64,
     /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients use their timeout T instead.
     pub connect_timeout_s: f64,
-    /// Local addresses to spread connections over; empty lets the kernel choose.
+    /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
     /// True if S-Clients use two processes as in source 1: one opens connections, the other handles them.
     pub two_process: bool,
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
-    /// Position of this process's first request within a gap, 0 to below 1. Processes of one load have different
-    /// phases, so that all together send at equal gaps.
+    /// Offset of this process's first request within the interval between requests, from 0 to below 1. Each process of
+    /// one load has another offset, so that all together send at equal intervals.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
-    /// Slots in which an experiment needs the completed rate.
+    /// Slots for which an experiment needs the completed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotPlan>,
     /// Response time limits, microseconds. Requests beyond each limit are counted per tenth of a second. At most 4
@@ -76,8 +75,8 @@ pub struct LoadPlan {
     pub late_us: Vec<f64>,
     /// CPUs that the generator may use; empty for all.
     pub cpus: Vec<u32>,
-    /// True if the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). Used by an experiment
-    /// on delayed acknowledgements.
+    /// True if the generator acknowledges data at once (TCP_QUICKACK after each request; epoll only). Used by an
+    /// experiment on delayed acknowledgements.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
     /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. Used by an experiment on TCP windows.
@@ -89,7 +88,7 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
-    /// Returns the plan with its secrets filled in. The result may be used for requests, but never stored or printed.
+    /// Returns the plan with its secrets filled in. Use the result only for requests; never store or print it.
     pub fn revealed(&self) -> Self {
         let mut plan = self.clone();
         self.secrets.reveal_protocol(&mut plan.protocol);
@@ -104,7 +103,7 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns the recorded times of the requests, from a file of times or an access log.
+    /// Returns the recorded times of the requests, read from a file of times or an access log.
     pub fn recorded(&self) -> Option<&RecordedTimes> {
         let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
         times.or_else(|| self.requests.as_ref().and_then(|set| set.recorded.as_ref()))

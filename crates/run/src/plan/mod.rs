@@ -34,7 +34,7 @@ use crate::{ColdPlan, Expectation, HostPlan, LoadPlan, Objective, ObservePlan, S
 pub struct Plan {
     /// `find`, `load`, or `lab NAME`.
     pub command: String,
-    /// Label of the run. The run stores it, not its plan.
+    /// Label of the run. The run itself stores the label, so it is left out of the stored plan.
     #[serde(skip)]
     pub label: Option<String>,
     /// Server to load.
@@ -48,7 +48,7 @@ pub struct Plan {
     /// Expected results; a run that does not meet them fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
-    /// Length and end of the search.
+    /// Lengths of the search's steps, and the condition that ends the search.
     pub search: SearchPlan,
     /// Number of repeats; 0 and 1 both mean one run.
     #[serde(skip_serializing_if = "is_once")]
@@ -63,7 +63,7 @@ pub struct Plan {
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
-/// Returns true for a single repeat, whose number a run does not store.
+/// Returns true for a single repeat; the number of repeats is then not stored.
 fn is_once(repeats: &u32) -> bool {
     *repeats <= 1
 }

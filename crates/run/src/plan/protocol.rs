@@ -71,7 +71,7 @@ pub enum Protocol {
         /// File with the message; absent for generated text.
         #[serde(default)]
         body_file: Option<String>,
-        /// Bytes per generated message.
+        /// Bytes per message when the text is generated.
         message_bytes: u64,
         /// Messages per connection before the client closes it; 0 for no limit.
         #[serde(default)]
@@ -98,7 +98,7 @@ pub enum Protocol {
         path: String,
         /// Value of `:authority`.
         host: String,
-        /// Metadata, in order.
+        /// Metadata of each call, in order.
         #[serde(default)]
         headers: Vec<(String, String)>,
         /// File with the message; absent for an empty message.
@@ -110,7 +110,7 @@ pub enum Protocol {
     },
     /// Source: receives bytes that the server sends.
     Source {
-        /// Bytes that count as one message.
+        /// Number of bytes that count as one message.
         message_bytes: u64,
     },
 }

@@ -3,8 +3,9 @@
 use crate::{Plan, Run};
 
 impl Plan {
-    /// Replaces all secrets by placeholders: user information, token-like query values, secret headers (well-known ones
-    /// and `names`), the bodies of request sets, and passwords of databases. A second call changes nothing.
+    /// Replaces all secrets by placeholders: user names and passwords in URLs, query values that look like tokens,
+    /// secret headers (well-known ones and `names`), bodies of request sets, and database passwords. A second call
+    /// changes nothing.
     pub fn redact_secrets(&mut self, names: &[String]) {
         let secrets = &mut self.load.secrets;
         self.observe

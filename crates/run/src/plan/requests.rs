@@ -6,9 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Maximum requests per set, since their indexes are 16-bit numbers.
+/// Maximum requests per set; the limit follows from 16-bit indexes.
 pub const MAX_REQUESTS: usize = 65_535;
-/// Maximum classes with separate results. Beyond this number, the rarest classes share one class.
+/// Maximum classes with separate results. If a set has more classes, the rarest ones share one class.
 pub const MAX_CLASSES: usize = 64;
 /// Maximum requests of a set that a run stores. For larger sets, a run stores the number of requests.
 const MAX_STORED_REQUESTS: usize = 200;
@@ -36,7 +36,7 @@ pub struct RequestSet {
     pub order: RequestOrder,
     /// Requests of the set.
     pub requests: Vec<RequestPlan>,
-    /// Number of requests in the set, if a run stored only the first of them.
+    /// Number of requests in the set, if the run stored only some of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// Summary of the log that the set comes from, in sentences.
@@ -48,7 +48,7 @@ pub struct RequestSet {
     /// Values for `{{column}}`. A run stores only the names of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
-    /// Recorded times at which the requests are replayed; a run does not store them.
+    /// Recorded times at which the requests are sent again; a run does not store them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTimes>,
 }
@@ -67,7 +67,7 @@ pub struct DataTable {
     pub order: DataOrder,
     /// First row that this process uses. `first` and `step` divide the rows among processes without overlap.
     pub first: u64,
-    /// Distance to the next row of this process; 0 means 1.
+    /// Number of rows from one row of this process to its next one; 0 means 1.
     pub step: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct DataTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// Rows are used in order, and again from the first one after the last.
+    /// Rows are used in order; after the last row, the first one follows again.
     #[default]
     Cycle,
     /// Each row is used at most once.
@@ -85,7 +85,7 @@ pub enum DataOrder {
     Random,
 }
 
-/// Recorded requests: their order and the gaps between them.
+/// Recorded requests: their order and the time between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -100,7 +100,7 @@ pub struct RecordedTimes {
 }
 
 impl RecordedTimes {
-    /// Returns the share of one process: every `processes`-th request, beginning with the `i`-th.
+    /// Returns the requests of one process: every `processes`-th request, beginning with the `i`-th.
     #[must_use]
     pub fn share(&self, i: u32, processes: u32) -> Self {
         let (mut at, mut before) = (0, 0);
@@ -142,12 +142,12 @@ pub struct ArrivalTimes {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestOrder {
-    /// At random, weighted.
+    /// Requests are chosen at random, according to their weights.
     #[default]
     Weighted,
     /// Requests are sent in written order, from the first one on each connection.
     Sequence,
-    /// All requests are sent once in random order, and all again in another random order.
+    /// All requests are sent once in random order, then again in another random order, and so on.
     Shuffle,
 }
 
@@ -158,9 +158,9 @@ pub enum RequestOrder {
 pub struct RequestPlan {
     /// Name; if empty, method and path are the name.
     pub name: String,
-    /// Class for separate results; if empty, the name is the class.
+    /// Class for separate results; if empty, the name is also the class.
     pub class: String,
-    /// Relative frequency; 0 is never.
+    /// Relative frequency; a request with 0 is never sent.
     pub weight: f64,
     /// `GET`, `HEAD`, `POST` or any token.
     pub method: String,
@@ -175,7 +175,7 @@ pub struct RequestPlan {
     /// Body as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// Body in base64, if it is not text.
+    /// Body in base64, if the body is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
     /// Expected status besides 2xx and 3xx.
@@ -184,8 +184,8 @@ pub struct RequestPlan {
     /// Text that the body of the response must contain.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub expect_text: String,
-    /// Values taken from the response for `{{name}}` in later requests of the connection: `json:/pointer` (RFC 6901) or
-    /// `header:Name`.
+    /// Values taken from the response to fill `{{name}}` in later requests of the connection: `json:/pointer` (RFC
+    /// 6901) or `header:Name`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capture: BTreeMap<String, String>,
 }
@@ -223,7 +223,7 @@ impl RequestPlan {
         !self.body.is_empty() || !self.body_base64.is_empty()
     }
 
-    /// Returns the name, or method and path without the query.
+    /// Returns the name; without one, method and path without the query.
     pub fn called(&self) -> String {
         match self.name.is_empty() {
             false => self.name.clone(),

@@ -36,34 +36,36 @@ impl Default for Objective {
 pub struct SearchPlan {
     /// Maximum duration of the whole search in seconds.
     pub budget_s: f64,
-    /// Maximum connections in the closed-loop sweep and in the open-loop search. The open-loop search may use fewer:
-    /// enough for its rate at the longest response time that still holds the objective.
+    /// Maximum connections in the closed-loop sweep and in the open-loop search. The open-loop search may use fewer: as
+    /// many as its rate needs at the longest response time within the objective.
     pub max_connections: u32,
-    /// Relative precision at which the search ends early: half-width of the capacity's 95 % interval, divided by the
-    /// capacity.
+    /// Relative precision at which the search ends early: half the width of the capacity's 95 % interval, divided by
+    /// the capacity.
     pub precision: f64,
-    /// True to search for the capacity in users with think times: a closed loop with at most `max_connections` users.
+    /// True to search for the number of users with think times that the server can carry: a closed loop with at most
+    /// `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Experiment that tests the verdict.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
-    /// Directory on the server's disk and host in which an experiment may write. Absent: no experiment on the disk.
+    /// Directory on the server's host and disk in which an experiment may write. Without it, no experiment tests the
+    /// disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prove_dir: Option<std::path::PathBuf>,
 }
 
-/// Permitted interference of an experiment that tests the verdict.
+/// Changes that an experiment may make to test the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prove {
     /// Runs no experiment.
     Off,
-    /// Everything that the user's own rights and processes allow.
+    /// Everything that needs only the user's own rights and processes.
     #[default]
     Default,
-    /// In addition, changes to the server's own processes and limits: its quota, one of its workers, its descriptors.
+    /// Also changes to the server's own processes and limits: its quota, one of its workers, its descriptors.
     Intrusive,
 }
 
@@ -98,7 +100,7 @@ pub struct ObservePlan {
     /// True to sample the threads of the server and of its upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// True to sample these threads without their stacks.
+    /// True to sample these threads without reading their stacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stacks: bool,
     /// Databases behind the server to sample, as URLs without passwords.

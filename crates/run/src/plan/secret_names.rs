@@ -1,6 +1,7 @@
-//! Names and looks of secret values.
+//! Names and forms of secret values.
 
-/// Headers with secret values (names in lower case), besides those that contain one of [`SECRET_WORDS`].
+/// Headers with secret values (names in lower case). Headers whose name contains one of [`SECRET_WORDS`] are secret,
+/// too.
 pub const SECRET_HEADERS: &[&str] = &[
     "authorization",
     "proxy-authorization",
@@ -17,10 +18,10 @@ pub const SECRET_HEADERS: &[&str] = &[
 pub const SECRET_WORDS: &[&str] =
     &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
 
-/// Query parameters that are secret if the whole name matches.
+/// Query parameters that are secret if their whole name is in this list.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
-/// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
+/// Minimum length of a token in a query: a value of this length with letters and digits is secret under any name.
 const MIN_TOKEN_LENGTH: usize = 32;
 
 /// Returns true if the name of a header makes its value secret.
@@ -32,7 +33,7 @@ pub fn is_secret_header(name: &str) -> bool {
 /// Returns true if a value with this name is secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // "key" and "code" also occur in ordinary sentences.
+    // These names count only for query parameters, since "key" and "code" also occur in ordinary sentences.
     SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
 }
 

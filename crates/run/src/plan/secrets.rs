@@ -15,7 +15,7 @@ use super::secret_names::{is_secret_header, is_secret_parameter};
 use super::tokens::hide_tokens_of_command;
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Minimum length of a secret to search for in free text. Shorter values would match everywhere.
+/// Minimum length of a secret to search for in free text. Shorter values would be found everywhere.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
@@ -37,14 +37,14 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Stores a value and returns its placeholder. Placeholders and empty texts stay as they are.
+    /// Stores a value and returns its placeholder. Placeholders and empty texts are returned unchanged.
     pub fn redact(&mut self, value: &str) -> String {
         if value.is_empty() || value.starts_with(BEGIN) {
             return value.into();
         }
         let digest = Sha256::new_with_prefix(salt()).chain_update(value.as_bytes()).finalize();
         let digits: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-        // Uses more digits if another value has equal first digits.
+        // Uses more digits if another value has the same first digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
             if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
@@ -54,7 +54,7 @@ impl Secrets {
         format!("{BEGIN}{digits}>")
     }
 
-    /// Replaces user information and token-like query values in a URL or a path with a query.
+    /// Replaces user names, passwords and query values that look like tokens, in a URL or a path with a query.
     pub fn redact_url(&mut self, url: &str) -> String {
         let UrlParts { scheme, authority, path, .. } = UrlParts::parse(url);
         let mut out = scheme.map_or_else(String::new, |scheme| format!("{scheme}://"));
@@ -81,8 +81,8 @@ impl Secrets {
         out.push_str(end);
     }
 
-    /// Replaces secrets in one word of a command line: a header with a secret name, a URL, or a text with a known
-    /// secret in it.
+    /// Replaces secrets in one word of a command line: a header with a secret name, a URL, or a text that contains a
+    /// known secret.
     pub fn redact_word(&mut self, word: &str) -> String {
         if let Some(line) =
             word.strip_prefix("--curl=").or(Some(word)).filter(|line| line.trim_start().starts_with("curl "))
@@ -99,7 +99,7 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
-            // The word is a command, as after --command-a, or a connection string.
+            // The word is a whole command, as after --command-a, or a connection string.
             _ if (word.contains(char::is_whitespace) || word.contains("password=")) && !word.contains("$env:") => {
                 hide_tokens_of_command(&self.scrub(word))
             }
@@ -107,8 +107,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces all stored secrets in a text, and also the parts that are secret on their own: the token after
-    /// `Bearer`, the value of a cookie.
+    /// Replaces all stored secrets in a text, and also those parts of them that are secret on their own: the token
+    /// after `Bearer`, the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();
         for (placeholder, value) in &self.by_placeholder {
@@ -171,7 +171,7 @@ impl Secrets {
         self.rows = rows;
     }
 
-    /// Fills the values into a set of requests.
+    /// Replaces the placeholders in a set of requests by the values.
     pub(crate) fn reveal_requests(&self, set: &mut RequestSet) {
         if let Some(data) = set.data.as_mut().filter(|data| data.rows.is_empty()) {
             data.rows.clone_from(&self.rows);
@@ -183,7 +183,7 @@ impl Secrets {
         }
     }
 
-    /// Fills the values into a protocol, for making requests.
+    /// Replaces the placeholders in a protocol's settings by the values, for making requests.
     pub(crate) fn reveal_protocol(&self, protocol: &mut Protocol) {
         let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.reveal(path);
@@ -200,8 +200,8 @@ fn salt() -> &'static [u8; 16] {
     })
 }
 
-/// Replaces all placeholders in a text by one word, because placeholders of different runs do not show whether values
-/// are equal.
+/// Replaces all placeholders in a text by one word. Placeholders of different runs cannot show whether their values are
+/// equal.
 pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -235,7 +235,7 @@ mod tests {
         let mut secrets = Secrets::default();
         let placeholder = secrets.redact("abc");
         assert_eq!(unify_placeholders(&format!("a {placeholder} b {placeholder}")), "a <redacted> b <redacted>");
-        // printf %s abc | sha256sum
+        // This is the digest of `printf %s abc | sha256sum`.
         assert_ne!(placeholder, "<redacted:ba7816bf>", "without a salt, a list of words would find it");
         assert_eq!(secrets.redact(&placeholder), placeholder);
         assert_eq!(Secrets::default().redact("abc"), placeholder, "equal within a run");
@@ -274,7 +274,8 @@ mod tests {
         assert_eq!(secrets.scrub("you sent cookiesecret, a session"), format!("you sent {cookie}, a session"));
     }
 
-    /// The token has letters that no hexadecimal digest has. With "abc", one of 200 random digests contained the token.
+    /// The token has letters that no hexadecimal digest has. With "abc", one in 200 random digests would contain the
+    /// token.
     #[test]
     fn a_sealed_plan_reveals_itself_only_for_the_request() {
         let mut plan = Plan::default();

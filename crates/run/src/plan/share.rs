@@ -2,14 +2,15 @@
 
 use crate::{Intensity, LoadPlan};
 
-/// Returns share `i` of `total` divided into `shares` nearly equal whole numbers. The first shares take the remainder.
+/// Returns share `i` of `total` divided into `shares` nearly equal whole numbers. If the division leaves a remainder,
+/// the first shares are larger by one.
 pub fn even_share(total: u32, i: u32, shares: u32) -> u32 {
     let shares = shares.max(1);
     total / shares + u32::from(i < total % shares)
 }
 
 impl Intensity {
-    /// Returns share `i` of `shares`: connections, descriptors and rates are divided. An open loop keeps at least one
+    /// Returns share `i` of `shares`, with connections, descriptors and rates divided. An open loop keeps at least one
     /// connection.
     fn share(&self, i: u32, shares: u32) -> Self {
         let mut share = self.clone();
@@ -38,7 +39,7 @@ impl Intensity {
 }
 
 impl LoadPlan {
-    /// Returns the phase of share `i` of `shares` equal shares. Shares can be divided again and stay evenly spaced.
+    /// Returns the phase of share `i` of `shares` equal shares. Shares can be divided again and remain evenly spaced.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }

@@ -13,12 +13,12 @@ use crate::UrlParts;
 pub struct Target {
     /// URL as the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded server.
     pub url: String,
-    /// Server process named by the user. Its children belong to the server, too.
+    /// Server process named by the user. Child processes of this process belong to the server, too.
     pub server_pid: Option<u32>,
     /// True if the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
-    /// CPU time that the embedded server spends on each request, microseconds; 0 for none. The extra work makes the
-    /// server clearly more expensive than the generator, so the server is the bottleneck.
+    /// CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work makes the
+    /// server clearly more expensive than the generator, so that the server is the bottleneck.
     pub embedded_work_us: f64,
 }
 
@@ -29,8 +29,8 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost). Looks nothing up. `None` if the
-    /// target has no address.
+    /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost). This function makes no DNS
+    /// request. `None` if the target has no address.
     pub fn loopback(&self) -> Option<bool> {
         let written = UrlParts::parse(&self.url);
         let authority = match written.transport() {

@@ -1,5 +1,5 @@
-//! Recognises tokens in texts by other programs, such as a server's error or a shell command. Tokens are found by the
-//! words before them (`password=…`, `Bearer …`) or by their form.
+//! Recognises tokens in texts by other programs, such as a server's error or a shell command. Tokens are recognized by
+//! the words before them (`password=…`, `Bearer …`) or by their form.
 
 use super::secret_names::{is_secret_name, looks_like_token};
 
@@ -7,13 +7,13 @@ const HIDDEN: &str = "<redacted>";
 /// Shortest JSON Web Token that is recognized by its first letters alone.
 const MIN_JWT_LENGTH: usize = 20;
 
-/// Replaces all tokens and passwords in a text that people read, such as a server's error. A word such as `-NOAUTH` is
-/// not an option in such a text.
+/// Replaces all tokens and passwords in a text that people read, such as a server's error. In such a text, a word that
+/// begins with `-`, such as `-NOAUTH`, is not an option.
 pub fn hide_tokens(text: &str) -> String {
     hide(text, false)
 }
 
-/// Replaces all tokens and passwords in a shell command or its output, also values of options: `--token abc`.
+/// Replaces all tokens and passwords in a shell command or its output, including values of options: `--token abc`.
 pub fn hide_tokens_of_command(text: &str) -> String {
     hide(text, true)
 }
@@ -43,20 +43,20 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || "\"'`=:,;&?/{}[]()<>\\|#".contains(c)
 }
 
-/// State derived from the preceding pieces, which tells whether the next word may be secret.
+/// State derived from the pieces before; it decides if the next word may be secret.
 #[derive(Default)]
 struct State {
-    /// A word that begins with `-` is an option.
+    /// True if a word that begins with `-` is an option.
     has_options: bool,
-    /// The last word names a secret.
+    /// True if the last word names a secret.
     named: bool,
-    /// The last word is an option such as `--token`.
+    /// True if the last word is an option such as `--token`.
     option: bool,
-    /// The next word is a secret.
+    /// True if the next word is a secret.
     expected: bool,
-    /// A scheme such as `Bearer` announced the next word.
+    /// True if a scheme such as `Bearer` came before the next word.
     announced: bool,
-    /// A space followed the name, as in a sentence, so only a word that looks like a secret counts as one.
+    /// True if a space followed the name, as in a sentence. The next word is then a secret only if it looks like one.
     in_sentence: bool,
 }
 
@@ -98,7 +98,7 @@ impl State {
         let name = word.trim_start_matches('-');
         let option = self.has_options && word.starts_with('-');
         *self = Self { named: is_secret_name(name), option, ..self.fresh() };
-        // "Bearer" announces a token wherever it stands.
+        // "Bearer" always announces a token.
         self.expected = word.eq_ignore_ascii_case("bearer");
         self.announced = self.expected;
         if hidden { HIDDEN } else { word }
@@ -116,7 +116,7 @@ fn looks_secret(word: &str) -> bool {
     !word.char_indices().all(plain)
 }
 
-/// Replaces user information of URLs: `scheme://user:password@host`.
+/// Replaces user names and passwords in URLs: `scheme://user:password@host`.
 fn hide_users(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find("://") {

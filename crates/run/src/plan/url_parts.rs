@@ -7,7 +7,7 @@ pub struct UrlParts<'a> {
     pub scheme: Option<&'a str>,
     /// Everything after the scheme: authority and path.
     pub rest: &'a str,
-    /// User information, host and port; or the start of a socket path.
+    /// User name, password, host and port; or the first part of a socket path.
     pub authority: &'a str,
     /// Path, query and fragment; empty if the authority ends the text.
     pub path: &'a str,
@@ -26,8 +26,8 @@ impl<'a> UrlParts<'a> {
         self.scheme.unwrap_or("http")
     }
 
-    /// Returns the protocol's scheme, and true if the protocol runs over a unix socket. `unix` means HTTP; `echo+unix`
-    /// and similar schemes name the protocol.
+    /// Returns the scheme of the protocol, and true if the protocol uses a unix socket. `unix` alone means HTTP over a
+    /// unix socket; schemes such as `echo+unix` name the protocol.
     pub fn transport(&self) -> (&'a str, bool) {
         let scheme = self.scheme_or_http();
         let at = scheme.len().saturating_sub("+unix".len());

@@ -13,13 +13,13 @@ pub enum Unit {
     Bytes,
     /// The counter counts microseconds.
     Microseconds,
-    /// Pages of memory of the kernel's page size.
+    /// The counter counts pages of memory.
     Pages,
     /// Bytes per second: a speed or a limit.
     BytesPerSecond,
-    /// CPUs; may be fractional, as in a quota.
+    /// The counter counts CPUs, possibly with a fraction, as in a quota.
     Cpus,
-    /// Share of a whole, 0 to 1.
+    /// The counter is a share of a whole, 0 to 1.
     Share,
 }
 
@@ -54,7 +54,7 @@ pub enum Kind {
 pub enum Aggregation {
     /// Sum, for growth and sizes.
     Sum,
-    /// Largest instance, for limits, means and levels that do not add up.
+    /// Value of the largest instance, for limits, means and levels that do not add up.
     Largest,
 }
 
@@ -68,7 +68,7 @@ impl Aggregation {
     }
 }
 
-/// Scope of a counter. Two sides in one scope read the same value.
+/// Scope of a counter. Two sides with a common scope read identical values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The processes and connections of one side.
@@ -115,13 +115,14 @@ const OBJECTS: &[(&str, Scope)] = &[
 pub struct CounterSpec {
     /// Identifier, with dots between its parts.
     pub id: &'static str,
-    /// Kind of instance (Processor, Process, Interface, …), as in Performance Monitor. An empty instance is the host.
+    /// Kind of instance (Processor, Process, Interface, …), as in Performance Monitor. The empty instance stands for
+    /// the host.
     pub object: &'static str,
     /// Unit of the value.
     pub unit: Unit,
-    /// Cumulative or gauge.
+    /// Cumulative counter or gauge.
     pub kind: Kind,
-    /// Rule that combines the instances.
+    /// Rule that combines the instances into one value.
     pub together: Aggregation,
     /// Source in the kernel (file and field), and the meaning in one sentence.
     pub help: &'static str,

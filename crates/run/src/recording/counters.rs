@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::recording::counter_spec::CounterSpec;
 
-/// Dotted name of a counter, for example `tcp.listen_overflows`. Unknown names stay readable, so runs of newer and
-/// older versions still load.
+/// Dotted name of a counter, for example `tcp.listen_overflows`. Names that this version does not know are kept, so it
+/// can load runs of newer and older versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -37,14 +37,15 @@ pub fn counter(id: &str) -> Option<&'static CounterSpec> {
     crate::COUNTERS.iter().find(|spec| spec.id == id)
 }
 
-/// A value, or the reason why there is none. An unknown value is never zero.
+/// A value, or the reason why there is none. An unknown value is never shown as zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Reading {
     /// Value read from the source.
     Value(#[serde(with = "Figure")] f64),
-    /// Missing value with its reason: file missing, no permission, unsupported by this kernel, counter went backwards.
+    /// Missing value with its reason: file missing, no permission, unsupported by the kernel, or a counter that went
+    /// backwards.
     Absent {
         /// Reason in one sentence.
         absent: String,

@@ -10,7 +10,7 @@ const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help:
     CounterSpec { id, object, unit, kind, together: Aggregation::Sum, help }
 }
 
-/// All counters that loadline knows.
+/// All counters of loadline.
 pub const COUNTERS: &[CounterSpec] = &[
     // CPUs: instances `0`, `1`, … and `total`.
     c("cpu.user", "CPU", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),
@@ -27,7 +27,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("cpu.steal", "CPU", Microseconds, Cumulative, "/proc/stat steal: time taken by the hypervisor"),
     c("cpu.idle", "CPU", Microseconds, Cumulative, "/proc/stat idle: idle time"),
     c("cpu.online", "System", Cpus, Gauge, "CPUs that are online"),
-    // The whole host.
+    // Counters of the whole host.
     c("system.interrupts", "System", Count, Cumulative, "/proc/stat intr: hardware interrupts"),
     c("system.context_switches", "System", Count, Cumulative, "/proc/stat ctxt: context switches of all CPUs"),
     c("system.forks", "System", Count, Cumulative, "/proc/stat processes: processes and threads created"),
@@ -137,7 +137,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "/proc/PID/task/TID/status Cpus_allowed as a number: bit 0 is CPU 0; absent if it may use one above 51",
     )
     .largest(),
-    // Interfaces.
+    // Network interfaces.
     c("interface.rx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev receive bytes: bytes in"),
     c("interface.rx_packets", "Interface", Count, Cumulative, "/proc/net/dev receive packets (merged ones count once)"),
     c("interface.rx_errors", "Interface", Count, Cumulative, "/proc/net/dev receive errs: packets in with errors"),
@@ -155,14 +155,14 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("interface.collisions", "Interface", Count, Cumulative, "/proc/net/dev colls: collisions on the wire"),
     c("interface.speed", "Interface", BytesPerSecond, Gauge, "/sys/class/net/IF/speed: rate of the link each way")
         .largest(),
-    // IP version 4.
+    // Counters of IP version 4.
     c("ip.in_receives", "IP", Count, Cumulative, "snmp Ip InReceives: packets in"),
     c("ip.in_discards", "IP", Count, Cumulative, "snmp Ip InDiscards: packets in that were dropped for lack of memory"),
     c("ip.out_requests", "IP", Count, Cumulative, "snmp Ip OutRequests: packets out"),
     c("ip.out_discards", "IP", Count, Cumulative, "snmp Ip OutDiscards: packets out that were dropped"),
     c("ip.in_octets", "IP", Bytes, Cumulative, "netstat IpExt InOctets: bytes in, IP headers included"),
     c("ip.out_octets", "IP", Bytes, Cumulative, "netstat IpExt OutOctets: bytes out, IP headers included"),
-    // IP version 6.
+    // Counters of IP version 6.
     c("ip6.in_receives", "IP", Count, Cumulative, "snmp6 Ip6InReceives: packets in"),
     c(
         "ip6.in_discards",
@@ -175,7 +175,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("ip6.out_discards", "IP", Count, Cumulative, "snmp6 Ip6OutDiscards: packets out that were dropped"),
     c("ip6.in_octets", "IP", Bytes, Cumulative, "snmp6 Ip6InOctets: bytes in, IP headers included"),
     c("ip6.out_octets", "IP", Bytes, Cumulative, "snmp6 Ip6OutOctets: bytes out, IP headers included"),
-    // TCP, of both IP versions.
+    // Counters of TCP over both IP versions.
     c("tcp.active_opens", "TCP", Count, Cumulative, "snmp Tcp ActiveOpens: connects begun"),
     c("tcp.passive_opens", "TCP", Count, Cumulative, "snmp Tcp PassiveOpens: connections accepted by a listener"),
     c("tcp.attempt_fails", "TCP", Count, Cumulative, "snmp Tcp AttemptFails: connects that failed"),
@@ -255,14 +255,14 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("tcp.time_waited", "TCP", Count, Cumulative, "netstat TW: sockets that left TIME_WAIT"),
     c("tcp.time_wait_overflows", "TCP", Count, Cumulative, "netstat TCPTimeWaitOverflow: no room in TIME_WAIT"),
     c("tcp.auto_corking", "TCP", Count, Cumulative, "netstat TCPAutoCorking: small writes that the kernel joined"),
-    // UDP.
+    // Counters of UDP.
     c("udp.in_datagrams", "UDP", Count, Cumulative, "snmp Udp InDatagrams: datagrams in"),
     c("udp.out_datagrams", "UDP", Count, Cumulative, "snmp Udp OutDatagrams: datagrams out"),
     c("udp.no_ports", "UDP", Count, Cumulative, "snmp Udp NoPorts: datagrams to a port without a receiver"),
     c("udp.in_errors", "UDP", Count, Cumulative, "snmp Udp InErrors: datagrams in that could not be delivered"),
     c("udp.rcvbuf_errors", "UDP", Count, Cumulative, "snmp Udp RcvbufErrors: datagrams dropped, receive buffer full"),
     c("udp.sndbuf_errors", "UDP", Count, Cumulative, "snmp Udp SndbufErrors: datagrams not sent, send buffer full"),
-    // Sockets.
+    // Counters of sockets.
     c("socket.used", "Socket", Count, Gauge, "sockstat sockets used"),
     c("socket.tcp_in_use", "Socket", Count, Gauge, "sockstat TCP inuse and sockstat6 TCP6 inuse"),
     c(
@@ -344,10 +344,10 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
-    // Read only if an experiment needs these counters, since the kernel must describe each connection.
+    // These counters are read only if an experiment needs them, because the kernel must describe each connection.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
-    // TCP_INFO from a sample of this side's connections; instance empty.
+    // TCP_INFO from a sample of this side's connections; the instance is empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean").largest(),
     c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean")
@@ -417,7 +417,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     .largest(),
     c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: timer of delayed acknowledgements, mean")
         .largest(),
-    // softnet: instances by CPU.
+    // Softnet counters: instances by CPU.
     c(
         "softnet.processed",
         "Softnet",
@@ -439,10 +439,11 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/net/softnet_stat column 3: times that packet processing used up its budget",
     ),
-    // Slab: instances by cache name. A cache that the kernel merged with another cache of equal size has no instance.
+    // Slab caches: instances by cache name. A cache that the kernel merged with another cache of equal size has no
+    // instance.
     c("slab.objects", "Slab", Count, Gauge, "/proc/slabinfo: active objects of socket caches"),
     c("slab.bytes", "Slab", Bytes, Gauge, "/proc/slabinfo: memory of socket caches"),
-    // Disks.
+    // Counters of disks.
     c("disk.reads", "Disk", Count, Cumulative, "/proc/diskstats: reads completed"),
     c("disk.read_bytes", "Disk", Bytes, Cumulative, "/proc/diskstats: bytes read"),
     c("disk.writes", "Disk", Count, Cumulative, "/proc/diskstats: writes completed"),
@@ -514,18 +515,18 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("cgroup.oom_kills", "Cgroup", Count, Cumulative, "memory.events oom_kill: processes killed for lack of memory"),
     c("cgroup.pids", "Cgroup", Count, Gauge, "pids.current: processes and threads").largest(),
     c("cgroup.pids_limit", "Cgroup", Count, Gauge, "pids.max: most processes and threads").largest(),
-    // Connection tracking.
+    // Counters of connection tracking.
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count: tracked connections"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max: most tracked connections"),
     // Queueing disciplines: instance `device kind handle` for the root of a device (`eth0 tbf 8001:`), and `device kind
-    // handle in parent` for inner ones. The root also counts the packets of inner ones.
+    // handle in parent` for those below it. The counters of the root include the packets of those below it.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2: bytes sent"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets sent"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2: bytes that wait in the queue"),
     c("qdisc.drops", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets dropped"),
     c("qdisc.overlimits", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: times that the limit held a packet"),
     c("qdisc.requeues", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets put back into the queue"),
-    // Memory of the host.
+    // Counters of the host's memory.
     c("memory.total", "Memory", Bytes, Gauge, "/proc/meminfo MemTotal: memory of the host"),
     c("memory.available", "Memory", Bytes, Gauge, "/proc/meminfo MemAvailable: memory that programs can still get"),
     c("memory.kernel_stacks", "Memory", Bytes, Gauge, "/proc/meminfo KernelStack: memory of kernel stacks"),
@@ -535,11 +536,11 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("memory.swap_out", "Memory", Pages, Cumulative, "/proc/vmstat pswpout: pages written to swap"),
     // Limits of the client's side.
     c("ports.range", "Ports", Count, Gauge, "net/ipv4/ip_local_port_range: local ports of an address pair"),
-    // The observer.
+    // Counters of the observer itself.
     c("probe.cpu", "Probe", Microseconds, Cumulative, "CPU time spent on taking samples"),
     c("probe.samples", "Probe", Count, Cumulative, "samples taken"),
     c("probe.late", "Probe", Count, Cumulative, "samples taken more than half an interval late"),
-    // Media of the testbed: instance is the medium's name.
+    // Media of a testbed: the instance is the medium's name.
     c("medium.bytes", "Medium", Bytes, Cumulative, "bytes on the wire, preamble, check sequence and gap included"),
     c("medium.frames", "Medium", Count, Cumulative, "frames on the wire"),
     c("medium.busy", "Medium", Microseconds, Cumulative, "time in which the wire was in use"),
@@ -549,19 +550,20 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c("medium.rate", "Medium", BytesPerSecond, Gauge, "rate of the wire, both directions together if it is shared")
         .largest(),
-    // Counted by an experiment's record server, since no kernel file shows whether a record came from the cache.
+    // An experiment's record server counts these itself, because no kernel file shows whether a record came from the
+    // cache.
     c("record.cache_hits", "Records", Count, Cumulative, "records read from the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),
     c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes without a large buffer, split"),
-    // Counted by an experiment's server itself.
+    // The server of an experiment counts these itself.
     c("server.connections", "Server", Count, Gauge, "open connections that the server accepted"),
     c("server.threads", "Server", Count, Gauge, "threads that serve requests"),
     c("server.bytes_in", "Server", Bytes, Cumulative, "bytes that the server read from sockets"),
     c("server.bytes_out", "Server", Bytes, Cumulative, "bytes that the server wrote to sockets"),
 ];
 
-/// Objects without a source in the probe. Media and reference servers export their counters themselves.
+/// Kinds of instances that the probe does not read. Media and reference servers export their counters themselves.
 pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
 
 #[cfg(test)]

@@ -1,21 +1,22 @@
-//! Division of a host's CPU time in a window. Only this file decides which parts count as work.
+//! Division of a host's CPU time within a window. Only this file decides which parts of CPU time count as work.
 
 use crate::{Recording, Window};
 
-/// CPU time of one CPU, or of all CPUs (`total`), by kind, microseconds. Kinds that the kernel does not separate are 0.
+/// CPU time of one CPU, or of all CPUs (`total`), by kind, microseconds. Kinds that the kernel does not report
+/// separately are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTimes {
-    /// Programs in user mode.
+    /// Time in user mode, microseconds.
     pub user_us: f64,
-    /// The kernel on behalf of programs.
+    /// Time of the kernel on behalf of programs, microseconds.
     pub system_us: f64,
     /// Time in hard interrupts, microseconds.
     pub irq_us: f64,
     /// Time in soft interrupts, microseconds.
     pub softirq_us: f64,
-    /// Time taken by the hypervisor.
+    /// Time taken by the hypervisor, microseconds.
     pub steal_us: f64,
-    /// Idle while a disk request was pending.
+    /// Idle time while a disk request was pending, microseconds.
     pub iowait_us: f64,
     /// Idle time, microseconds.
     pub idle_us: f64,
@@ -36,12 +37,12 @@ impl CpuTimes {
         })
     }
 
-    /// Returns the kernel's time: for programs and interrupts.
+    /// Returns the kernel's time, spent for programs and in interrupts.
     pub fn kernel_us(&self) -> f64 {
         self.system_us + self.irq_us + self.softirq_us
     }
 
-    /// Returns all time that was not idle. Time taken by the hypervisor counts, since the CPU had work to do.
+    /// Returns all time that was not idle. Time taken by the hypervisor is included, since the CPU had work to do.
     pub fn busy_us(&self) -> f64 {
         self.user_us + self.kernel_us() + self.steal_us
     }

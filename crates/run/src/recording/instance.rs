@@ -1,16 +1,17 @@
 //! Instances of process and thread counters: `nginx:1234` and `nginx:1234/1240` (docs/reference/run-format.md). A
-//! process name is untrusted and may contain any character, so parsing starts from the end.
+//! process name is untrusted and may contain any character, so the text is parsed from its end.
 
 /// Process or thread as a counter instance. A thread has its own name, which may differ from the name of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
     /// ID of the process.
     pub pid: u32,
-    /// Thread id, for a thread.
+    /// ID of the thread; absent for a process.
     pub tid: Option<u32>,
 }
 
-/// Instance that sums the ended processes of a side that no longer have columns of their own. No process has the ID 0.
+/// Instance with the sum of all ended processes of a side that have no columns of their own. The sum uses the ID 0,
+/// which no process has.
 pub const ENDED_PROCESSES: &str = "ended processes:0";
 
 impl Instance {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{Aggregation, Instance, Side, counter};
 
-/// Processes of a side, by name and id.
+/// Processes of a side, by name and ID.
 pub struct InstanceFilter<'a> {
     names: HashSet<&'a str>,
     pids: HashSet<u32>,
@@ -16,7 +16,7 @@ impl Side {
         InstanceFilter::new(&self.processes)
     }
 
-    /// Returns the combined instances of a counter at each sample: seconds and value.
+    /// Returns the combined value of a counter's instances at each sample, with the time in seconds.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
         let (own, together) = (self.instance_filter(), counter(id).map_or(Aggregation::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
@@ -38,7 +38,7 @@ impl<'a> InstanceFilter<'a> {
         self.names.contains(instance) || pid(instance).is_some_and(|pid| self.pids.contains(&pid))
     }
 
-    /// Returns true if an instance of a counter counts for the side.
+    /// Returns true if an instance of a counter belongs to the side.
     pub fn counts(&self, counter: &str, instance: &str) -> bool {
         match counter.split_once('.').map_or("", |(object, _)| object) {
             "cpu" => instance == "total" || instance.is_empty(),

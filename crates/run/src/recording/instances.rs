@@ -45,7 +45,7 @@ impl Recording {
 }
 
 impl RecordedCounter<'_> {
-    /// Returns the reason for a missing value.
+    /// Returns the reason why a value is missing.
     pub fn why_absent(&self, id: &str) -> Reading {
         Reading::absent(self.absent.map_or_else(|| format!("{id} was not recorded"), str::to_string))
     }

@@ -26,13 +26,13 @@ pub struct Recording {
     /// Counters that could not be read, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absence>,
-    /// Largest values of levels among the samples that share a row of a long recording.
+    /// Largest values of gauges in long recordings, where several samples share a row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peaks: Vec<Peak>,
 }
 
-/// Largest value of a level between two edges of the trial, if several samples share a row. The row itself holds their
-/// mean.
+/// Largest value of a gauge between two edges of the trial, if several samples share a row. The row itself holds the
+/// mean of the samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peak {
@@ -98,7 +98,7 @@ impl Recording {
         }
     }
 
-    /// Returns the sum of [`Recording::reading`] over all instances that pass `keep`; missing if none has a value.
+    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; missing if none has a value.
     pub fn sum(&self, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
         let mut sum = None;
         for column in self.columns_of(id).filter(|c| keep(&c.instance)) {
@@ -129,7 +129,7 @@ impl Recording {
         first.zip(last).map_or(0.0, |(a, b)| b - a)
     }
 
-    /// Returns the reason for a missing column: the probe's reason, or that nothing asked for the counter.
+    /// Returns the reason for a missing column: the reason given by the probe, or that the counter was not requested.
     pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
         let told =
             self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
@@ -144,7 +144,8 @@ impl Recording {
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
-        // A recording without columns has only times. Merging such a recording would add rows without values.
+        // A recording without columns has only times. Merging a recording without columns would add rows
+        // without values.
         if other.columns.is_empty() {
             return;
         }
@@ -166,13 +167,13 @@ impl Recording {
         self.t_s = times;
     }
 
-    /// Returns the number of values, including times.
+    /// Returns the number of values in the recording, including the times of the samples.
     pub fn values(&self) -> usize {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits off the first samples, enough for this many values. Returns `None` if the recording has no more values
-    /// than that.
+    /// Splits off the first samples that together have this many values. Returns `None` if the recording has no more
+    /// values than that.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {
@@ -186,8 +187,8 @@ impl Recording {
         Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
     }
 
-    /// Appends later samples. The columns must be the same in the same order; otherwise it changes nothing and returns
-    /// `false`.
+    /// Appends later samples. If the columns are not the same in the same order, the function changes nothing and
+    /// returns `false`.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;

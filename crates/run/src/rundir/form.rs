@@ -1,5 +1,5 @@
 //! Form of a run in `run.json`: the fields of [`Run`], and `recordings` with the counter samples of all sides. No other
-//! module writes or reads this form.
+//! module reads or writes this form.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
@@ -58,8 +58,8 @@ impl<'de> Visitor<'de> for RunVisitor {
     }
 }
 
-/// Passes on all fields except `recordings`, which it keeps. Fields are read one after the other, so a large run is not
-/// held in memory twice.
+/// Hands all fields except `recordings` to another reader, and keeps `recordings`. Fields are read one after the other,
+/// so a large run is not held in memory twice.
 struct OtherFields<'a, A> {
     map: A,
     recordings: &'a mut Option<StoredRecordings>,

@@ -54,12 +54,12 @@ pub struct Run {
     pub findings: Findings,
     /// Notes for the user.
     pub notes: Vec<Note>,
-    /// True if the run ended early. All measurements until then are here.
+    /// True if the run ended before it was complete. The run contains all measurements made before its end.
     pub interrupted: bool,
 }
 
 impl Run {
-    /// Returns true if any trial sent requests to a server. Trials that only time a library do not.
+    /// Returns true if any trial sent requests to a server. Trials that only time a library send no requests.
     pub fn sent_requests(&self) -> bool {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
@@ -69,13 +69,12 @@ impl Run {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// Returns the trial and the incident in which a server or a generator, or the only observer, stopped and ended the
-    /// run.
+    /// Returns the incident that ended the run, with its trial: a server, a generator or the only observer stopped.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
 
-    /// Returns the trial at one of the indexes in [`crate::Picks`].
+    /// Returns the trial for one of the indexes in [`crate::Picks`].
     pub fn picked(&self, place: impl Fn(&crate::Picks) -> Option<usize>) -> Option<&Trial> {
         self.trials.get(place(&self.findings.picks)?)
     }
@@ -102,7 +101,7 @@ impl Run {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostInfo {
-    /// Name in this run.
+    /// Name of the host in this run.
     pub name: String,
     /// `client`, `server`, or `client and server`.
     pub role: String,
@@ -129,7 +128,7 @@ pub struct MediumInfo {
     pub hosts: [String; 2],
     /// Requested medium, as in `loadline list media`.
     pub medium: String,
-    /// Implementation of the medium, in one sentence.
+    /// Implementation of the link, in one sentence.
     pub made_of: String,
     /// True if all hosts share one wire in both directions (half duplex).
     pub shared_wire: bool,
@@ -193,7 +192,7 @@ pub enum RunDirError {
         /// Description of the error.
         message: String,
     },
-    /// This version cannot read the format of the file.
+    /// The file has a format that this version cannot read.
     #[error(
         "{path} has format {found:?}, this version reads {FORMAT:?}; use the loadline that wrote it, or a newer one"
     )]
@@ -205,9 +204,9 @@ pub enum RunDirError {
     },
 }
 
-/// Returns the resource that is full, or else the system's error text.
+/// Returns the name of the resource that is full, otherwise the system's error text.
 impl RunDirError {
-    /// Returns why a file could not be written, without its name and advice.
+    /// Returns the reason why a file could not be written, without its name and advice.
     pub fn why_unwritten(&self) -> String {
         match self {
             Self::Write { error, .. } => reason(error),
@@ -259,7 +258,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Writes `run.json` atomically: a reader sees the old file or the new one, never a part.
+    /// Writes `run.json` atomically: a reader sees the old file or the new one, never a part of it.
     pub fn save(&self, run: &Run) -> Result<(), RunDirError> {
         let text = serde_json::to_string(run)
             .map_err(|e| RunDirError::Parse { path: "run.json".into(), message: e.to_string() })?;

@@ -9,26 +9,27 @@ use serde::{Deserialize, Deserializer};
 
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// Maximum size of `run.json`, bytes. Enough for one day of samples of a busy host, and fits into a machine with 2 GB.
+/// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host, and such a run fits
+/// into a machine with 2 GB.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials. Every trial takes part in every conclusion and has a row in every table.
+/// Maximum number of trials. Every trial is part of all conclusions and has a row in every table.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.
 pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
-/// Maximum number of hosts, sides at rest and client hosts of trials together. An empty host or side takes two bytes of
-/// text and up to 2 KiB of memory.
+/// Maximum number of hosts, sides at rest and client hosts of trials, added up. An empty host or side takes two bytes
+/// of text and up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
-/// Maximum number of objects (`{`) in `run.json`. Each object takes some hundred bytes of memory. loadline's own
-/// objects take about 90 bytes of text, so its longest file stays within this limit.
+/// Maximum number of objects (`{`) in `run.json`. Each object takes some hundred bytes of memory. Objects that loadline
+/// writes have about 90 bytes of text, so its longest file stays within this limit.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
-/// Maximum number of values (commas) in `run.json`. loadline's own values take about 16 bytes, so its longest file
-/// stays within this limit.
+/// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so its longest
+/// file stays within this limit.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
 /// Beginning of the value of `format` in every version.
 const FORMAT_MARK: &str = "loadline-run/";
-/// Maximum distance of [`FORMAT_MARK`] from the beginning of the file, bytes.
+/// Maximum position of [`FORMAT_MARK`] in the file, bytes.
 const MAX_MARK_AT: usize = 100;
 
 /// Reads a run from its directory or from its `run.json`.
@@ -39,7 +40,7 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     parse_run(&name, &text)
 }
 
-/// Reads a file of at most `max_bytes` bytes. `advice` is added to the error for a larger file.
+/// Reads a file of at most `max_bytes` bytes. `advice` is part of the error for a larger file.
 pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<String, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
@@ -50,13 +51,13 @@ pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<St
     let mut bytes = Vec::new();
     let opened = fs::File::open(path).map_err(fail)?;
     fits(opened.metadata().map_err(fail)?.len())?;
-    // A pipe has no length, so the number of bytes read is bounded, too.
+    // The length of a pipe is not known in advance, so the number of bytes read is limited, too.
     let read = opened.take(max_bytes + 1).read_to_end(&mut bytes).map_err(fail)?;
     fits(read as u64)?;
     decode(bytes).map_err(|why| fail(std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
 }
 
-/// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The mark is not part of the text.
+/// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned text does not contain the mark.
 fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
     let units = |unit: fn([u8; 2]) -> u16| {
         bytes[2..].chunks_exact(2).map(move |two| unit([two[0], two[1]])).collect::<Vec<_>>()
@@ -77,7 +78,7 @@ fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Fields checked before anything takes memory: the only field that every version of the format has, and the number of
+/// Fields checked before memory is allocated: the only field that every version of the format has, and the numbers of
 /// entries that take much memory.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -107,8 +108,8 @@ impl Head {
     }
 }
 
-/// Number of elements in a list or an object. Parsing a count skips everything else, and leaves type errors to the full
-/// parse.
+/// Number of elements in a list or an object. Counting skips the elements themselves, and leaves type errors to the
+/// full parse.
 #[derive(Default)]
 struct Count(usize);
 
@@ -148,7 +149,7 @@ impl<'de> Visitor<'de> for Counted {
     }
 }
 
-/// Returns the number of objects and of commas in a JSON text, without those in strings.
+/// Returns the number of objects and of commas in a JSON text, outside of strings.
 fn weight(text: &str) -> (usize, usize) {
     let (mut objects, mut commas, mut quoted, mut escaped) = (0, 0, false, false);
     for byte in text.bytes() {
@@ -170,8 +171,8 @@ pub(super) fn check_weight(name: &str, text: &str) -> Result<(), RunDirError> {
     fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])
 }
 
-/// Rejects the first count that exceeds its limit. Without these limits, a file of an allowed size could take ten times
-/// its size in memory.
+/// Returns an error for the first count that exceeds its limit. Without these limits, a file of an allowed size could
+/// take ten times its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
     let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
@@ -186,7 +187,7 @@ pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> R
     }
 }
 
-/// Fails if the format has another version. An empty format means that the file is no run.
+/// Fails if the file has another version of the format. An empty format means that the file is not a run.
 pub(super) fn check_format(name: &str, format: &str) -> Result<(), RunDirError> {
     match format {
         FORMAT => Ok(()),
@@ -195,7 +196,7 @@ pub(super) fn check_format(name: &str, format: &str) -> Result<(), RunDirError> 
     }
 }
 
-/// Parses the text of a `run.json`. `name` appears only in errors.
+/// Parses the text of a `run.json`. `name` is the file name for error messages.
 pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     check_weight(name, text)?;
     let head: Head = serde_json::from_str(text).map_err(|e| unreadable(name, text, &e))?;
@@ -210,7 +211,7 @@ pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
         ],
     )?;
     drop(head);
-    // The head had a valid format, so a parsing error now means that the run is damaged.
+    // The format was already checked, so an error here means that the run is damaged.
     let damaged = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
     let mut run: Run = serde_json::from_str(text).map_err(damaged)?;
     run.redact_secrets();

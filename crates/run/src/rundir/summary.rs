@@ -1,5 +1,5 @@
-//! Parts of a stored run that a history needs. Reading the parts takes a small part of the time and memory of a whole
-//! run, because histograms and counter samples are skipped.
+//! Parts of a stored run that a history needs. Reading only these parts takes a small fraction of the time and memory
+//! of a whole run, because histograms and counter samples are skipped.
 
 use std::path::Path;
 
@@ -63,7 +63,7 @@ pub struct ServerSummary {
     pub costs: CostSummary,
 }
 
-/// Costs of a history.
+/// Costs that a history shows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct CostSummary {
@@ -87,7 +87,7 @@ pub struct FindingsSummary {
 }
 
 impl TrialSummary {
-    /// Returns true if an incident made the figures useless.
+    /// Returns true if an incident made the trial's figures useless.
     pub fn is_broken(&self) -> bool {
         self.incidents.iter().any(|incident| incident.kind.invalidates_trial())
     }

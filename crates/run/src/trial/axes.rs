@@ -1,7 +1,7 @@
-//! Format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
+//! Old format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
 //! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`; reading them fills the
-//! typed fields. Reading also recovers facts that old runs hold only in labels and notes. No other file reads the old
-//! forms.
+//! typed fields. Reading also recovers facts that old runs hold only in labels and notes. No other file reads the
+//! old formats.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl Key {
         field || self.values.has(name)
     }
 
-    /// Sets the setting with this name, for a run without keys. Returns `false` if the number is not a setting, or the
+    /// Sets the setting with this name, in a run without keys. Returns `false` if the number is not a setting, or the
     /// setting cannot have this value.
     fn take(&mut self, name: &str, value: f64) -> bool {
         let whole = (value.fract() == 0.0 && (0.0..2f64.powi(53)).contains(&value)).then_some(value as u64);

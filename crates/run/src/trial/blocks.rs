@@ -1,6 +1,6 @@
-//! Blocks of connections (source 4). Each connection opens once and sends messages of one size, either directly after
-//! each response or at a fixed rate. After the client in A. Jones, J. Ohlund, *Network Programming for Microsoft
-//! Windows*, 2nd ed. (2002), chapter 6.
+//! Blocks of connections (source 4). Each connection is opened once and sends messages of one size, either directly
+//! after each response or at a fixed rate. The model is the client in A. Jones, J. Ohlund, *Network Programming for
+//! Microsoft Windows*, 2nd ed. (2002), chapter 6.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,15 +13,15 @@ const CONNECT_NS: u64 = 500_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocks {
-    /// Connections per block. The remainder makes a smaller block with the same period.
+    /// Connections per block. The remaining connections form a smaller block with the same period.
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 sends right after each response.
     pub block_rate_bytes_per_s: f64,
-    /// The source's x: a connection sends 1 + x messages, closes and does not open again. 0 continues until the trial
-    /// ends.
+    /// The source calls this number x: a connection sends 1 + x messages, closes, and is not opened again. With 0, the
+    /// connection sends until the trial ends.
     pub sends_per_connection: u32,
-    /// True to copy three details of the source: integer arithmetic for the pause between sends, connects spaced by
-    /// that pause, and the client closing first.
+    /// True to copy three details of the source: the pause between sends uses integer arithmetic, connects are spaced
+    /// by that pause, and the client closes first.
     pub compat: bool,
 }
 
@@ -33,7 +33,8 @@ impl Default for Blocks {
 
 impl Blocks {
     /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat` the pause is
-    /// `((c*b)/r)*1000/c` milliseconds in integers, halved from 1,000,000 B/s. The result is 0 (no limit) if c*b < r.
+    /// `((c*b)/r)*1000/c` milliseconds in integer arithmetic, and half of that from 1,000,000 B/s. The pause is 0 (no
+    /// limit) if c*b < r.
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;
         if rate <= 0.0 {
@@ -73,11 +74,11 @@ mod tests {
 
     #[test]
     fn the_pause_follows_the_arithmetic_of_the_source() {
-        // -c 1000 -b 4096 -r 200000: 20 ms, which is 204,800 B/s. The exact pause is 20.48 ms.
+        // The options `-c 1000 -b 4096 -r 200000` give 20 ms, which is 204,800 B/s. The exact pause is 20.48 ms.
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);
-        // c*b < r means no limit. From 1,000,000 B/s the pause is halved.
+        // If c*b < r, there is no limit. From 1,000,000 B/s the pause is halved.
         assert_eq!(blocks(10, 200_000.0, true).pause_ns(4096), 0);
         assert_eq!(blocks(1000, 1_000_000.0, true).pause_ns(4096), 2_000_000);
     }

@@ -1,5 +1,5 @@
-//! Coarse histograms of durations for live display: small enough to send ten times a second. Counts only grow, so the
-//! difference of two copies covers the time between them. Results use [`crate::Hist`] instead.
+//! Coarse histograms of durations for live display: small enough to send ten times a second. Counts never decrease, so
+//! the difference of two copies covers the time between them. Results use [`crate::Hist`] instead.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::{LowerBounds, Summary, SummaryFigure, TimeFigure};
 const LOWEST_NS: u64 = 1 << LOWEST_BITS;
 const LOWEST_BITS: u32 = 10;
 
-/// Counts by bucket, with 2 to the power of `PART_BITS` buckets per factor of two.
+/// Counts of durations by bucket; each factor of two has 2 to the power of `PART_BITS` buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 
-/// Histogram for live display: durations are known within 9 %.
+/// Histogram for live display, with durations accurate to 9 %.
 pub type CoarseHist = Buckets<3>;
 
-/// Response times of an experiment's slot: durations are known within 1.6 %. Percentiles of a slot are better because
-/// they are interpolated.
+/// Response times of an experiment's slot, with durations accurate to 1.6 %. Percentiles of a slot are more accurate,
+/// because they are interpolated.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
@@ -39,8 +39,8 @@ impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
 impl<const PART_BITS: u32> Buckets<PART_BITS> {
     const PARTS: u64 = 1 << PART_BITS;
 
-    /// Number of buckets. The last one holds everything from 137 s. In the slots of an experiment, the last bucket also
-    /// holds requests that were never answered.
+    /// Number of buckets. The last bucket holds all durations from 137 s. In the slots of an experiment, the last
+    /// bucket also holds requests that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
     /// Returns the bucket of a duration in nanoseconds, below [`Buckets::BUCKETS`].
@@ -114,7 +114,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
         let answered = self.len() as f64;
         let rank = q * (answered + unanswered as f64) / answered;
-        // Rounding changes a product of shares by about 1e-16, so a rank slightly above 1 counts as 1.
+        // Rounding changes a product of shares by about 1e-16. A rank slightly above 1 therefore counts as 1.
         if answered <= 0.0 {
             return TimeFigure::Unknown;
         }

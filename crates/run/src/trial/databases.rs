@@ -1,4 +1,5 @@
-//! Databases behind a server, sampled over time: activities and waits of their sessions. Statements have no values.
+//! Databases behind a server, sampled over time: what their sessions do and wait for. Statements are stored without
+//! their values.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,21 +12,21 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionState {
-    /// Executing a statement, and not waiting according to the database.
+    /// The session executes a statement and, according to the database, does not wait.
     Running,
-    /// Waiting for a row that another transaction changed.
+    /// The session waits for a row that another transaction changed.
     RowLock,
-    /// Waiting for another lock that a transaction holds: of a table, or one that the application names itself.
+    /// The session waits for another lock held by a transaction: on a table, or on a name chosen by the application.
     Lock,
-    /// Waiting for a lock inside the database, of its memory or its files.
+    /// The session waits for a lock that protects the database's own memory or files.
     InternalLock,
-    /// Waiting for a file.
+    /// The session waits for a file.
     Disk,
-    /// Sleeping by a statement.
+    /// The session sleeps because of a statement such as `pg_sleep`.
     Sleep,
-    /// Waiting for the client in an open transaction.
+    /// The session waits for its client within an open transaction.
     OpenTransaction,
-    /// Waiting for something else.
+    /// The session waits for something else.
     #[default]
     Other,
 }
@@ -51,7 +52,7 @@ impl SessionState {
 pub struct SessionGroup {
     /// Activity of the sessions.
     pub state: SessionState,
-    /// Name of the database for the wait, such as `Lock:transactionid`; empty if it does not wait.
+    /// The database's name for the wait, such as `Lock:transactionid`; empty if the sessions do not wait.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub event: String,
     /// Statement without its values.
@@ -70,9 +71,9 @@ pub struct Blocker {
     pub blocked: SessionState,
     /// Activity of the blocking transactions.
     pub state: SessionState,
-    /// Statement of the transactions, without values; in an open transaction, the last statement.
+    /// Statement that the transactions run, without values; in an open transaction, the last statement.
     pub statement: String,
-    /// Part of all readings of blockers, 0 to 1.
+    /// Share of this entry in all observed blocking transactions, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Typical time for which such a transaction holds the lock, seconds; 0 if unknown.
@@ -80,7 +81,7 @@ pub struct Blocker {
     pub held_s: f64,
 }
 
-/// Commands of one kind that a database executed.
+/// Number and time of a database's commands of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -127,7 +128,7 @@ pub struct DatabaseProfile {
     /// Transactions that block others, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub blockers: Vec<Blocker>,
-    /// Executed commands, the one with most time first.
+    /// Executed commands; the command that took most time comes first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub commands: Vec<CommandSum>,
     /// Reasons why something could not be read, one sentence each.

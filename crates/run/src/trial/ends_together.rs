@@ -1,32 +1,32 @@
-//! Connections that the server ended at one moment.
+//! Connections that the server closed at the same moment.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Time within which ends at two generator threads count as simultaneous, seconds.
+/// Time within which closes seen by two generator threads count as simultaneous, seconds.
 const TOGETHER_S: f64 = 0.1;
-/// Minimum number of connections whose simultaneous ends are no coincidence.
+/// Minimum number of connections for which simultaneous closes are no coincidence.
 const MIN_CONNECTIONS: u64 = 4;
-/// Maximum ratio of the shortest idle time to the longest one, for ends that no keep-alive timeout explains. A timeout
-/// ends connections after equal idle times; its timers differ by up to 10 %.
+/// Maximum ratio of the shortest idle time to the longest one at which a keep-alive timeout cannot be the cause. A
+/// timeout closes connections after equal idle times; the server's timers differ by up to 10 %.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
-/// Connections that the server ended at the moment with most ends.
+/// Connections that the server closed at the moment when it closed most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EndsTogether {
-    /// The moment, seconds since the load began.
+    /// Time of that moment, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Connections that ended then.
+    /// Connections that the server closed at that moment.
     pub connections: u64,
-    /// Connections that were open then.
+    /// Connections that were open at that moment.
     pub open: u64,
-    /// All connections that the server ended in the trial.
+    /// All connections that the server closed during the trial.
     pub all: u64,
-    /// Shortest idle time of these connections, seconds. A connection with a request that followed an answer at once
+    /// Shortest idle time of these connections, seconds. A connection that got its next request right after an answer
     /// was not idle.
     #[serde(with = "Figure")]
     pub shortest_idle_s: f64,
@@ -36,8 +36,8 @@ pub struct EndsTogether {
 }
 
 impl EndsTogether {
-    /// Returns true if most connections ended at this moment and no keep-alive timeout explains that: the server, or a
-    /// proxy before it, restarted.
+    /// Returns true if the server closed most connections at this moment and no keep-alive timeout explains it: the
+    /// server, or a proxy in front of it, restarted.
     pub fn is_restart(&self) -> bool {
         let most = |all: u64| self.connections.saturating_mul(2) >= all;
         self.connections >= MIN_CONNECTIONS
@@ -47,8 +47,7 @@ impl EndsTogether {
             && self.shortest_idle_s <= MAX_EQUAL_TIMES * self.longest_idle_s
     }
 
-    /// Adds the ends that another thread or agent saw. If the other moment is a different one, the moment with more
-    /// ends stays.
+    /// Adds the closes that another thread or agent saw. If both moments differ, the one with more closes is kept.
     pub fn merge(&mut self, other: Self) {
         let (all, open) = (self.all.saturating_add(other.all), self.open.saturating_add(other.open));
         if (self.at_s - other.at_s).abs() <= TOGETHER_S {

@@ -13,13 +13,13 @@ pub const MAX_FIRST_FAILURES: usize = 32;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// An answer with this unexpected status (`503`, `UNAVAILABLE`); empty for a protocol without statuses.
+    /// An answer with this unexpected status (`503`, `UNAVAILABLE`); the text is empty for a protocol without statuses.
     Status(String),
     /// A failure without a usable answer.
     Error(ErrorKind),
 }
 
-/// First failure of one kind.
+/// First failure of one kind, with its reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FirstFailure {
@@ -28,15 +28,15 @@ pub struct FirstFailure {
     /// Time of the failure, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Reason, safe to show: the server's words in quotation marks, or what the client saw. Empty if there were no
-    /// words.
+    /// Reason that is safe to show: the server's words in quotation marks, or what the client saw. Empty if neither is
+    /// known.
     #[serde(default)]
     pub reason: String,
 }
 
 impl FirstFailure {
-    /// Adds the first failures of another thread or agent. Of one kind the earlier failure stays, but one with words
-    /// before one without.
+    /// Adds the first failures of another thread or agent. For each kind, the earlier failure is kept, but a failure
+    /// with words takes precedence over one without.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         for other in others {
             match all.iter().position(|known| known.kind == other.kind) {

@@ -11,14 +11,14 @@ use crate::figure::Figure;
 pub struct HostLoad {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// Number of agents that reported their results.
+    /// Number of generators that reported their results.
     pub agents: u32,
-    /// Requests completed by these agents.
+    /// Requests completed by these generators.
     pub completed: u64,
-    /// Share of the requested load that these agents have, 0 to 1.
+    /// Share of the requested load assigned to these generators, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Clock of the host minus the conductor's clock when the load began, microseconds.
+    /// Difference between the host's clock and the conductor's clock when the load began, microseconds.
     #[serde(with = "Figure")]
     pub clock_us: f64,
 }
@@ -36,11 +36,11 @@ pub struct HostFinding {
     pub cpus_busy: Option<f64>,
     /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent none or its counters are missing.
     pub segments_again: Option<f64>,
-    /// True if this host is nearest to its limit. The client side of the trial describes this host.
+    /// True if this host is closest to its limit. The client side of the trial describes this host.
     pub busiest: bool,
 }
 
-/// Time differences between the windows of several agents, and of the samples at their edges.
+/// Time differences between the windows of several agents, and between the samples at both ends of the windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -51,15 +51,16 @@ pub struct WindowSkew {
     /// Time between the first and the last window end, microseconds.
     #[serde(with = "Figure")]
     pub end_us: f64,
-    /// Largest distance of an edge sample from its requested time, microseconds; absent without such samples.
+    /// Largest time between a sample at the window's start or end and its requested time, microseconds; absent without
+    /// such samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
     /// Maximum error of these times, microseconds: half of the longest of the agents' fastest round trips, plus
-    /// possible clock drift since the comparison. 0 if all agents are on this machine.
+    /// possible clock drift after the clocks were compared. 0 if all agents are on this machine.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All
-    /// times are corrected by it. Absent without remote hosts.
+    /// times are corrected for this drift. Absent without remote hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_us: Option<f64>,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Why answers are missing if most requests failed with refused connects.
+/// Reason for missing answers, if most connects were refused.
 pub const NOTHING_LISTENS: &str = "its host refused connections, since the server had ended or no longer listened";
 
 /// An incident of the server or of a generator during a trial.
@@ -34,9 +34,9 @@ pub enum IncidentKind {
     WorkerEnded,
     /// The last process of the server ended.
     ServerEnded,
-    /// All processes had ended, and responses came again.
+    /// All processes of the server had ended, and later responses came again.
     ServerReturned,
-    /// No response came although some were due, and the server's processes do not explain why.
+    /// No response came although some were due, and the state of the server's processes does not explain it.
     Silence,
     /// The server refused every request of the load, and also a single request after it.
     RefusedAtRest,
@@ -51,7 +51,7 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
-    /// Returns true if such an incident makes a trial useless for the server's capacity.
+    /// Returns true if such an incident makes a trial's figures useless for the server's capacity.
     pub const fn invalidates_trial(self) -> bool {
         match self {
             Self::ServerStopped

@@ -13,19 +13,19 @@ pub struct Key {
     /// Bytes of the record that a request reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_bytes: Option<u64>,
-    /// Closed-loop clients, as an experiment counts them.
+    /// Size in bytes of the record that a request reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Cold connections held during the trial.
+    /// Number of closed-loop clients, as the experiment counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold: Option<u32>,
-    /// Intensity of each load, in the order of the loads; `intensity` is their sum. Empty in older runs.
+    /// Number of cold connections held during the trial. The list is empty in older runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Intensity>,
-    /// Class of requests with an additional share in this trial.
+    /// Class of requests that got an additional share in this trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Name of the chart line on which this trial is a point.
+    /// Name of the chart line to which this trial adds a point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// Values set by an experiment.

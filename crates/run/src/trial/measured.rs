@@ -10,9 +10,9 @@ use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Measured {
-    /// Position of the window in the recordings.
+    /// Start and end of the window, on the time scale of the recordings.
     pub window: Window,
-    /// Length by the generator's own clock, seconds.
+    /// Length of the window by the generator's own clock, seconds.
     #[serde(with = "Figure")]
     pub length_s: f64,
     /// Counts in the window.
@@ -20,35 +20,35 @@ pub struct Measured {
     /// Completed requests per second in each tenth of a second of the window, or in each `series_step_s`.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub series_completed: Vec<f64>,
-    /// Step of the series in seconds, if the window is too long for tenths.
+    /// Length of a step of the series in seconds, if the window is too long for tenths of a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_step_s: Option<f64>,
-    /// Requests that failed or were refused, per second, in each step of `series_completed`; empty if none did.
+    /// Failed and refused requests per second in each step of `series_completed`; empty if there were none.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub series_failed: Vec<f64>,
     /// Responses with an unexpected status, per second, in each step of `series_completed`; empty if there were none.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub series_refused: Vec<f64>,
-    /// Longest time in which no request completed although some were in flight, seconds since the load began. The real
-    /// silence may be longer by two reports of the generator (0.2 s).
+    /// Longest time in which no request completed although some were in flight; start and end in seconds since the load
+    /// began. The real silence may be longer by up to two reports of the generator (0.2 s).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence: Option<Window>,
     /// Requests completed per second in each slot of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the open-loop requests due in each slot. Stored with the experiment itself.
+    /// Response times of the open-loop requests due in each slot. These times are stored with the experiment, not here.
     #[serde(skip)]
     pub slot_times: Vec<SlotHist>,
-    /// Counts per tenth of a second, by the limits of the objective.
+    /// Counts per tenth of a second, for the limits of the objective.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
     /// Pauses of a generator's host, or of the server's host if an observer runs there; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
-    /// Times in which a generator thread woke late or stood still during its work; seconds since the load began.
+    /// Times in which a generator thread woke up late or stalled during its work; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Opening of the connections, if they were opened one after the other.
+    /// Information about the opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
     /// Time differences between the windows of several agents.
@@ -59,7 +59,7 @@ pub struct Measured {
     pub around: Option<TrialOverhead>,
 }
 
-/// Opening of a load's connections.
+/// Information about the opening of a load's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -84,7 +84,7 @@ impl ConnectionOpening {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TrialOverhead {
-    /// Time until the load began: agents, observers, lead time of the common start; seconds.
+    /// Time until the load began, seconds: starting agents and observers, and waiting until all start together.
     #[serde(with = "Figure")]
     pub start_s: f64,
     /// Time from the end of the window until all data was collected, seconds.

@@ -44,7 +44,7 @@ use crate::{
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrialKind {
-    /// One fixed intensity from the user.
+    /// A single trial with an intensity fixed by the user.
     #[default]
     Fixed,
     /// Step of the closed-loop sweep.
@@ -55,7 +55,7 @@ pub enum TrialKind {
     Overload,
     /// Point of an experiment.
     Experiment,
-    /// Trial in which levers switched on and off in slots, so its rates mix several states.
+    /// Trial in which levers were switched on and off in slots, so its rates mix several states.
     Proof,
     /// Counters of a server under external load, without a generator.
     Watched,
@@ -66,7 +66,8 @@ pub enum TrialKind {
 }
 
 impl TrialKind {
-    /// Returns true if an incident of this kind ends the trial. A trial that only watches ends with its observer.
+    /// Returns true if an incident of this kind ends the trial. A trial that only observes ends together with its
+    /// observer.
     pub const fn ends_with(self, kind: IncidentKind) -> bool {
         kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
     }
@@ -87,7 +88,7 @@ pub struct Trial {
     pub label: String,
     /// Purpose of the trial.
     pub kind: TrialKind,
-    /// Repeat of the run that the trial belongs to, from 0.
+    /// Index of the repeat that the trial belongs to, from 0.
     #[serde(skip_serializing_if = "is_first")]
     pub repeat: u32,
     /// Settings of the trial.
@@ -96,7 +97,8 @@ pub struct Trial {
     pub results: Results,
     /// Requested intensity, summed over all loads.
     pub intensity: Intensity,
-    /// Rates of an open loop that the user changed by hand. `intensity` contains their mean over the measured window.
+    /// Rates of an open loop, as the user changed them during the load. `intensity` contains their mean over the
+    /// measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<RateChange>,
     /// Counts of the whole trial.
@@ -108,9 +110,9 @@ pub struct Trial {
     /// Counts of the measured window.
     pub measured: Measured,
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
-    /// `new_connections` a closed loop begins with the connect.
+    /// `new_connections`, the time of a closed loop starts at the connect.
     pub latency_us: Summary,
-    /// Service time: from the actual send to the last byte.
+    /// Service time: from the moment of sending to the last byte.
     pub service_us: Summary,
     /// Time that the generator was ready to send but could not.
     pub blocked_us: Summary,
@@ -126,11 +128,11 @@ pub struct Trial {
     /// generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
-    /// Shortest idle time after which the server closed a connection, seconds: its keep-alive timeout, if that is
-    /// shorter than the idle times of this load.
+    /// Shortest idle time after which the server closed a connection, seconds. This is its keep-alive timeout, if
+    /// connections of this load were idle that long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server ended at one moment, if it seems to have restarted.
+    /// Connections that the server closed at one moment, if it seems to have restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// First failure of each kind with its reason.
@@ -145,8 +147,8 @@ pub struct Trial {
     /// Parts of a long measured window, some hundreds at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
-    /// Histograms of the summaries, named like the summaries without unit (`response`, `service`, …). A file has two
-    /// significant digits of `service`, `blocked` and `start_error`, and three of the others.
+    /// Histograms of the summaries, named like the summaries but without the unit (`response`, `service`, …). A file
+    /// keeps two significant digits of `service`, `blocked` and `start_error`, and three of the others.
     #[serde(serialize_with = "hist::short")]
     pub histograms: BTreeMap<String, Hist>,
     /// Steadiness of the measured window.
@@ -161,7 +163,7 @@ pub struct Trial {
     pub host_loads: Vec<HostLoad>,
     /// Server side; absent if its counters cannot be read.
     pub server: Option<Side>,
-    /// Databases behind the server that the plan names.
+    /// Those databases behind the server that the plan names.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
@@ -181,7 +183,7 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if client and server are known to use CPUs of one machine.
+    /// Returns true if client and server are known to use CPUs of the same machine.
     pub fn one_host(&self) -> bool {
         self.shares_scope(Scope::Machine)
     }
@@ -200,11 +202,11 @@ fn is_first(repeat: &u32) -> bool {
     *repeat == 0
 }
 
-/// A rate of an open loop, set by hand.
+/// A rate of an open loop that the user set during the load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RateChange {
-    /// Time from which the rate holds, seconds since the load began.
+    /// Time from which the rate applies, seconds since the load began.
     #[serde(with = "Figure")]
     pub t_s: f64,
     /// Requests per second.
@@ -213,7 +215,7 @@ pub struct RateChange {
 }
 
 impl RateChange {
-    /// Returns the rate that was set at a time since the start of the load.
+    /// Returns the rate that applied at a time since the start of the load.
     pub fn rate_at(given: &[Self], at_s: f64) -> f64 {
         given.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)
     }
@@ -233,7 +235,7 @@ pub struct Rates {
     /// Complete and well-formed responses per second.
     #[serde(with = "Figure")]
     pub completed_rate: f64,
-    /// Responses per second with an expected status and within the requested limit.
+    /// Responses per second that had an expected status and met the response time limit, if there is one.
     #[serde(with = "Figure")]
     pub goodput: f64,
     /// Mean number of requests in flight.
@@ -241,7 +243,7 @@ pub struct Rates {
     pub concurrency: f64,
 }
 
-/// Steady-state test at the start of measuring, as described in `docs/explanation/method.md`.
+/// Steady-state test before the measured window, as described in `docs/explanation/method.md`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -251,6 +253,6 @@ pub struct Steady {
     /// Length of the warm-up, seconds.
     #[serde(with = "Figure")]
     pub warmup_s: f64,
-    /// Reason in words with figures.
+    /// Reason for the result, in words with figures.
     pub reason: String,
 }

@@ -13,10 +13,10 @@ pub struct Moment {
     /// Middle of the part, seconds since the load began.
     #[serde(with = "Figure")]
     pub t_s: f64,
-    /// Length of the moment, seconds.
+    /// Length of the part, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Responses, of any status.
+    /// Responses of any status.
     pub completed: u64,
     /// Failed requests and responses with an unexpected status.
     pub failed: u64,
@@ -27,7 +27,8 @@ pub struct Moment {
     /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// 99th percentile of the response time, microseconds; absent for the same reasons.
+    /// 99th percentile of the response time, microseconds; absent without responses, or if too many failed requests
+    /// make it unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
 }

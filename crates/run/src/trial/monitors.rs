@@ -1,4 +1,4 @@
-//! Locks of language runtimes whose waiting threads each have a futex of their own.
+//! Locks of language runtimes in which each waiting thread uses its own futex.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::figure::Figure;
 pub enum MonitorKind {
     /// Lock of a Java object, which `synchronized` takes.
     JavaMonitor,
-    /// Interpreter lock of Ruby, without which no thread runs Ruby code.
+    /// Interpreter lock of Ruby; a thread must hold it to run Ruby code.
     RubyLock,
     /// A kind of lock that only a newer version of loadline knows.
     #[default]
@@ -19,8 +19,8 @@ pub enum MonitorKind {
     Other,
 }
 
-/// Threads that wait for a lock of their language runtime. Their stacks show it: the kernel knows only a futex per
-/// thread.
+/// Threads that wait for a lock of their language runtime. Only the stacks show such a lock, because the kernel sees a
+/// separate futex per thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -29,7 +29,7 @@ pub struct MonitorGroup {
     pub process: String,
     /// Kind of lock.
     pub kind: MonitorKind,
-    /// Function of the program that wants the lock, with file and line; empty if unknown.
+    /// Function of the program that waits for the lock, with file and line; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,
     /// Mean number of waiting threads.

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::values::{StoredValue, ValueName, Values, with_values};
 
-/// Results of a trial besides its rates and latencies. Experiments add values under their own names; absent if not
-/// measured.
+/// Results of a trial besides its rates and latencies. Experiments add values under their own names; a value is absent
+/// if it was not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Results {
-    /// Bottleneck of this trial, if trials are judged one by one.
+    /// Bottleneck of this trial, if each trial is judged on its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
     /// Result of a trial without requests, in a few words.
@@ -35,7 +35,7 @@ pub struct LimitedBy {
 }
 
 impl LimitedBy {
-    /// Reads the word of older runs, in which a question mark means a guess.
+    /// Reads the text that older runs stored; a question mark in it means a guess.
     pub(crate) fn of_word(word: &str) -> Self {
         let id = word.trim_end_matches('?');
         Self { id: id.into(), sure: id == word }

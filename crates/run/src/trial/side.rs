@@ -13,13 +13,13 @@ use crate::{Cost, CounterId, Reading, Recording};
 pub struct Side {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// Name for the set of CPUs behind `cpu.*`. Namespaces on one machine share a name, except if they are restricted
-    /// to their own CPUs. Empty if unknown.
+    /// Name of the set of CPUs that the `cpu.*` counters describe. Namespaces on one machine share this name, unless
+    /// they are restricted to their own CPUs. The name is empty if unknown.
     pub machine: String,
     /// Processes of this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
-    /// Upstream services that a server may wait for. The recording has their counters, but `processes` does not include
-    /// them.
+    /// Upstream services that the server may wait for. Their counters are in the recording, but `processes` does not
+    /// include them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<crate::Upstream>,
     /// Sampled threads of the processes and of the upstream services; absent if they were not sampled.
@@ -27,20 +27,22 @@ pub struct Side {
     pub waits: Option<Box<crate::WaitProfile>>,
     /// True if client and server share these CPUs.
     pub shared: bool,
-    /// Samples of the counters. A file has them in `recordings` of the run; files of older versions have them here.
+    /// Samples of the counters. A file has the samples in `recordings` of the run; files of older versions have them
+    /// here.
     #[serde(skip_serializing)]
     pub recording: Recording,
-    /// Derived: each counter over the measured window, summed over this side's instances. For gauges, their mean.
+    /// Derived values: each counter over the measured window, summed over this side's instances. For gauges, the value
+    /// is the mean.
     #[serde(serialize_with = "crate::short::readings")]
     pub counters: BTreeMap<CounterId, Reading>,
-    /// Derived: costs per request, by id of the `COSTS` table.
+    /// Derived values: costs per request, by ID of the `COSTS` table.
     #[serde(serialize_with = "crate::short::costs")]
     pub costs: BTreeMap<String, Cost>,
 }
 
 impl Side {
-    /// Returns true if the `cpu.*` counters of both sides describe the same CPUs. Compares host names if a machine is
-    /// unknown.
+    /// Returns true if the `cpu.*` counters of both sides describe the same CPUs. If a machine is unknown, the host
+    /// names are compared.
     pub fn same_cpus(&self, other: &Self) -> bool {
         let known = !self.machine.is_empty() && !other.machine.is_empty();
         if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }

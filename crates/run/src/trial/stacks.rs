@@ -1,4 +1,4 @@
-//! Stacks of the threads of a server, added up over time.
+//! Stacks of a server's threads, added up over time.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ pub const MAX_STACKS: usize = 2_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct StackSum {
-    /// Process, then functions from the outermost to the innermost, with ";" between. A function without a name is its
-    /// module in brackets.
+    /// Process, then functions from the outermost to the innermost, separated by ";". If a function has no name, its
+    /// module is given in brackets.
     pub stack: String,
     /// Mean number of CPUs that ran this stack, or of threads that waited in it.
     #[serde(with = "Figure")]
@@ -27,7 +27,7 @@ pub struct StackSum {
 pub struct StackProfile {
     /// Number of samples of running code.
     pub cpu_samples: u64,
-    /// Stacks of user code that ran, the largest first.
+    /// Stacks of user code that ran on a CPU, the largest first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_STACKS, _, _>")]
     pub cpu: Vec<StackSum>,
     /// Stacks of threads that waited, the largest first. Idle threads are left out.

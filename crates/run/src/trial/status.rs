@@ -1,9 +1,9 @@
 //! Classes for counting responses by status.
 
-/// Offset of gRPC statuses, which keeps them apart from HTTP statuses.
+/// Offset added to gRPC statuses, so that they differ from HTTP statuses.
 pub const GRPC_STATUS: u16 = 1000;
 
-/// Names of the classes: the hundreds of HTTP, and the name of each gRPC status.
+/// Names of the status classes: `1xx` to `5xx` for HTTP, and the name of each gRPC status.
 pub const STATUS_CLASSES: [&str; 22] = [
     "1xx",
     "2xx",
@@ -29,8 +29,8 @@ pub const STATUS_CLASSES: [&str; 22] = [
     "UNAUTHENTICATED",
 ];
 
-/// Returns the class of a status as an index into [`STATUS_CLASSES`]. Takes an HTTP status, or a gRPC status plus
-/// [`GRPC_STATUS`]. A gRPC status without a name is unknown.
+/// Returns the class of a status as an index into [`STATUS_CLASSES`]. The argument is an HTTP status, or a gRPC status
+/// plus [`GRPC_STATUS`]. A gRPC status without a name counts as unknown.
 pub const fn status_class(status: u16) -> usize {
     match status {
         0..200 => 0,
@@ -49,17 +49,17 @@ pub fn status_name(status: u16) -> std::borrow::Cow<'static, str> {
     }
 }
 
-/// Returns true if a class of statuses, such as `5xx`, means a refusal or an error, even where the user expects it.
+/// Returns true if a class of statuses, such as `5xx`, means a refusal or an error, even if the user expects it.
 pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"
 }
 
-/// Returns true if a status means that the server got more requests than it accepts, such as 429 and 503.
+/// Returns true if a status means that the server gets more requests than it accepts, such as 429 and 503.
 pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }
 
-/// Returns true if the status alone shows that a limit on the number of requests refused this request.
+/// Returns true if the status alone shows that the request was refused by a rate limit.
 pub fn is_rate_limit(status: &str) -> bool {
     matches!(status, "429" | "RESOURCE_EXHAUSTED")
 }

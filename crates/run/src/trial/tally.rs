@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::skip_empty;
 
-/// Exact counts; nothing is sampled.
+/// Exact counts of a trial; nothing is sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -19,11 +19,11 @@ pub struct Tally {
     pub sent: u64,
     /// Complete and well-formed responses, of any status.
     pub completed: u64,
-    /// Responses among `completed` with an unexpected status: 4xx, 5xx, any gRPC status but OK, unless the user expects
-    /// it.
+    /// Responses among `completed` with an unexpected status: 4xx, 5xx, or any gRPC status other than OK, unless the
+    /// user expects that status.
     pub unexpected_status: u64,
-    /// Responses among `unexpected_status`, by status: `404`, `429`, or gRPC names. At most 16 statuses for each
-    /// generator thread.
+    /// Responses among `unexpected_status`, by status: `404`, `429`, or gRPC names. Each generator thread lists at most
+    /// 16 statuses.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unexpected_statuses: BTreeMap<String, u64>,
     /// Responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
@@ -31,16 +31,17 @@ pub struct Tally {
     pub status: BTreeMap<String, u64>,
     /// Failures by kind.
     pub errors: Errors,
-    /// Requests due by the plan. Equals `sent` unless the generator fell behind or connections failed.
+    /// Requests due by the plan. The number equals `sent` unless the generator fell behind or connections failed.
     pub due: u64,
     /// Requests without a response when the drain ended.
     pub unanswered: u64,
-    /// Connections that the client considered established but that never got a response (see source 1 on cookies).
+    /// Connections that the client considered established but that never got a response (source 1 explains this by SYN
+    /// cookies).
     pub phantom: u64,
     /// Idle connections that the server closed.
     pub closed_by_server: u64,
-    /// Connections whose end the server announced (`Connection: close`, GOAWAY) and left to the client. TIME_WAIT of
-    /// these is on the client's host.
+    /// Connections that the server asked the client to close (`Connection: close`, GOAWAY). For these connections, the
+    /// TIME_WAIT state is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
     /// Idle connections that the server closed just as requests left on them. Idempotent requests on these connections
@@ -61,32 +62,32 @@ pub struct Tally {
     pub bytes_sent: u64,
     /// Bytes read from sockets.
     pub bytes_received: u64,
-    /// Bytes of responses among `bytes_received`, as the protocol counts them inside TLS and framing (HTTP/2: bodies
-    /// only). The remainder is overhead.
+    /// Bytes of responses among `bytes_received`, counted by the protocol without TLS and framing (HTTP/2: bodies
+    /// only). All other received bytes are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
-    /// Number of times that a waiting open-loop request did not open a connection, because the pool was large enough by
-    /// Little's law. A connect for each of these requests would cause a storm of connects.
+    /// Number of times that a waiting open-loop request opened no connection, because by Little's law the pool was
+    /// large enough. A connect for each of these requests would cause a storm of connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Connections in the pool of an open loop that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
-    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a
-    /// GOAWAY; HTTP/1: pipelined behind an answer with `Connection: close`). Each was sent again on another connection
-    /// with its original intended start. `sent` counts it once.
+    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: after the last stream of a
+    /// GOAWAY; HTTP/1: pipelined after an answer with `Connection: close`). Each of these requests was sent again on
+    /// another connection with its original intended start. `sent` counts each of them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
-    /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them
-    /// once.
+    /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts each of
+    /// them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Unrequested messages of the server: pushes of Redis, WebSocket messages without the expected text, and answers
-    /// without a request. They do not count as answers.
+    /// Messages of the server without a request: Redis pushes, WebSocket messages without the expected text, and
+    /// surplus answers. These messages do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
-    /// Responses on connections on which the server then sent an answer without a request. Some of them may be such
-    /// answers, too.
+    /// Responses on connections on which the server later sent an answer without a request. Some of these responses may
+    /// themselves be answers without a request.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub doubtful_answers: u64,
     /// Completed protocol handshakes.
@@ -109,7 +110,8 @@ impl Tally {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Returns the responses with an unexpected status by status; by class in runs that did not count each status.
+    /// Returns the responses with an unexpected status, by status; in runs that did not count each status, by status
+    /// class.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {
         let classes = self.status.iter().filter(|(class, _)| super::status::is_refusing(class));
         let by_class = classes.filter(|_| self.unexpected_statuses.is_empty());
@@ -117,12 +119,13 @@ impl Tally {
         all.map(|(status, n)| (status.as_str(), *n))
     }
 
-    /// Returns the share of the responses that may be answers without a request.
+    /// Returns the share of responses that may be answers without a request.
     pub fn doubtful_share(&self) -> f64 {
         self.doubtful_answers as f64 / (self.completed as f64).max(1.0)
     }
 
-    /// Adds another tally. Sums saturate, since the counts may come from other hosts.
+    /// Adds another tally. Sums stop at the maximum instead of overflowing, because the counts may come from other
+    /// hosts.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
             (&mut self.attempted, o.attempted),
@@ -170,12 +173,12 @@ impl Tally {
 pub struct Errors(pub BTreeMap<ErrorKind, u64>);
 
 impl Errors {
-    /// Returns the number of failed requests: all failures but those of connects.
+    /// Returns the number of failed requests: all failures except those of connects.
     pub fn requests(&self) -> u64 {
         self.sum(|kind| !kind.is_of_connect())
     }
 
-    /// Returns the number of connects that the server or the network failed.
+    /// Returns the number of connects that failed because of the server or the network.
     pub fn connects(&self) -> u64 {
         use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
         self.sum(|kind| matches!(kind, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed))
@@ -192,9 +195,10 @@ impl Errors {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// The server's host reset the connect. For a unix socket: no listener, or its queue is full.
+    /// The server's host refused the connect with a reset. For a unix socket: nothing listens, or the queue of the
+    /// listener is full.
     ConnectRefused,
-    /// The connect timed out (S-Clients: after T; closed and replaced).
+    /// The connect timed out (S-Clients: after T; the connection is closed and replaced).
     ConnectTimeout,
     /// The connect failed for another reason (unreachable, no route).
     ConnectFailed,
@@ -206,8 +210,8 @@ pub enum ErrorKind {
     ClientFds,
     /// The connection was reset.
     Reset,
-    /// The connection ended before the response began, or before it was complete if the protocol does not show its
-    /// begin.
+    /// The connection ended before the response began, or before it was complete if the protocol does not show where a
+    /// response begins.
     ShortResponse,
     /// The connection ended or was reset in the middle of a response.
     CutResponse,
@@ -219,23 +223,23 @@ pub enum ErrorKind {
     ResponseTimeout,
     /// The server aborted one request before its response was complete (HTTP/2: RST_STREAM).
     StreamReset,
-    /// The server refused one request unprocessed (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection without
-    /// processed requests).
+    /// The server refused one request without processing it (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection
+    /// without processed requests).
     StreamRefused,
-    /// The server closed an idle connection just as a request left that cannot be sent again.
+    /// The server closed an idle connection just as a request was sent on it, and the request may not be sent again.
     KeepAliveRace,
     /// A system call failed for another reason.
     Other,
 }
 
 impl ErrorKind {
-    /// Returns true if a connect failed, and no request had begun.
+    /// Returns true if the failure was that of a connect, so no request had begun.
     pub const fn is_of_connect(self) -> bool {
         use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed | ClientPorts | ClientFds)
     }
 
-    /// Returns the words for failures of this kind.
+    /// Returns the text for failures of this kind.
     pub const fn words(self) -> &'static str {
         match self {
             Self::ConnectRefused => "connects refused",
@@ -257,7 +261,7 @@ impl ErrorKind {
         }
     }
 
-    /// All kinds, in numeric order. Shards count in an array of this length.
+    /// All kinds, in numeric order. Each thread counts failures in an array of this length.
     pub const ALL: [Self; 16] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,

@@ -10,23 +10,24 @@ use crate::skip_empty;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskState {
-    /// Running on a thread, or in a system call.
+    /// The task runs on a thread, or is in a system call.
     Running,
-    /// Ready to run, but without a thread.
+    /// The task is ready to run, but has no thread.
     Runnable,
-    /// Waiting for a mutex.
+    /// The task waits for a mutex.
     Lock,
-    /// Waiting until a channel has room. Tasks wait in this state for a channel that limits concurrent work.
+    /// The task waits until a channel has room. Tasks are in this state if a channel limits the number of concurrent
+    /// jobs.
     Send,
-    /// Waiting for a message on a channel.
+    /// The task waits for a message on a channel.
     Receive,
-    /// Waiting for one of several channels.
+    /// The task waits for one of several channels.
     Select,
-    /// Sleeping for a fixed time.
+    /// The task sleeps for a fixed time.
     Sleep,
-    /// Waiting for the network.
+    /// The task waits for the network.
     Network,
-    /// Waiting for something else.
+    /// The task waits for something else.
     #[default]
     Other,
 }

@@ -9,16 +9,16 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tenths {
-    /// Requests completed in each tenth.
+    /// Number of requests completed in each tenth of a second.
     pub answered: Vec<u64>,
-    /// Sum of the response times of the completed requests in each tenth, microseconds; empty in runs of older
-    /// versions.
+    /// Sum of the response times of the requests completed in each tenth of a second, microseconds; empty in runs of
+    /// older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
-    /// Requests that failed in each tenth; empty if none did.
+    /// Number of requests that failed in each tenth of a second; empty if none failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<u64>,
-    /// Late requests, one entry per limit.
+    /// Numbers of late requests, one entry per limit.
     pub over: Vec<LateCounts>,
 }
 
@@ -43,7 +43,7 @@ impl Tenths {
         self.answered.is_empty()
     }
 
-    /// Returns the counts for a limit, if it was counted.
+    /// Returns the counts for a limit; `None` if this limit was not counted.
     pub fn over(&self, limit_us: f64) -> Option<&LateCounts> {
         self.over.iter().find(|o| (o.limit_us / limit_us - 1.0).abs() < 1e-6)
     }

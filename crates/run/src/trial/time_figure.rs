@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 pub enum TimeFigure {
     /// The time is known exactly.
     Exact(f64),
-    /// A lower bound. The value is unknown, since too many requests were not answered.
+    /// Only a lower bound is known. The exact value is unknown, because too many requests were not answered.
     AtLeast(f64),
-    /// Nothing is known.
+    /// Neither the value nor a lower bound is known.
     Unknown,
 }
 
@@ -25,7 +25,7 @@ impl TimeFigure {
     }
 }
 
-/// Figures of a summary of response times that unanswered requests can make unknown.
+/// Figures of a summary of response times; unanswered requests can make each of them unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +79,7 @@ impl SummaryFigure {
     }
 }
 
-/// Set of figures that are lower bounds. In JSON it is a list of names.
+/// Set of figures that are lower bounds. In JSON, the set is a list of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<SummaryFigure>", into = "Vec<SummaryFigure>")]
 pub struct LowerBounds(u8);

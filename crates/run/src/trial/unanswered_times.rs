@@ -1,13 +1,13 @@
-//! Times of requests without a good answer, where a histogram for each kind would be too large.
+//! Times of requests without a good answer, stored without a histogram because one for each kind would be too large.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts by time in nanoseconds. Written as a list of pairs, since keys of JSON are texts.
+/// Counts by time in nanoseconds. They are written as a list of pairs, because JSON keys must be texts.
 type Times = BTreeMap<u64, u64>;
 
-/// The pairs of [`Times`].
+/// Reads and writes [`Times`] as a list of pairs.
 mod pairs {
     use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ mod pairs {
     }
 }
 
-/// Times of requests without a good answer in a window. They bound the response times from below.
+/// Times of requests without a good answer in a window. These times are lower bounds of the response times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -35,8 +35,8 @@ pub struct UnansweredTimes {
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub under_way: Times,
-    /// Number of requests in flight at the start of the window by age, nanoseconds. They ended in the window, or are in
-    /// `under_way`.
+    /// Number of requests in flight at the start of the window by age, nanoseconds. Each of these requests ended in the
+    /// window, or is also in `under_way`.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub carried_in: Times,
@@ -52,7 +52,8 @@ impl UnansweredTimes {
         [&self.failed, &self.under_way, &self.carried_in, &self.refused].iter().all(|times| times.is_empty())
     }
 
-    /// Adds the requests of another thread or agent. Sums saturate, since the counts may come from other hosts.
+    /// Adds the requests of another thread or agent. Sums stop at the maximum instead of overflowing, because the
+    /// counts may come from other hosts.
     pub fn merge(&mut self, other: &Self) {
         for (to, from) in [
             (&mut self.failed, &other.failed),

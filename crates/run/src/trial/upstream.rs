@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// An address that the server's processes, or those of another upstream service, connect to. The counter
-/// `behind.connections` of this address has the number of connections.
+/// `behind.connections` with this address as instance has the number of connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -12,10 +12,10 @@ pub struct Upstream {
     pub address: String,
     /// Distance from the server: 1 for its own connections, 2 for connections of those upstream services, and so on.
     pub depth: u32,
-    /// Address of the upstream service that holds the connections; empty for the server itself.
+    /// Address of the upstream service that opened the connections; empty for the server itself.
     pub from: String,
-    /// Listening processes, as instances of process counters (`python3:812`). Empty if they are not on a watched host,
-    /// or not accessible.
+    /// Listening processes, as instances of process counters (`python3:812`). The list is empty if the processes are
+    /// not on an observed host, or not accessible.
     pub processes: Vec<String>,
     /// Process IDs of `processes`, in their order, on the host of this side; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ pub struct UpstreamLoad {
     /// Share of quota periods in which the quota was used up, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
-    /// Share of the time for which the service's busiest thread ran or waited for a CPU, 0 to 1.
+    /// Share of time in which the service's busiest thread ran or waited for a CPU, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// Full resource; absent if none is full.
     pub limit: Option<UpstreamLimit>,
@@ -53,16 +53,15 @@ pub struct UpstreamLoad {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UpstreamLimit {
-    /// CPU quota; the kernel stops the service when the quota of a period is used up.
+    /// The CPU quota is used up: in each period, the kernel stops the service until the next period.
     Quota,
     /// All CPUs that the service may use are busy.
     Cpu,
-    /// One thread, while other CPUs idle.
+    /// One thread is busy all the time, while other CPUs are idle.
     Thread,
-    /// One CPU in total, spread over several threads, because a lock lets only one of them run (such as Python's global
-    /// lock).
+    /// Several threads together use one CPU, because a lock such as Python's global lock lets only one of them run.
     Lock,
-    /// Disk of its host that the service reads or writes.
+    /// A disk that the service reads or writes is busy.
     Disk,
 }
 
@@ -71,14 +70,14 @@ pub enum UpstreamLimit {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitsFor {
-    /// Address, as in [`Upstream::address`].
+    /// Address of the service, as in [`Upstream::address`].
     pub address: String,
-    /// Processes, as in [`Upstream::processes`].
+    /// Processes of the service, as in [`Upstream::processes`].
     pub processes: Vec<String>,
-    /// Process ids, as in [`Upstream::pids`].
+    /// Process IDs of the service, as in [`Upstream::pids`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// Full resource; absent in runs of older versions.
+    /// Full resource of the service; absent in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<UpstreamLimit>,
 }

@@ -37,7 +37,7 @@ impl<T> Copy for ValueName<T> {}
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Stores whole numbers without a fraction, so that equal values look equal.
+    /// Whole numbers are stored without a fraction, so that equal values have equal texts.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())
@@ -77,7 +77,7 @@ impl Values {
     }
 }
 
-/// Gives a type the methods for its field `values`.
+/// Adds methods for the field `values` to a type.
 macro_rules! with_values {
     ($holder:ty) => {
         impl $holder {
@@ -111,7 +111,7 @@ fn as_number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Largest limit below which every whole number is exact in an `f64`.
+/// Limit below which every whole number is exact in an `f64`.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn number(value: f64) -> Value {
@@ -155,7 +155,7 @@ impl StoredValue for bool {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        // The oldest runs store all values as numbers.
+        // The oldest runs stored booleans and texts as numbers, too.
         value.as_bool().or_else(|| match value.as_u64()? {
             0 => Some(false),
             1 => Some(true),

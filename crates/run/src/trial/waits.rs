@@ -1,12 +1,12 @@
-//! Threads of a server and of its upstream services, sampled over time: numbers of threads that computed, and that
-//! waited, by reason.
+//! Threads of a server and of its upstream services, sampled over time: how many ran, and how many waited for what.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::skip_empty;
 
-/// Maximum number of groups, futexes, titles or peers in a profile. The sampler keeps the largest ones.
+/// Maximum number of groups, futexes, titles and peers in a profile, each. If there are more, the sampler keeps the
+/// largest ones.
 pub const MAX_WAIT_ROWS: usize = 64;
 
 /// Activity of a thread in one sample.
@@ -14,41 +14,41 @@ pub const MAX_WAIT_ROWS: usize = 64;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ThreadState {
-    /// Running on a CPU.
+    /// The thread runs on a CPU.
     OnCpu,
-    /// Ready to run, but without a CPU.
+    /// The thread is ready to run, but has no CPU.
     Runnable,
-    /// Waiting for a futex: a lock, a condition variable, a semaphore, or another thread.
+    /// The thread waits for a futex: a lock, a condition variable, a semaphore, or another thread.
     Futex,
-    /// Waiting for a reply from another server, or for its connection.
+    /// The thread waits for a reply from another server, or for a connection to it.
     Peer,
-    /// Sleeping for a fixed time.
+    /// The thread sleeps for a fixed time.
     Sleep,
-    /// Waiting for a file: a read, a write or a flush to its disk.
+    /// The thread waits for a file: a read, a write or a flush to its disk.
     Disk,
-    /// Waiting for a lock on a file or for a System V semaphore.
+    /// The thread waits for a lock on a file or for a System V semaphore.
     FileLock,
-    /// Waiting until a client takes more data.
+    /// The thread waits until a client takes more data.
     ClientWrite,
-    /// Waiting for a pipe or an event descriptor.
+    /// The thread waits for a pipe or an event descriptor.
     Pipe,
-    /// Waiting for a child process.
+    /// The thread waits for a child process.
     Child,
-    /// Waiting for memory: a page fault.
+    /// The thread waits for memory: a page fault.
     Memory,
-    /// Stopped by a signal or by a debugger.
+    /// A signal or a debugger stopped the thread.
     Stopped,
-    /// Waiting for events on descriptors (epoll, poll, select, io_uring).
+    /// The thread waits for events on descriptors (epoll, poll, select, io_uring).
     Events,
-    /// Waiting for the next request on a client's connection.
+    /// The thread waits for the next request on a client's connection.
     ClientRead,
-    /// Waiting for the next connection.
+    /// The thread waits for the next connection.
     Accept,
-    /// Waiting for a signal.
+    /// The thread waits for a signal.
     Signal,
-    /// Waiting for a socket that was opened after the sockets were last read, so its use is unknown.
+    /// The thread waits for a socket that was opened after the sockets were last read, so its use is unknown.
     NewSocket,
-    /// Waiting in another system call; the key has its number.
+    /// The thread waits in another system call; the key has its number.
     #[default]
     Other,
 }
@@ -73,8 +73,8 @@ impl ThreadState {
 pub enum FutexKind {
     /// A mutex that stores its owner (pthread_mutex_t of glibc).
     OwnedMutex,
-    /// A lock with a word for free, locked, and locked with waiters, but without an owner (Rust's Mutex, locks inside
-    /// glibc, locks of Go's runtime).
+    /// A lock that stores only its state: free, locked, or locked with waiters, but no owner (Rust's Mutex, locks
+    /// inside glibc, locks of Go's runtime).
     Mutex,
     /// A condition variable (pthread_cond_t of glibc).
     Condition,
@@ -96,8 +96,8 @@ pub struct WaitGroup {
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object of the wait: the address of a futex or of a peer, or a system call, with its file if it has one. Empty if
-    /// the object has no name, or if each of the threads waits for its own futex.
+    /// Object that the threads wait for: the address of a futex or of a peer, or a system call, with its file if it has
+    /// one. Empty if the object has no name, or if each thread waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.
@@ -113,7 +113,7 @@ pub struct WaitGroup {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitProcess {
-    /// Name, as in [`WaitGroup::process`].
+    /// Name of the processes, as in [`WaitGroup::process`].
     pub process: String,
     /// Mean number of processes.
     #[serde(with = "Figure")]
@@ -139,10 +139,10 @@ pub struct WaitProcess {
 pub struct HolderState {
     /// Activity of the thread.
     pub state: ThreadState,
-    /// Object of the owner's wait, as in [`WaitGroup::key`].
+    /// Object that the owner waits for, as in [`WaitGroup::key`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// Part of the readings with a known owner, 0 to 1.
+    /// Share of this activity in the readings with a known owner, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -156,7 +156,7 @@ pub struct FutexProfile {
     pub process: String,
     /// Address in the process, as in [`WaitGroup::key`].
     pub address: String,
-    /// Global variable at this address, or another name for the lock; empty if unknown.
+    /// Global variable at this address, or a name of the lock from elsewhere; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Function that waits, with its file and line if known; empty if unknown.
@@ -172,24 +172,24 @@ pub struct FutexProfile {
     /// Share of the rounds in which a thread waited for the futex, 0 to 1.
     #[serde(with = "Figure")]
     pub contended: f64,
-    /// Share of these rounds, 0 to 1, in which no other thread with the name of a user was active. A held lock has an
-    /// active holder, so this share is near 0 for a lock.
+    /// Share of the rounds with a waiting thread, 0 to 1, in which none of the other threads that use the futex was
+    /// active. Some thread holds a lock while others wait, and it is active, so this share is near 0 for a lock.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active users in the rounds in which others waited. Threads that ended too soon to be seen waiting
-    /// are included.
+    /// Mean number of active threads that use the futex, in the rounds in which others waited. Threads that use it
+    /// count even if they ended too soon to be seen waiting.
     #[serde(with = "Figure")]
     pub active: f64,
-    /// Part of the readings in which the owner was known, 0 to 1.
+    /// Share of readings with a known owner, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
-    /// Activities of the owner, the most frequent first. If the owner is never known, activities of the active threads
-    /// with the name of a user.
+    /// Activities of the owner, the most frequent first. If the owner is never known, these are the activities of
+    /// active threads that use the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
 }
 
-/// Processes with one title, as programs such as PostgreSQL set it for their current work.
+/// Processes with one title; programs such as PostgreSQL set the title to their current work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -203,8 +203,8 @@ pub struct TitleGroup {
     pub processes: f64,
 }
 
-/// Connections of the server's clients. Means are over all rounds. Between two readings, a number is taken to change
-/// evenly.
+/// Connections of the server's clients. Means are over all rounds. Between two readings, each number is assumed to
+/// change evenly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -221,7 +221,7 @@ pub struct ClientConnections {
     /// response came in one clock tick.
     #[serde(with = "Figure")]
     pub uncertain: f64,
-    /// Mean number of connections with data that the server did not read yet.
+    /// Mean number of connections with data that the server has not read yet.
     #[serde(with = "Figure")]
     pub unread: f64,
     /// Mean number of connections that wait to be accepted.
@@ -281,7 +281,7 @@ pub struct WaitProfile {
     /// Futexes with several waiting threads, the one with most waiting threads first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub futexes: Vec<FutexProfile>,
-    /// Tasks that the runtimes of the processes schedule themselves (goroutines), the largest group first.
+    /// Tasks that a language runtime schedules itself (goroutines), the largest group first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub tasks: Vec<crate::TaskGroup>,
     /// Threads that wait for locks of their language runtimes, the largest group first.

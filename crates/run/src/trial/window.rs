@@ -20,13 +20,13 @@ impl Window {
     /// The whole trial.
     pub const ALL: Self = Self { begin_s: f64::MIN, end_s: f64::MAX };
 
-    /// Converts intervals of a clock in nanoseconds to seconds since an origin.
+    /// Converts an interval of a clock in nanoseconds to seconds since an origin.
     pub fn of_ns(stretches: impl Iterator<Item = (u64, u64)>, origin_ns: u64) -> Vec<Self> {
         let since_s = |ns: u64| (ns as f64 - origin_ns as f64) / 1e9;
         stretches.map(|(begin, end)| Self { begin_s: since_s(begin), end_s: since_s(end) }).collect()
     }
 
-    /// Returns true if a time is inside. One millisecond of tolerance includes the samples at the edges.
+    /// Returns true if a time is inside the window. A tolerance of one millisecond includes the samples at both ends.
     pub fn holds(self, t_s: f64) -> bool {
         t_s >= self.begin_s - 1e-3 && t_s <= self.end_s + 1e-3
     }

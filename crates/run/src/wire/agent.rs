@@ -11,11 +11,11 @@ use crate::{
     Window, skip_empty,
 };
 
-/// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
+/// Task of an agent: the first line that it reads. A load agent may get another task after it has reported its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "agent", rename_all = "kebab-case")]
 pub enum AgentSpec {
-    /// Generates load.
+    /// The agent generates load.
     Load {
         /// This agent's share of the load.
         plan: Box<LoadPlan>,
@@ -24,28 +24,29 @@ pub enum AgentSpec {
         /// True to start as soon as possible, without waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// Contents of the files named in the plan, by path, in base64. Needed because another host has other files.
+        /// Contents of the files named in the plan, by path, in base64. The contents are sent because the agent may run
+        /// on another host.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
-        /// True if some ticks carry [`TickDetail`], for a live display.
+        /// True to add [`TickDetail`] to some ticks, for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send a tick for every step of the load during warm-up. Only loads with few agents use this option.
+        /// True to send a tick for every step of the load during warm-up. Only loads with few agents set this flag.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
-    /// Observe the agent's host, one trial after the other.
+    /// Observes the agent's host, one trial after the other.
     Watch(WatchSpec),
     /// Run a reference server.
     Serve {
         /// Settings of the server.
         plan: ServePlan,
-        /// True if the conductor is on another host. The agent then also ends after a long silence, since the
+        /// True if the conductor is on another host. If so, the agent also ends after a long silence, because the
         /// connection may be broken.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
-    /// Run a shell command that starts a server, and end all of its processes with the agent.
+    /// Runs a shell command that starts a server; all of its processes end with the agent.
     Command {
         /// Command for the shell.
         shell: String,
@@ -57,11 +58,11 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cpus: Vec<u32>,
     },
-    /// Ask the server something by one connection or one request.
+    /// Makes one connection or one request to answer a question about the server.
     Ask {
         /// Question to answer.
         question: ServerQuestion,
-        /// The load whose first request is made.
+        /// Load whose first request is sent.
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,
@@ -69,20 +70,20 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
     },
-    /// Look up the addresses of a name, as this host knows it.
+    /// Looks up the addresses of a name, as this host knows them.
     LookUp {
         /// Host name to look up.
         host: String,
         /// Port of the addresses.
         port: u16,
     },
-    /// Operate a lever during a load.
+    /// Switches a lever on and off during a load.
     Lever(LeverPlan),
-    /// Check whether a lever works on this host.
+    /// Checks if a lever works on this host.
     CheckLever(LeverPlan),
-    /// Restore changes left on this host by killed lever agents.
+    /// Undoes changes that killed lever agents left on this host.
     RestoreLevers,
-    /// Hold cold connections until stopped.
+    /// Holds cold connections until stopped.
     Cold {
         /// Number of connections, and the way in which they are opened.
         plan: ColdPlan,
@@ -108,9 +109,9 @@ impl AgentSpec {
 pub struct ServePlan {
     /// Row of `SERVICES`: `http`, `echo`, …
     pub service: String,
-    /// Row of `MODELS`: `epoll`, `uring`, …; `auto` selects the allowed one that needs the least CPU time.
+    /// Row of `MODELS`: `epoll`, `uring`, …; `auto` selects the permitted row that needs the least CPU time.
     pub model: String,
-    /// Row of `STRATEGIES`; empty for none.
+    /// Row of `STRATEGIES`; empty for no strategy.
     pub strategy: String,
     /// Address to listen on. If the port is 0, the kernel picks a port, and the agent reports it.
     pub listen: String,
@@ -150,12 +151,12 @@ impl Default for ServePlan {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Phase {
-    /// Requests are made, but results are discarded.
+    /// The agent sends requests, but discards the results.
     #[default]
     WarmUp = 0,
-    /// Requests are made and results are recorded.
+    /// The agent sends requests and records the results.
     Measure = 1,
-    /// No new requests; the agent waits for responses.
+    /// The agent sends no new requests and waits for responses.
     Drain = 2,
 }
 
@@ -164,7 +165,7 @@ pub enum Phase {
 pub struct Tick {
     /// Seconds since the load started.
     pub t_s: f64,
-    /// Phase at that moment.
+    /// Phase of the load at that moment.
     pub phase: Phase,
     /// Requests sent so far.
     pub sent: u64,
@@ -175,7 +176,7 @@ pub struct Tick {
     /// Responses with an unexpected status so far.
     #[serde(default, skip_serializing_if = "skip_empty::is_no_count")]
     pub refused: u64,
-    /// Established connections now.
+    /// Number of connections that are established now.
     pub open: u64,
     /// Requests in flight.
     pub in_flight: u64,
@@ -193,7 +194,7 @@ pub struct TickDetail {
     /// Responses with an unexpected status so far.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Responses among `unexpected` by status. gRPC statuses have [`crate::GRPC_STATUS`] added.
+    /// Responses among `unexpected` by status. gRPC statuses are increased by [`crate::GRPC_STATUS`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty", with = "super::pairs")]
     pub unexpected_statuses: BTreeMap<u16, u64>,
     /// Response times so far, including the warm-up.
@@ -201,7 +202,7 @@ pub struct TickDetail {
 }
 
 impl TickDetail {
-    /// Returns the number of requests that failed: all failures but those of connects.
+    /// Returns the number of requests that failed: all failures except those of connects.
     pub fn failed_requests(&self) -> u64 {
         self.errors.requests()
     }
@@ -221,11 +222,11 @@ impl TickDetail {
     }
 }
 
-/// Maximum number of histograms per agent: twice the number of kinds.
+/// Maximum number of histograms per agent: twice the number of kinds of histograms.
 const MAX_HISTOGRAMS: usize = 16;
-/// Maximum number of an experiment's slots with response times.
+/// Maximum number of slots of an experiment for which response times are stored.
 const MAX_SLOTS: usize = 1024;
-/// Maximum number of classes per agent: those of a plan, and `other`.
+/// Maximum number of classes per agent: those of a plan, plus the class `other`.
 const MAX_CLASS_PARTS: usize = MAX_CLASSES + 1;
 
 /// Results of one load agent. The results of several agents merge into one trial.
@@ -240,16 +241,16 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Delay of the window's start against the requested time, seconds. The delay is positive if the request came too
-    /// late.
+    /// Time by which the window started later than requested, seconds. The value is positive if the request to start
+    /// came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
-    /// Planned requests in the measured window: the planned rate times the window's length, so possibly a fraction.
+    /// Planned requests in the measured window: the planned rate times the window's length, possibly with a fraction.
     pub offered: f64,
-    /// Integral of requests in flight over the window, request-seconds. The integral divided by the window's length is
-    /// the concurrency.
+    /// Number of requests in flight, integrated over the window, request-seconds. The integral divided by the window's
+    /// length is the concurrency.
     pub in_flight_s: f64,
-    /// CPU time of the generator's threads in the measured window, microseconds: user, system.
+    /// CPU time of the generator's threads in the measured window, microseconds: first user time, then system time.
     pub cpu_us: (f64, f64),
     /// Completed requests per second in each slot of the plan's `slots`; NaN if the generator slept through a slot.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
@@ -257,7 +258,7 @@ pub struct LoadPart {
     /// Response times of the open-loop requests due in each slot of the plan's `slots`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_SLOTS, _, _>")]
     pub slot_times: Vec<SlotHist>,
-    /// Opening of the connections, if they were opened one after the other.
+    /// Information about the opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2).
@@ -266,16 +267,17 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server ended at the moment with most ends.
+    /// Connections that the server closed at the moment when it closed most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// Counts per tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of this host, seconds since the load began. A thread that only sleeps measures them by its late wake-ups.
+    /// Pauses of this host, seconds since the load began. They are measured by a thread that only sleeps and notices
+    /// when it wakes up late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
-    /// Times in which a generator thread woke late or stood still during its work, seconds since the load began.
+    /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes,
@@ -285,8 +287,8 @@ pub struct LoadPart {
     /// its start.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Times of requests without an answer in the measured window, from their send. Empty if every request is due when
-    /// it is sent.
+    /// Service times of requests without an answer in the measured window: the time since their sending. Empty if every
+    /// request is sent when it is due.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
@@ -303,7 +305,8 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. Lengths become the maximum; counts, sums and histograms add up.
+    /// Adds the results of another agent or thread. Of lengths, the maximum is kept; counts, sums and histograms are
+    /// added.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);

@@ -13,7 +13,8 @@ pub struct SlotPlan {
     pub first_s: f64,
     /// Length of a slot, seconds.
     pub slot_s: f64,
-    /// Settling time at the start of each slot that is not measured, seconds. Queues of the previous slot drain in it.
+    /// Settling time at the start of each slot that is not measured, seconds. Queues left by the previous slot drain
+    /// during this time.
     pub settle_s: f64,
     /// Number of slots.
     pub count: u32,
@@ -50,38 +51,40 @@ impl SlotPlan {
 pub struct LeverPlan {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// Start of the load, nanoseconds since the epoch; 0 if it comes with [`crate::AgentCommand::Follow`].
+    /// Start of the load, nanoseconds since the epoch; 0 if the command [`crate::AgentCommand::Follow`] gives the
+    /// start.
     pub start_at_ns: u64,
     /// Slots of the load.
     pub slots: SlotPlan,
     /// One flag per slot: true if the lever is on.
     pub on: Vec<bool>,
-    /// CPUs that the lever slows; empty for the CPUs that the processes in `pids` may use.
+    /// CPUs that the lever slows; if empty, the CPUs on which the processes in `pids` may run.
     pub cpus: Vec<u32>,
-    /// Length of one turn on a CPU, nanoseconds; 0 for half a millisecond.
+    /// Length of one CPU theft by the lever, nanoseconds; 0 means half a millisecond.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
-    /// Share of each CPU that the lever takes; 0 for a quarter.
+    /// Share of each CPU that the lever takes; 0 means a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// True if the processes are mostly idle, so that only the lever itself shows what it took.
+    /// True if the processes are mostly idle. Only the lever itself can then show how much it took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.
     pub pids: Vec<u32>,
-    /// Path that the lever acts on: a control group, a directory, or the socket of a testbed's keeper.
+    /// Path that the lever uses: a control group, a directory, or the socket of a testbed's keeper process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
 }
 
-/// Findings on a lever's host before the lever is used.
+/// Facts about a lever's host, found before the lever is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverCheck {
-    /// Descriptors that the processes may hold while the lever is on; 0 for levers on other resources.
+    /// Number of descriptors that the processes may hold while the lever is on; 0 for levers on other resources.
     pub descriptors: u64,
-    /// Files of the kernel for the resources that the lever changes. Two levers on one resource exclude each other.
+    /// Kernel files of the resources that the lever changes. Two levers that change the same resource exclude each
+    /// other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
 }
@@ -98,7 +101,7 @@ pub struct LeverPart {
     /// Share of the resource that the lever tries to take while it is on; absent if the conductor knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Upper bound on the share of the time for which any of the slowed processes wanted the resource, per slot.
+    /// Upper bound on the share of time in which any of the slowed processes needed the resource, per slot.
     pub wanted: Vec<f64>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! An agent is `loadline agent`. An agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
 //! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
-//! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times are on the agent's own CLOCK_MONOTONIC,
-//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for
+//! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times refer to the agent's own CLOCK_MONOTONIC;
+//! the conductor measures its offset. An agent stops when its standard input ends or is silent for
 //! [`SILENCE_TIMEOUT_S`].
 
 pub(crate) mod agent;
@@ -26,13 +26,13 @@ use crate::{
 /// Version of the protocol. Both ends must have the same version.
 pub const WIRE_VERSION: u32 = 11;
 
-/// Maximum length of a line, bytes, except for those of [`is_long_line`].
+/// Maximum length of a line in bytes, except for the lines of [`is_long_line`].
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Maximum length of a line with results or a recording, bytes.
 pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 
-/// Silence after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
+/// Time without input after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
 pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
 /// Returns true if the beginning of a line shows that it may have up to [`MAX_LONG_LINE_BYTES`].
@@ -40,7 +40,7 @@ pub fn is_long_line(begin: &[u8]) -> bool {
     [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
 }
 
-/// First line of an agent: its identity.
+/// First line of an agent, which describes the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`WIRE_VERSION`] of the agent's program.
@@ -60,7 +60,7 @@ pub struct Hello {
     /// Maximum number of descriptors for the agent.
     #[serde(default)]
     pub descriptors: u64,
-    /// Process id on its host.
+    /// Process ID of the agent on its host.
     #[serde(default)]
     pub pid: u32,
 }
@@ -78,28 +78,29 @@ pub enum AgentCommand {
     },
     /// Start of the load.
     Start {
-        /// Start time on the agent's monotonic clock, nanoseconds; a past time means now.
+        /// Start time on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
     },
     /// Change of phase. A load agent reports its results when its drain ends.
     Enter {
         /// Phase that begins now.
         phase: Phase,
-        /// Time of the change on the agent's monotonic clock, nanoseconds; absent for as soon as all threads can.
+        /// Time of the change on the agent's monotonic clock, nanoseconds; absent to change as soon as all threads can.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
-    /// New rate of an open loop, changed by hand. Other loads and loads with planned stages ignore it.
+    /// New rate of an open loop, chosen by the user during the load. Other loads and loads with planned stages ignore
+    /// it.
     Rate {
-        /// Factor on the plan's rate, limited to 0.001 to 1000.
+        /// Factor by which the plan's rate is multiplied, limited to 0.001 to 1000.
         factor: f64,
     },
-    /// Switch of a lever between two turns. The lever answers with [`AgentReport::Ready`].
+    /// Switches a lever between two turns. The lever answers with [`AgentReport::Ready`].
     Switch {
         /// True to make the change, false to undo it.
         on: bool,
     },
-    /// Start of an observer's samples for a trial, or of a lever's slots.
+    /// Starts an observer's samples for a trial, or the slots of a lever.
     Follow {
         /// Additional processes to observe; for a lever, processes that replace those of its plan.
         pids: Vec<u32>,
@@ -108,9 +109,9 @@ pub enum AgentCommand {
         /// Seconds between two samples.
         interval_s: f64,
     },
-    /// Full sample by an observer.
+    /// Request for a full sample by an observer.
     Edge {
-        /// Time of the sample on the agent's monotonic clock, nanoseconds; a past time means now.
+        /// Time of the sample on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
     },
     /// Request for an observer's newest samples, for a live display.
@@ -121,7 +122,7 @@ pub enum AgentCommand {
     Collect,
     /// Request for a server's counts so far; load agents ignore it.
     Count,
-    /// Immediate stop and report.
+    /// Request to stop at once and report.
     Stop,
 }
 
@@ -132,7 +133,7 @@ pub enum AgentReport {
     /// First line of an agent, sent before it reads any input.
     Hello(Hello),
     /// Request for the program's bytes on standard input, sent before the hello. This report comes from the script that
-    /// starts an agent on a host without the program.
+    /// starts an agent on a host without a copy of the program.
     Wants {
         /// Kernel and machine type of the host, from `uname -sm`.
         system: String,
@@ -146,7 +147,7 @@ pub enum AgentReport {
         /// The agent's monotonic clock, nanoseconds.
         mono_ns: u64,
     },
-    /// An observer is ready. Describes its host and the server found there.
+    /// An observer is ready. The report describes the observer's host and the server found there.
     Watching(Box<WatchedHost>),
     /// All incidents of the processes so far, sent after each change.
     Incidents {
@@ -158,7 +159,7 @@ pub enum AgentReport {
         /// Time of the sample, seconds since the origin of the trial.
         t_s: f64,
     },
-    /// Newest samples of the counters that show what is busy, during the trial.
+    /// Newest samples during a trial, of the counters that show what is busy.
     Latest(Box<Observed>),
     /// First part of a recording that does not fit into one line. More parts follow; the last part comes in
     /// [`AgentReport::Observed`].
@@ -180,15 +181,16 @@ pub enum AgentReport {
     Tick(Tick),
     /// Final results of a load agent.
     Part(Box<LoadPart>),
-    /// Answer to a question about a server.
+    /// Answer to a question about the server.
     Server(Box<ServerAnswer>),
-    /// A lever works on the agent's host. If the lever does not work, the report is [`AgentReport::Failed`].
+    /// A lever works on the agent's host. If the lever does not work, the agent reports [`AgentReport::Failed`]
+    /// instead.
     LeverWorks(LeverCheck),
     /// Final results of a lever agent.
     Lever(LeverPart),
     /// Final results of an agent with cold connections.
     Held(ColdPart),
-    /// Counts of a server since its start, by name in its `Stats`, and reasons why its threads ended early.
+    /// Counts of a server since its start, by name as in its `Stats`, and the reasons of threads that ended early.
     Counts {
         /// Counts and gauges by name.
         counts: BTreeMap<String, u64>,
@@ -197,7 +199,7 @@ pub enum AgentReport {
     },
     /// The agent failed.
     Failed {
-        /// Attempted operation, error, and advice.
+        /// Attempted operation, error, and advice to the user.
         error: String,
     },
 }

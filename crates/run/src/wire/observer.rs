@@ -1,5 +1,5 @@
-//! Task and results of an observer. Plain data, so an observer works in this process and in an agent on another
-//! machine.
+//! Task and results of an observer. Both are plain data, so an observer can work in this process or in an agent on
+//! another machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,13 +24,13 @@ pub enum Role {
 pub struct ObserverSpec {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// Side of the processes.
+    /// Side to which the processes belong.
     pub role: Role,
-    /// Process ids. The observer also follows their children.
+    /// IDs of the processes to observe. The observer also follows their children.
     pub processes: Vec<u32>,
     /// Process in whose network namespace network counters are read; absent for the observer's own namespace.
     pub netns_pid: Option<u32>,
-    /// Listener to watch; its connections are sampled.
+    /// Listener to observe, including a sample of its connections.
     pub listen: Option<Address>,
     /// Remote address whose connections are sampled.
     pub connect: Option<Address>,
@@ -58,7 +58,7 @@ pub struct Observed {
     pub recording: Recording,
     /// Instances `name:pid` of the watched processes.
     pub processes: Vec<String>,
-    /// Name for the set of CPUs behind `cpu.*`: see [`crate::Side::machine`].
+    /// Name of the set of CPUs that the `cpu.*` counters describe: see [`crate::Side::machine`].
     pub machine: String,
     /// Upstream services of the processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,5 @@
-//! Maps with numeric keys, written as lists of pairs. JSON writes numeric keys as text, and serde cannot read them back
-//! in a tagged message.
+//! Maps with numeric keys, written as lists of pairs. JSON can only have keys that are texts, and serde cannot turn
+//! them back into numbers in a tagged message.
 
 use std::collections::BTreeMap;
 

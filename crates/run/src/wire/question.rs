@@ -12,7 +12,7 @@ pub enum ServerQuestion {
     Accepts,
     /// Sends the first request of the load and reports the answer.
     Answers,
-    /// Sends one request after a load, and waits longer than the load's timeout.
+    /// Sends one request after a load, with a longer timeout than that of the load.
     StillAnswers,
 }
 
@@ -20,21 +20,21 @@ pub enum ServerQuestion {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerAnswer {
-    /// Response to the request; absent if there was none or none was asked for.
+    /// Response to the request; absent if none came or no request was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<TestResponse>,
     /// Reason why there is no response or no connection, with advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// True if connects are neither accepted nor refused, as with a full accept queue.
+    /// True if connects are neither accepted nor refused, as if the accept queue were full.
     pub accepts_nothing: bool,
-    /// Addresses of the server's name, if only these were asked for.
+    /// Addresses of the server's name, if the question was only about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<SocketAddr>,
 }
 
 impl ServerAnswer {
-    /// Returns all texts, for changes such as the removal of secrets.
+    /// Returns all texts so that they can be changed, for example to remove secrets.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let response = self.response.as_mut().map(|response| {
             let TestResponse { status_line, said, redirect, body, .. } = response;
@@ -52,7 +52,7 @@ pub struct TestResponse {
     pub took_us: f64,
     /// Bytes of the response.
     pub bytes: u64,
-    /// Bytes of the answer as its protocol counts them.
+    /// Bytes of the answer, counted by its protocol.
     pub answer_bytes: u64,
     /// Status line, if the protocol has one.
     pub status_line: Option<String>,
@@ -60,7 +60,7 @@ pub struct TestResponse {
     pub status: u16,
     /// True if the status counts as a failure.
     pub unexpected: bool,
-    /// The session's comment on the failure.
+    /// Explanation of the failure by the session.
     pub said: Option<String>,
     /// Target of a redirect.
     pub redirect: Option<String>,
@@ -69,8 +69,8 @@ pub struct TestResponse {
     /// Length of the body in bytes; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<u64>,
-    /// True if a response came; some protocols have none by design.
+    /// True if a response came; in some protocols the server never responds.
     pub answered: bool,
-    /// Number of handshakes before the response.
+    /// Number of handshakes before the response arrived.
     pub handshakes: u64,
 }

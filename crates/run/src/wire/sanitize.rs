@@ -1,5 +1,5 @@
-//! Sanitizing untrusted text from agents on other hosts. Text is sanitized on input, so later code can show it
-//! unchanged.
+//! Sanitizing untrusted text from agents on other hosts. Text is sanitized when it arrives, so all later code can show
+//! it unchanged.
 
 use crate::{AgentReport, FailureKind, Incident, Observed, Recording, visible};
 
@@ -42,7 +42,7 @@ fn clean_observed(seen: &mut Observed) {
 }
 
 fn clean_recording(recording: &mut Recording) {
-    // A column whose length differs from the number of samples could make a merge take unlimited memory.
+    // A column with more or fewer values than samples could make a merge take unlimited memory.
     let samples = recording.t_s.len();
     recording.columns.retain(|column| column.values.len() == samples && column.counter.as_str().len() < MAX_NAME_BYTES);
     for column in &mut recording.columns {

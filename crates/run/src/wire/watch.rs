@@ -1,4 +1,4 @@
-//! Task of an observer on another host, and its findings there.
+//! Task of an observer on another host, and what the observer found there.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::{Address, HostInfo, ObserverSpec};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchSpec {
-    /// Observer's task. With `find`, the observer finds processes and listener itself.
+    /// Task of the observer. If `find` is set, the observer finds the processes and the listener itself.
     pub observer: ObserverSpec,
-    /// Address of the server. The observer finds the processes that listen there and watches them.
+    /// Address of the server. The observer finds the processes that listen at this address, and watches them.
     pub find: Option<Address>,
 }
 
-/// Findings of an observer on its host before any load.
+/// Facts that an observer found on its host before any load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchedHost {
@@ -22,7 +22,7 @@ pub struct WatchedHost {
     pub host: HostInfo,
     /// Processes of the server.
     pub processes: Vec<u32>,
-    /// Address that the server listens on, as bound.
+    /// Address to which the server's socket is bound.
     pub listen: Option<Address>,
     /// CPUs that the server may use; empty if unknown.
     pub cpus: Vec<u32>,

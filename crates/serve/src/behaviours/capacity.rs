@@ -1,8 +1,8 @@
-//! `capacity`: a server with a known capacity. Each request takes a turn of 1/capacity seconds. After the real work,
-//! the rest of the turn is spent spinning (`work`) or asleep (`sleep`).
+//! `capacity`: a server with a known capacity. Requests take turns, each 1/capacity seconds long. After the real work
+//! of a request, the rest of its turn is spent computing (`work`) or sleeping (`sleep`).
 //!
-//! While requests wait, turns follow one another without a gap, so waking late does not lower the rate. After a time
-//! without requests, the next turn starts without delay.
+//! While requests wait, turns follow one another without a gap, so that a late wake-up does not lower the rate. After a
+//! time without requests, the next turn starts without delay.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Maximum lateness of a wake-up that the following turns compensate.
+/// Maximum lateness of a wake-up that later turns make up for, nanoseconds.
 const MAX_CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>, ServeError> {
@@ -35,8 +35,8 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
     })))
 }
 
-/// Turns of a server with a known capacity. All threads share these turns, and each thread's turn lasts as long as
-/// `threads` turns.
+/// Turns of a server with a known capacity. All threads share one sequence of turns, and a thread's turn lasts as long
+/// as `threads` turns of the sequence.
 struct Turns {
     turn_ns: u64,
     span_ns: u64,
@@ -83,7 +83,7 @@ mod tests {
     fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // The thread woke 5 ms late. The next turns end as if it had woken in time.
+        // The thread woke 5 ms late. The next turns end as if it had woken up on time.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }
@@ -103,7 +103,7 @@ mod tests {
     fn threads_share_the_capacity() {
         let turns = Turns::new(500.0, 4, true);
         let ends: Vec<u64> = (0..8).map(|_| turns.take(BEGIN_NS) - BEGIN_NS).collect();
-        // Each thread is busy for the time of 4 turns, and one of the threads ends a turn every 2 ms.
+        // Each thread is busy for the time of 4 turns, so that one of the threads ends a turn every 2 ms.
         assert_eq!(ends, [8, 10, 12, 14, 16, 18, 20, 22].map(|ms| ms * MS));
     }
 }

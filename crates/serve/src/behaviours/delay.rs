@@ -2,5 +2,5 @@
 
 use std::sync::Arc;
 
-/// Delays one request: the call returns when the request may be answered.
+/// Function that delays one request: it returns when the request may be answered.
 pub(crate) type Delay = Arc<dyn Fn() + Send + Sync>;

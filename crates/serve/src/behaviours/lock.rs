@@ -1,5 +1,5 @@
-//! `lock`: each request of the server sleeps while it holds one lock, one request after the other. A named function
-//! takes the lock, so that tools that name functions and locks can be checked.
+//! `lock`: each request sleeps while it holds a lock that all requests share. A named function takes the lock, so that
+//! tools which report functions and locks can be tested.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

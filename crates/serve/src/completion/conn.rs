@@ -22,15 +22,15 @@ pub(super) struct Conn {
     pub(super) queued: bool,
     /// True if the peer has closed its side. The session learns of the close when the backlog is consumed.
     pub(super) input_ended: bool,
-    /// True if a shutdown of the server's side is posted. The kernel looks up the index in the table of files only when
-    /// the shutdown runs.
+    /// True if a shutdown of the server's side is posted. The kernel looks up the file by its index only when the
+    /// shutdown runs.
     pub(super) ending: bool,
     /// Set when the connection has ended. The socket is closed after the shutdown has run.
     pub(super) over: Option<End>,
     /// Bytes read since the last zero-byte receive.
     pub(super) drained: u32,
-    /// Received bytes that wait for a send to complete. The box uses 8 bytes per idle connection; the queue itself
-    /// would use 32.
+    /// Received bytes that wait for a send to complete. The box needs 8 bytes in an idle connection; the queue itself
+    /// would need 32.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
 }

@@ -9,7 +9,7 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl Worker {
-    /// Opens a new connection, which has an index in the ring's table of files or a descriptor.
+    /// Opens a new connection, which has an index in the ring's file table or a descriptor.
     pub(super) fn open(&mut self, at: Option<u32>, fd: Option<OwnedFd>) -> sys::Result<()> {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -33,12 +33,13 @@ impl Worker {
         self.advance(index)
     }
 
-    /// Closes the server's side. The kernel shuts the socket down in its own thread, and looks up the index only then.
-    /// Nothing is closed before the shutdown has run, so the index still belongs to this connection.
+    /// Closes the server's side. The kernel shuts the socket down in a thread of its own, and looks up the file by its
+    /// index only at that moment. Nothing is closed before the shutdown has run, so that the index still belongs to
+    /// this connection.
     pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if let Some(fd) = &conn.fd {
-            // If the peer has already gone, the receive reports it.
+            // If the peer has already gone, the next receive reports this.
             let _ = sys::socket::shutdown_write(fd);
             return Ok(());
         }
@@ -68,7 +69,7 @@ impl Worker {
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
         let Conn { fd, state, backlog, .. } = *conn;
-        // Counted before the close, so that the count includes the connection when the peer sees the close.
+        // The end is counted before the close, so that the counts are right when the peer notices the close.
         let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));

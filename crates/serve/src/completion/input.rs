@@ -1,4 +1,4 @@
-//! Input: completed receives, the backlog behind an outstanding send, and the end of the input.
+//! Input: completed receives, data that waits for a send to complete, and the end of the input.
 
 use sys::Errno;
 use sys::uring::{BufferId, Cqe, OpFlags};
@@ -46,8 +46,8 @@ impl Worker {
         }
     }
 
-    /// Takes received bytes of a connection. While a send is outstanding they go to the backlog; otherwise they are
-    /// consumed.
+    /// Takes received bytes of a connection. While a send is outstanding, they are added to the backlog; otherwise they
+    /// are processed.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.sending || conn.queued {
@@ -90,7 +90,7 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-        // A receive may be posted while a send is outstanding. The received bytes wait until the send completes.
+        // Data may arrive while a send is outstanding. Data that arrives during a send waits until the send completes.
         self.arm(index, false)
     }
 
@@ -108,7 +108,7 @@ impl Worker {
     pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         conn.input_ended = true;
-        // The session gets the backlog before it learns of the end.
+        // The session gets the backlog before it is told about the end of the input.
         if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
     }
 

@@ -1,5 +1,5 @@
-//! Overlapped I/O with events, as in the Windows original. Every operation signals its own event when it completes: a
-//! write to an eventfd is linked behind the operation.
+//! Overlapped I/O with events, as in Windows. Every operation signals its own event when it completes: each is linked
+//! to a write to an eventfd.
 //!
 //! The thread waits for up to 62 events and a control event in slot 0. The wait reports only the lowest signalled
 //! event, and the thread then handles that operation. The ring runs the operations but does not report completions.
@@ -19,7 +19,7 @@ impl Worker {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }
 
-    /// Posts the signal behind the operation posted last.
+    /// Posts the signal of the operation that was posted last.
     pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());

@@ -1,8 +1,9 @@
-//! Event loop of the io_uring models: operations are posted to a ring, which reports their completion. A model decides
-//! how receives are posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
+//! Event loop of the io_uring models: operations are posted to a ring, and the ring reports when they complete. A model
+//! decides how receives are posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
 //!
-//! A connection has at most one outstanding send, so answers keep their order. During a send, the server takes only a
-//! few buffers of input from the connection. A peer that does not read therefore cannot fill the server's memory.
+//! A connection has at most one outstanding send, so that answers stay in order. During a send, the server takes only a
+//! few buffers of input from the connection. A peer that does not read its answers therefore cannot fill the server's
+//! memory.
 
 mod conn;
 mod ends;
@@ -29,7 +30,8 @@ pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
 /// Maximum number of buffers in a connection's backlog. When this number is reached, the multishot receive is stopped.
 const MAX_BACKLOG: usize = 4;
-/// Time that connections without a buffer wait for a returned one. After this time, new memory is allocated.
+/// Time for which connections without a buffer wait until another connection returns one. After this time, connections
+/// without a buffer get newly allocated memory.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
@@ -60,11 +62,11 @@ pub(crate) struct Worker {
     free: Vec<u32>,
     sends: Vec<Option<Sending>>,
     free_sends: Vec<u32>,
-    /// Connections that wait for a free send, in order of arrival.
+    /// Connections that wait until another send completes, in order of arrival.
     send_queue: VecDeque<(u32, u32)>,
     /// Connections whose receive found no buffer.
     starved: VecDeque<(u32, u32)>,
-    /// True if the starved connections have waited one turn for returned buffers.
+    /// True if connections without a buffer have waited one turn for returned buffers.
     waited: bool,
     events: Option<events::Events>,
     generation: u32,
@@ -73,7 +75,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Creates the worker. Call this in the thread that will run it.
+    /// Creates the worker. The worker must be created in the thread that will run it.
     pub(crate) fn new(shard: ShardSetup, setup: Setup) -> Result<Self, ServeError> {
         let (ring, buffers, close_watcher) = setup.ring()?;
         Ok(Self {
@@ -122,8 +124,8 @@ impl Worker {
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // Waiting for a batch needs a second timer, which costs more than the saved wake-ups (measured against
-                // nginx).
+                // Waiting for several completions would need a second timer, which costs more than the saved wake-ups
+                // (measured in comparison with nginx).
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }
@@ -140,7 +142,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps an accept posted. Pauses after the process ran out of descriptors.
+    /// Keeps an accept operation posted. After descriptors have run out, there is a pause.
     fn accept(&mut self) -> sys::Result<()> {
         let Some(listener) = &self.shard.setup.listener else { return Ok(()) };
         if self.accepting || self.resume_ns.is_some_and(|at| at > self.shard.now_ns) {
@@ -194,7 +196,8 @@ impl Worker {
         (conn.generation == generation).then_some(conn)
     }
 
-    /// Continues with a connection: sends output, else consumes the backlog, else receives or closes.
+    /// Continues with a connection: sends its output if there is any, otherwise processes the backlog, otherwise
+    /// receives or closes.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
         let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };
@@ -233,7 +236,7 @@ impl Worker {
         self.settle(index)
     }
 
-    /// Decides the next step after all output is sent and the backlog is consumed.
+    /// Decides the next step when all output is sent and the backlog is empty.
     fn settle(&mut self, index: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

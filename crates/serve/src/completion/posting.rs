@@ -1,9 +1,10 @@
-//! Decides when receives are posted, of which kind, and for which connections if buffers run out.
+//! Decides when receives are posted, which kind is used, and which connections get buffers if there are too few.
 
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 
 impl Worker {
-    /// Posts a receive if one is due. `now` means that the zero-byte receive has completed, so data waits.
+    /// Posts a receive if it is time for one. `now` means that a zero-byte receive has completed, so that data is
+    /// waiting.
     pub(super) fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
         let (receive, how) = (self.setup.receive, self.link_flags());
         let drain = self.shard.setup.policy.read.bytes as u32;
@@ -11,8 +12,8 @@ impl Worker {
         if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
-        // During a send, only a multishot receive is posted, because it can be cancelled. A single receive follows the
-        // answer.
+        // During a send, only a multishot receive is posted, because that kind can be cancelled. A single receive is
+        // posted after the answer.
         if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());
         }
@@ -35,9 +36,9 @@ impl Worker {
         self.signal_end(index)
     }
 
-    /// Posts receives again for connections that found no buffer. To save memory, strategy high-connections reuses
-    /// returned buffers. The strategy takes new buffers only if none returned for one turn, because peers that do not
-    /// read may hold all of them.
+    /// Posts receives for connections that found no buffer before. To save memory, the strategy high-connections first
+    /// uses returned buffers. The strategy takes new buffers only if none was returned during one turn, because peers
+    /// that do not read may hold all of them.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

@@ -1,4 +1,4 @@
-//! Settings of an io_uring model, and a check if a ring is allowed here.
+//! Settings of an io_uring model, and a check that this process may create a ring.
 
 use sys::Errno;
 use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
@@ -6,17 +6,18 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Number of receive buffers in use while they suffice. So few buffers fit into a CPU's cache.
+/// Number of receive buffers in use, as long as they are enough. With so few buffers, all of them fit into a CPU's
+/// cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
-/// Method of posting receives.
+/// Way in which receives are posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receive {
     /// One multishot receive, which continues until the peer closes.
     Multishot,
     /// One receive at a time.
     Single,
-    /// A zero-byte receive. When this receive completes, single receives follow until the socket would block.
+    /// A zero-byte receive. When it completes, single receives follow until the socket would block.
     Empty,
 }
 
@@ -27,14 +28,14 @@ pub(crate) struct Setup {
     pub(crate) sends: u32,
     /// Maximum size of one send in bytes.
     pub(crate) send_bytes: u32,
-    /// Number and size of receive buffers. The kernel gets a few at first, and more if they do not suffice.
+    /// Number and size of receive buffers. The kernel gets a few of them at first, and more if there are too few.
     pub(crate) buffers: u16,
     pub(crate) buffer_bytes: u32,
-    /// True if connections are kept in the ring's table of files, without descriptors.
+    /// True if connections are kept in the ring's file table instead of having descriptors.
     pub(crate) direct: bool,
-    /// Number of submission entries.
+    /// Number of entries for submitted operations.
     pub(crate) entries: u32,
-    /// True if each operation signals an eventfd for which the thread waits (at most 62 connections).
+    /// True if each operation signals an eventfd, for which the thread waits (at most 62 connections).
     pub(crate) literal: bool,
 }
 
@@ -62,13 +63,13 @@ impl Setup {
     }
 }
 
-/// Returns true if connections need no descriptors. Strategies that name or refuse peers need descriptors.
+/// Returns true if connections work without descriptors. Strategies that report or refuse peers need descriptors.
 pub(crate) fn allows_direct(policy: &Policy) -> bool {
     policy.limits.is_none() && policy.active.is_none()
 }
 
-/// Checks that this process may create a ring. The check runs in its own thread. The kernel frees a ring in the thread
-/// that made it, which would later interrupt the caller's system calls.
+/// Checks that this process may create a ring. The check runs in a thread of its own. The kernel frees a ring in the
+/// thread that made it, and this would interrupt system calls of the caller.
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let thread = std::thread::Builder::new().spawn(move || Ring::new(&config).map(drop));

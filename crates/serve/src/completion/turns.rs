@@ -1,4 +1,4 @@
-//! Completed sends, the queue of connections that wait to send, and the slots of strategy high-throughput.
+//! Completed sends, connections that wait to send, and the slots of the strategy high-throughput.
 
 use sys::uring::{Cqe, OpFlags};
 
@@ -16,7 +16,7 @@ impl Worker {
             conn.state.activity.output_left();
             let n = cqe.outcome().unwrap_or(0);
             self.shard.setup.cell.bytes_out.add(u64::from(n));
-            // A short send means a socket error, because MSG_WAITALL is set.
+            // A send of only some bytes means a socket error, because MSG_WAITALL is set.
             outcome =
                 if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
         }
@@ -24,7 +24,7 @@ impl Worker {
         outcome
     }
 
-    /// Lets the first connections in the queue send after another send has completed.
+    /// After a send has completed, lets the first waiting connections send.
     pub(super) fn next_sender(&mut self) -> sys::Result<()> {
         while !self.free_sends.is_empty() {
             let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };
@@ -36,7 +36,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Strategy high-throughput: gives a freed slot to the next waiting connection.
+    /// For the strategy high-throughput: gives a free slot to the next waiting connection.
     pub(super) fn pass_slot_on(&mut self) -> sys::Result<()> {
         let Some(index) = self.shard.next_in_line() else { return Ok(()) };
         let now_ms = self.shard.now_ms();
@@ -45,7 +45,8 @@ impl Worker {
         self.advance(index)
     }
 
-    /// Strategy high-throughput: moves a connection to the end of the waiting line and gives its slot to the next one.
+    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its slot to the
+    /// next one.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         self.shard.wait_in_line(index, &mut conn.state.activity);

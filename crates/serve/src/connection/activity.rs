@@ -8,19 +8,19 @@ const LINGER_BYTES: u32 = 1 << 20;
 /// Times and flags of one connection. Times are in milliseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
-    /// Time of the last arrival. While the connection lingers: time at which the server closed its side.
+    /// Time when data last arrived. After the server has closed its side, this is the time when it did so.
     pub(crate) heard_ms: u32,
-    /// Time at which waiting output last made progress; 0 if no output waits.
+    /// Time when waiting output was last sent in part; 0 if no output waits.
     pub(crate) blocked_ms: u32,
     /// Time at which the incomplete request head began; 0 if there is none.
     head_since_ms: u32,
     /// True if the connection is in the list of incomplete heads.
     head_watched: bool,
-    /// True if the connection is currently neither read nor written, because it waits for a slot or a limit stops it.
+    /// True if the connection is neither read nor written, because it waits for a slot or has reached a limit.
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its slot.
     pub(crate) served: bool,
-    /// True if the server has closed its side and the peer has not. Bytes that still arrive are dropped.
+    /// True if the server has closed its side but the peer has not closed its own. Data that still arrives is dropped.
     pub(crate) lingering: bool,
     /// Bytes dropped while lingering.
     dropped_bytes: u32,
@@ -48,7 +48,8 @@ impl Activity {
         (self.lingering, self.heard_ms, self.head_since_ms) = (true, now_ms, 0);
     }
 
-    /// Counts bytes dropped while lingering. Returns true if the dropped bytes exceed the maximum.
+    /// Counts bytes that are dropped after the server has closed its side. Returns true if more bytes were dropped than
+    /// allowed.
     pub(super) fn drops_too_much(&mut self, bytes: u32) -> bool {
         self.dropped_bytes = self.dropped_bytes.saturating_add(bytes);
         self.dropped_bytes > LINGER_BYTES
@@ -59,17 +60,18 @@ impl Activity {
         self.lingering && now_ms.saturating_sub(self.heard_ms) >= LINGER_MS
     }
 
-    /// Records that the socket took only a part of the output.
+    /// Records that the socket accepted only a part of the output.
     pub(crate) fn output_waits(&mut self, now_ms: u32) {
         self.blocked_ms = now_ms.max(1);
     }
 
-    /// Records that the socket took all output.
+    /// Records that the socket accepted all output.
     pub(crate) fn output_left(&mut self) {
         self.blocked_ms = 0;
     }
 
-    /// Records arrived bytes: how many requests they completed, and if the head of a request is incomplete now.
+    /// Records data that arrived: the number of requests that it completed, and if the head of a request is incomplete
+    /// now.
     #[inline]
     pub(crate) fn heard(&mut self, completed: u32, awaits_head: bool, now_ms: u32) {
         self.served |= completed > 0;
@@ -81,25 +83,25 @@ impl Activity {
         }
     }
 
-    /// Returns the time without progress in milliseconds. Bytes of an incomplete head do not count as progress.
+    /// Returns the time without any progress, milliseconds. Bytes of an incomplete head do not count as progress.
     pub(crate) fn quiet_ms(&self, now_ms: u32) -> u32 {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }
 
-    /// Returns true once per incomplete head. The caller must then watch the head's deadline.
+    /// Returns true once for each incomplete head. The caller must then check the deadline of that head.
     #[inline]
     pub(crate) fn starts_head_watch(&mut self) -> bool {
         self.head_since_ms != 0 && !std::mem::replace(&mut self.head_watched, true)
     }
 
-    /// Returns the time left, in milliseconds, for an incomplete head that may take `most_ms`.
+    /// Returns the time that is left for an incomplete head, milliseconds; it may take at most `most_ms`.
     pub(crate) fn head_left_ms(&self, now_ms: u32, most_ms: u32) -> Option<u32> {
         let begun = self.head_since_ms != 0;
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
-    /// Checks the deadline of a head. A connection without a worker slot or with unsent output is never late: the
-    /// server does not read from it.
+    /// Checks the deadline of a head. If a connection has no worker slot or has unsent output, its head is never late,
+    /// because the server does not read from it.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

@@ -1,8 +1,8 @@
-//! State machine of one connection. The state machine owns no socket. An I/O model reports arrived bytes and asks for
-//! the next step.
+//! State machine of one connection. The state machine owns no socket. An I/O model passes arriving data to it and asks
+//! for the next step.
 //!
 //! A model passes arriving bytes to [`Connection::received`] and the end of the input to [`Connection::end_of_input`].
-//! The model writes the bytes of [`Connection::transmit`] until there are no more, and then takes the step that
+//! The model writes the bytes from [`Connection::transmit`] until there are none left, and then does what
 //! [`Connection::settle`] returns.
 
 mod activity;
@@ -22,10 +22,10 @@ pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 /// Next step of a connection without output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Wait for input if [`Connection::takes_input`] is true. If `takes_input` is false, wait until a strategy lets the
-    /// connection continue.
+    /// Wait for input if [`Connection::takes_input`] is true. If [`Connection::takes_input`] is false, wait until a
+    /// strategy lets the connection continue.
     Wait,
-    /// Close the sending side (shutdown), then continue reading. The state machine drops the bytes that still arrive.
+    /// Close the sending side (shutdown) and continue to read. Data that arrives after that is dropped.
     EndSide,
     /// Close the connection.
     Close(End),
@@ -41,7 +41,7 @@ pub(crate) enum End {
     Fault,
 }
 
-/// Returns the milliseconds of the monotonic clock, in which all times of a connection are kept.
+/// Returns the milliseconds of the monotonic clock, which is used for all times of a connection.
 pub(crate) fn now_ms() -> u32 {
     (sys::clock::monotonic_ns() / 1_000_000) as u32
 }
@@ -59,18 +59,18 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Starts a connection. A `parked` connection waits until a strategy lets it continue.
+    /// Starts a connection. A connection that is `parked` waits until a strategy lets it continue.
     pub(crate) fn new(session: BoxedSession, now_ms: u32, parked: bool) -> Self {
         let activity = Activity::new(now_ms, parked);
         Self { session, closing: false, linger: false, input_ended: false, activity }
     }
 
-    /// Returns the session, for use by another connection.
+    /// Returns the session, so that another connection can use it.
     pub(crate) fn into_session(self) -> BoxedSession {
         self.session
     }
 
-    /// Passes arrived bytes to the session and returns how many requests they completed.
+    /// Passes arrived data to the session; returns how many requests it completed.
     pub(crate) fn received(&mut self, bytes: &[u8], now_ms: u32) -> Result<u32, End> {
         if self.activity.lingering {
             return if self.activity.drops_too_much(bytes.len() as u32) { Err(End::Done) } else { Ok(0) };
@@ -83,7 +83,7 @@ impl Connection {
         Ok(self.note(progress))
     }
 
-    /// Records that the peer closed its side and returns how many requests that completed.
+    /// Records that the peer closed its side; returns how many requests this completed.
     pub(crate) fn end_of_input(&mut self) -> Result<u32, End> {
         self.input_ended = true;
         if self.activity.lingering {
@@ -102,13 +102,13 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would reply to the next bytes with the bytes themselves. A model may then send these
-    /// bytes from its own buffer.
+    /// Returns true if the session would answer the next bytes with the same bytes. A model may then send them directly
+    /// from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }
 
-    /// Records a request whose first `bytes` bytes the model sent back from its own buffer.
+    /// Records a request of which the model sent `bytes` bytes back from its own buffer.
     pub(crate) fn mirrored(&mut self, bytes: usize, now_ms: u32) {
         self.session.mirrored(bytes);
         self.activity.heard(1, false, now_ms);
@@ -119,7 +119,7 @@ impl Connection {
         !self.holds_output() && self.session.wants_transmit()
     }
 
-    /// Copies the next bytes to write into `out` and returns their number; 0 if there are none now.
+    /// Copies the next bytes to write into `out` and returns their number; 0 if there are currently none.
     pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
         if self.holds_output() { 0 } else { self.session.transmit(out) }
     }
@@ -141,7 +141,7 @@ impl Connection {
         if self.closing || self.input_ended { Next::Close(End::Done) } else { Next::Wait }
     }
 
-    /// Abandons a request whose head is late: the peer gets an error response, then the connection ends.
+    /// Gives up a request whose head is late: the peer gets an error response, then the connection ends.
     pub(crate) fn head_is_late(&mut self) {
         self.session.head_is_late();
         self.closing = true;

@@ -6,8 +6,8 @@ use proto::Fault;
 
 use super::*;
 
-/// A session that reacts to each byte. The session answers `a` with `a`, closes at `c`, closes and lingers at `l`,
-/// begins a head at `h`, and fails at `f`.
+/// A session that reacts to single bytes. The session answers `a` with `a`, closes at `c`, closes its side first at
+/// `l`, begins a head at `h`, and fails at `f`.
 #[derive(Default)]
 struct Scripted {
     output: Vec<u8>,
@@ -90,7 +90,7 @@ fn a_close_follows_the_last_answer_and_drops_later_bytes() {
     let mut c = scripted();
     assert_eq!(c.received(b"ac", 1), Ok(2));
     assert!(!c.takes_input());
-    // These bytes arrived with a completion meanwhile.
+    // The bytes in the buffer arrived before the close was done.
     assert_eq!(c.received(b"aaa", 1), Ok(0));
     assert_eq!(output(&mut c), b"ac");
     assert_eq!(c.settle(1), Next::Close(End::Done));
@@ -170,7 +170,7 @@ fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_slot() {
     c.activity.take_slot(3);
     assert!(c.takes_input() && !c.activity.served);
     assert_eq!(output(&mut c), b"aa");
-    // A waiting connection without output ends when its peer closes, although it has no slot.
+    // If a waiting connection has no output, it ends when its peer closes, although it has no slot.
     c.activity.parked = true;
     c.end_of_input().unwrap();
     assert_eq!(c.settle(4), Next::Close(End::Done));
@@ -228,7 +228,7 @@ fn echo_may_be_sent_from_the_receive_buffer() {
     assert!(c.mirrors());
     c.mirrored(5, 7);
     assert_eq!((c.activity.served, c.activity.heard_ms), (true, 7));
-    // Bytes that the socket did not take pass through the session as usual.
+    // If the socket did not accept bytes, they pass through the session as usual.
     assert_eq!(c.received(b"rest", 7), Ok(1));
     assert!(!c.mirrors());
     assert_eq!(output(&mut c), b"rest");

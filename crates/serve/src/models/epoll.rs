@@ -1,5 +1,5 @@
-//! epoll(7): the kernel keeps the interest and a list of ready descriptors. The Windows study has no such model. The
-//! other models are compared with the epoll models.
+//! epoll(7): the kernel stores which descriptors are watched, and keeps a list of those that are ready. The Windows
+//! study has no such model. All other models are compared with the epoll models.
 //!
 //! `epoll` is level-triggered with one listening socket for all threads (EPOLLEXCLUSIVE wakes one of them). `epoll-et`
 //! is edge-triggered. `epoll-sharded` has one listening socket per thread.
@@ -57,8 +57,7 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // Several epoll instances may watch one listening socket. A new connection should wake only one epoll
-            // instance.
+            // Several epoll instances may watch one listening socket. A new connection should wake only one of them.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {
@@ -82,7 +81,7 @@ impl<const EDGE: bool> Readiness for Poller<EDGE> {
         if EDGE { Ok(()) } else { self.epoll.modify(fd, u64::from(token), Self::interest(token, want)) }
     }
 
-    /// Removes only the listening socket. Closing a connection removes the connection.
+    /// Only the listening socket is removed here. Other sockets are removed when they are closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32) {
         if token == LISTENER {
             let _ = self.epoll.delete(fd);

@@ -1,6 +1,6 @@
-//! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares interest once and takes
-//! events from a queue. The library `event` implements the API on a chosen backend (`--events
-//! epoll|uring|poll|select`). Each thread has its own queue and listening socket.
+//! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares its interest in a
+//! descriptor once, and takes events from a queue. The library `event` implements the API on a chosen backend
+//! (`--events epoll|uring|poll|select`). Each thread has its own queue and listening socket.
 //!
 //! Cost of an event: a share of one get_next_event, one recv, one send. The backends poll and select also scan all
 //! descriptors in every wait.
@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let name: String = launch.options.get("events")?.unwrap_or_else(|| "epoll".into());
     let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-    // This queue only checks that the kernel allows the backend. Each thread creates its own queue.
+    // This queue is made only to check that the kernel allows the backend. Each thread creates its own queue.
     EventQueue::new(backend).map_err(|e| ServeError::Combination(e.to_string()))?;
     let threads = launch.plan.threads.max(1);
     let (listeners, addr) = launch.listen(threads, threads > 1)?;
@@ -45,8 +45,8 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// Listening socket of the last event. One turn may not accept all connections, so interest in the socket is
-    /// declared again.
+    /// Listening socket of the last event; `None` if there was none. One turn may not accept all connections, so that
+    /// interest in this socket is declared again.
     listener: Option<RawFd>,
 }
 

@@ -1,6 +1,6 @@
-//! Groups of 63 sockets and a control slot per thread. The model corresponds to WSAEventSelect:
-//! WSAWaitForMultipleEvents takes at most 64 events and reports the lowest signalled one. Number of threads:
-//! ceil(connections / 63) + 1.
+//! Groups of 63 sockets and a control slot per thread. This model corresponds to WSAEventSelect:
+//! WSAWaitForMultipleEvents accepts at most 64 events and reports only the lowest one that is signalled. The number of
+//! threads is ceil(connections / 63) + 1.
 //!
 //! On Linux, poll(2) on 64 entries replaces this call, and an eventfd in slot 0 replaces the control event. By default,
 //! a wake-up serves only the lowest ready index. With `fair`, a wake-up serves all ready sockets.

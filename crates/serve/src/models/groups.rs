@@ -1,4 +1,4 @@
-//! Common part of the group models, in which each thread has a limited number of connections. One thread accepts
+//! What the group models have in common: each thread has a limited number of connections. One thread accepts
 //! connections and assigns them to the groups. The accepting thread starts another group when all are full.
 
 use std::net::SocketAddr;
@@ -35,7 +35,7 @@ struct Assigner {
     cell: Arc<Cell>,
 }
 
-/// Resets the connections in the inbox of a failed group and returns their number.
+/// Resets the connections that wait for a failed group, and returns their number.
 fn reset_inbox(inbox: &Inbox) -> u64 {
     let fds = inbox.take();
     for fd in &fds {
@@ -76,8 +76,7 @@ impl Assigner {
             None => match self.grow() {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
-                    // If a thread cannot be created, the connection is reset. The counts and the failures show this to
-                    // the user.
+                    // If no thread can be created, the connection is reset. Counts and failures show this to the user.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {
@@ -92,7 +91,7 @@ impl Assigner {
         group.taken.fetch_add(1, Ordering::AcqRel);
         lock(&group.inbox.fds).push(fd);
         group.inbox.waker.wake();
-        // The group may have failed before it took the connection.
+        // The group may have failed before it took over the connection.
         if !alive(group) {
             self.cell.refused.add(reset_inbox(&group.inbox));
         }

@@ -1,4 +1,4 @@
-//! A row of the table of models, and the inputs for starting a model.
+//! A row of the table of models, and what is needed to start a model.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -29,7 +29,7 @@ pub struct ModelSpec {
     pub(super) start: fn(&Launch<'_>) -> Result<SocketAddr, ServeError>,
 }
 
-/// Inputs for starting a model.
+/// Everything that is needed to start a model.
 pub(crate) struct Launch<'a> {
     pub(crate) plan: &'a ServePlan,
     pub(crate) options: &'a Options<'a>,
@@ -47,7 +47,7 @@ impl Launch<'_> {
         Ok(opened)
     }
 
-    /// Creates the inputs of one serving thread.
+    /// Returns everything that one serving thread needs.
     pub(crate) fn shard(&self, listener: Option<Arc<OwnedFd>>) -> Result<ShardSetup, ServeError> {
         Ok(ShardSetup {
             control: self.control.clone(),
@@ -61,7 +61,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Starts the only thread of a single-threaded model, and ignores the plan's number of threads.
+    /// Starts the only thread of a model with a single thread; the number of threads in the plan is ignored.
     pub(crate) fn one_thread<R: Readiness>(
         &self,
         name: &str,
@@ -73,7 +73,7 @@ impl Launch<'_> {
         Ok(addr)
     }
 
-    /// Refuses option `accept_every_ms` if the model cannot accept connections by a timer.
+    /// Refuses the option `accept_every_ms` if the model cannot accept connections by a timer.
     pub(crate) fn refuse_pace(&self, model: &str) -> Result<(), ServeError> {
         match Pace::from(self.options)? {
             Some(_) => Err(ServeError::Combination(format!(

@@ -144,8 +144,8 @@ pub const MODELS: &[ModelSpec] = &[
     },
 ];
 
-/// Returns the model with the highest throughput per CPU time, as measured by `make bench`: io_uring if it is allowed.
-/// Plans select this model by `auto`.
+/// Returns the model that needs the least CPU time per request, according to `make bench`: io_uring if it is allowed.
+/// Plans select it by `auto`.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
@@ -179,8 +179,8 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // A server with many connections runs out of descriptors first. The soft limit is raised to the hard one, which is
-    // the user's choice.
+    // A server with many connections runs out of descriptors first. The soft limit is raised to the hard limit, which
+    // the user has chosen.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),
@@ -189,7 +189,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // From this line on, `Server` stops the threads, also after an error.
+    // After this line, dropping `Server` stops the threads, even if an error occurs.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)

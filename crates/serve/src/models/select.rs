@@ -1,11 +1,11 @@
 //! select(2) over bit arrays of any width: the non-blocking server of the Windows study, with Linux descriptor sets.
-//! This model has one thread.
+//! The model with select has one thread.
 //!
-//! On Windows, descriptor sets are arrays that are searched entry by entry; model `select-array` has this cost. Here
-//! testing a bit costs almost nothing, and the kernel does the scan.
+//! On Windows, descriptor sets are arrays that are searched entry by entry; model `select-array` has this cost. On
+//! Linux, testing a bit costs almost nothing, and the kernel scans the sets.
 //!
-//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, which all events of one wake-up
-//! share.
+//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, divided by the events of one
+//! wake-up.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

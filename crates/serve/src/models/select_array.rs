@@ -1,18 +1,18 @@
-//! The non-blocking server of the Windows study as in its sample code: select with sets that are arrays of descriptors.
-//! This model has one thread.
+//! The non-blocking server of the Windows study, as in its sample code: select with sets that are arrays of
+//! descriptors. The model with arrays for select has one thread.
 //!
 //! FD_SET searches the array entry by entry to refuse duplicates, and FD_ISSET searches it again. Before every wait,
 //! each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all
 //! three sets. The time for the searches therefore grows with the square of the connections.
 //!
-//! Almost every socket has room to write, so each wait ends at once, and the thread never sleeps while clients are
-//! connected. Each wait accepts one connection, so accepting slows down as connections grow. With option `accept_all`,
-//! a wait accepts all waiting connections, and only the cost of the searches remains.
+//! Almost every socket can be written, so that each wait ends at once, and the thread never sleeps while clients are
+//! connected. Each wait accepts one connection, so that accepting becomes slower the more connections there are. With
+//! the option `accept_all`, a wait accepts all waiting connections, and only the cost of the searches remains.
 //!
-//! poll(2), a scan of the list, does the kernel's part. The searches run in this process.
+//! For the part of the kernel, poll(2) scans the list. The searches run in this process.
 //!
-//! Cost of a wait: n searches of up to n entries to build each of three sets, and n searches of the ready entries in
-//! each set. All ready connections share this cost. Under load, most connections are ready.
+//! Cost of a wait: n searches of up to n entries to build each of the three sets, and n searches of the ready entries
+//! in each set. This cost is divided by the number of ready connections. Under load, most connections are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -24,7 +24,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER};
 
-/// Events that poll(2) reports without a request.
+/// Events that poll(2) reports even if they were not requested.
 const BROKEN: i16 = poll::ERR | poll::HUP | poll::NVAL;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -37,7 +37,8 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 struct FdArray(Vec<RawFd>);
 
 impl FdArray {
-    /// FD_ISSET: compares one entry after the other, as Windows does. (`contains` would compare many at a time.)
+    /// FD_ISSET: compares one entry after the other, as Windows does. (The method `contains` would compare several
+    /// entries at a time.)
     #[inline(never)]
     fn is_set(&self, fd: RawFd) -> bool {
         for entry in &self.0 {
@@ -75,7 +76,7 @@ impl Arrays {
         [(&mut self.read, poll::IN), (&mut self.write, poll::OUT), (&mut self.except, poll::PRI)]
     }
 
-    /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). Connections that a strategy does not
+    /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). Connections that a strategy does not let
     /// read are left out of the read set.
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
@@ -92,8 +93,8 @@ impl Arrays {
                 self.except.set(*fd);
                 asked |= poll::OUT | poll::PRI;
             }
-            // All three sets share one entry per descriptor, because poll(2) refuses a list longer than the limit on
-            // open descriptors.
+            // All three sets share one entry per descriptor, because poll(2) refuses a list that is longer than the
+            // limit on open descriptors.
             self.list.push(Entry::new(*fd, asked));
         }
     }
@@ -143,7 +144,7 @@ impl Readiness for Arrays {
         for (fd, token, want) in &self.sockets {
             let (read, write) = (self.read.is_set(*fd), self.write.is_set(*fd));
             let gone = self.except.is_set(*fd);
-            // Only connections with waiting output need room to write.
+            // Only connections with waiting output must be able to write.
             if read || gone || (write && want.write) {
                 ready.push(Ready { token: *token, read, gone });
             }

@@ -1,12 +1,12 @@
-//! io_uring(7), which corresponds to the completion port of Windows: operations are posted, and one queue reports their
+//! io_uring(7) corresponds to the completion port of Windows: operations are posted, and a queue reports their
 //! completion.
 //!
 //! `uring` follows the server of the Windows study: one queue, one serving thread, one posted receive per connection,
-//! and at most 200 outstanding sends, first in first out. There are two differences to Windows. On Windows, each
-//! connection locks a buffer, but here the kernel chooses one when data arrives. A completion port releases waiting
-//! threads last in first out, but a ring has only one waiter.
+//! and at most 200 outstanding sends, first in first out. The model differs from Windows in two ways. On Windows, each
+//! connection reserves a buffer; on Linux, the kernel chooses one when data arrives. A completion port wakes the thread
+//! that has waited for the shortest time, but a ring has only one waiting thread.
 //!
-//! `uring-sharded` uses all features: one ring and one listening socket per thread, and multishot receives.
+//! `uring-sharded` uses more features: one ring and one listening socket per thread, and multishot receives.
 //!
 //! Cost of an event: a share of one io_uring_enter, and two queue entries in shared memory per request. The thread
 //! makes no other system calls.

@@ -1,12 +1,12 @@
-//! Groups of 62 outstanding operations per thread, each group with its own ring. The model corresponds to overlapped
-//! I/O with events on Windows, in which a thread waits for at most 64 event objects, one per operation.
+//! Groups of 62 outstanding operations per thread, with one ring per group. This model corresponds to overlapped I/O
+//! with events on Windows, where a thread waits for at most 64 event objects, one per operation.
 //!
 //! A connection has one outstanding operation at a time (a receive or a send), so a thread has at most 62 connections.
-//! Number of threads: ceil(connections / 62) + 1.
+//! The number of threads is ceil(connections / 62) + 1.
 //!
-//! Windows scans all handles for each event. A ring reports which operations completed, without a scan. With option
-//! `literal`, every operation signals its own eventfd and the thread waits for 62 of them, which restores the cost of
-//! the scan.
+//! Windows scans all handles for each event. A ring reports which operations completed, without a scan. With the option
+//! `literal`, every operation signals its own eventfd and the thread waits for 62 of them; the scan then costs as much
+//! as on Windows.
 //!
 //! Cost of an event: one io_uring_enter, shared by the few operations of a group that complete together, and a thread
 //! switch.

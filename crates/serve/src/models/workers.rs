@@ -1,10 +1,11 @@
-//! A fixed number of threads on one epoll instance. Each thread takes one event, serves its connection, and waits for
-//! the next event. EPOLLONESHOT meanwhile keeps other threads away from this connection.
+//! A fixed number of threads that share one epoll instance. Each thread takes one event, serves its connection, and
+//! waits for the next event. Meanwhile, EPOLLONESHOT prevents other threads from handling this connection.
 //!
 //! The model is the classic thread pool, which the Windows study does not have. If requests wait for something, the
-//! capacity is threads / service time. With `sleep_ms`, this model is the test case for the verdict server-concurrency.
+//! capacity is the number of threads divided by the service time. With `sleep_ms`, the model is the test case for the
+//! verdict server-concurrency.
 //!
-//! Cost of an event: epoll_wait, recv, send and epoll_ctl, and a lock of the connection that is never contended.
+//! Cost of an event: epoll_wait, recv, send and epoll_ctl, and taking the connection's lock, which is always free.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,7 +36,7 @@ struct Pool {
     cell: Arc<Cell>,
     /// Maximum time for the head of a request in milliseconds; 0 for no limit.
     head_ms: u32,
-    /// Connections with an incomplete head, and the time of their next check; `u64::MAX` if there are none.
+    /// Connections with an incomplete head, and the time when they are checked next; `u64::MAX` if there are none.
     heads: Mutex<Vec<u32>>,
     sweep_ns: AtomicU64,
 }
@@ -91,7 +92,7 @@ impl Pool {
             Ok(fd) => self.open(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 self.cell.accept_paused.add_shared(1);
-                // This thread pauses, while the others serve the open connections.
+                // Only this thread pauses; the others serve the open connections.
                 clock::sleep_until_ns(clock::monotonic_ns() + PAUSE_NS);
             }
             Err(_) => {}
@@ -116,8 +117,8 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // The turn has its own counters, which are added to the pool's afterwards. Several threads write the pool's
-        // counters.
+        // The turn has counters of its own, which are added to those of the pool afterwards. The turn needs counters of
+        // its own because several threads write the counters of the pool.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
@@ -141,7 +142,7 @@ impl Pool {
         self.sweep_ns.fetch_min(clock::monotonic_ns() + SWEEP_NS, Ordering::Relaxed);
     }
 
-    /// Checks the incomplete heads if their check is due. Returns the time until the next check, as the timeout of the
+    /// Checks the incomplete heads if it is time to do so. Returns the time until the next check, as the timeout of the
     /// thread's next wait.
     fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
         let due = self.sweep_ns.load(Ordering::Relaxed);
@@ -162,7 +163,7 @@ impl Pool {
 
     fn check_head(&self, token: u32, scratch: &mut Scratch) {
         let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
-        // A connection that is being served is checked later.
+        // If a connection is being served, it is checked later.
         let Ok(mut conn) = shared.try_lock() else { return self.watch_head(token) };
         match conn.state.activity.check_head(now_ms(), self.head_ms) {
             HeadState::Complete => {}

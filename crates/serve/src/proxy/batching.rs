@@ -1,22 +1,22 @@
-//! Batching of events under load, similar to the interrupt coalescing of network cards.
+//! Collecting several events under load before they are handled, similar to the interrupt coalescing of network cards.
 //!
-//! A thread that wakes for every event or two spends much of its time falling asleep and waking up. A short pause
-//! before the next call lets several events arrive.
+//! If a thread wakes up for every one or two events, it spends much of its time falling asleep and waking up. A short
+//! pause before the next call lets several events arrive.
 //!
-//! Pauses are judged by their result: if they collect too few events, they stop for a long time. With few exchanges in
-//! progress there are no pauses, because all clients would wait for them. Pauses would cost a third of the throughput
-//! with 8 to 12 clients.
+//! Pauses are judged by their results: if they collect too few events, there are no pauses for a long time. If few
+//! exchanges are in progress there are no pauses, because all clients would have to wait. With 8 to 12 clients, pauses
+//! would cost a third of the throughput.
 //!
-//! The first pause has the minimum length that is worth a timer. Pauses grow while they collect only a small part of
-//! the exchanges in progress, and shrink when they collect most of them.
+//! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
+//! only a small part of the exchanges in progress, and shorter if they collect most of them.
 
 use std::time::Duration;
 
-/// Number of events from which on a call is not followed by a pause.
+/// Number of events returned by a call from which no pause follows.
 const FULL_BATCH: usize = 8;
-/// Minimum mean number of events after a pause. If a pause collects fewer events, pauses stop.
+/// Minimum number of events after a pause, on average. If pauses collect fewer events, pauses stop.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress for a pause. The upstream works on these exchanges during the pause.
+/// Minimum number of exchanges in progress for a pause. The upstream server works on these exchanges during the pause.
 const MIN_IN_PROGRESS: usize = 16;
 /// Pauses grow if they collect less than 1/3 of the exchanges in progress, and shrink if they collect more than 2/3.
 const PARTS: usize = 3;
@@ -24,18 +24,18 @@ const PARTS: usize = 3;
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses that are judged together.
 const TRIAL: usize = 16;
-/// Number of turns without a pause after a trial in which pauses collected too few events. At low load, one turn in 250
-/// pauses.
+/// Number of calls without a pause, after a trial in which pauses collected too few events. At low load, there is a
+/// pause before one call in 250.
 const HOLD: u32 = 4000;
 
-/// Decides when a thread pauses.
+/// Decides when a thread pauses, and for how long.
 #[derive(Debug)]
 pub(super) struct BatchPauses {
     shortest: Duration,
     /// Current length of pauses, as a multiple of the minimum.
     times: u32,
     rested: bool,
-    /// Number of pauses and of events in the current trial.
+    /// Number of pauses in the current trial, and number of events that followed them.
     rests: usize,
     events: usize,
     /// Sum of the exchanges in progress at the start of each pause.
@@ -44,15 +44,15 @@ pub(super) struct BatchPauses {
 }
 
 impl BatchPauses {
-    /// Creates the state for pauses of at least `rest_us` microseconds; 0 for no pauses.
+    /// Creates the state for pauses of at least `rest_us` microseconds; with 0, there are no pauses.
     pub(super) fn new(rest_us: u64) -> Self {
         let hold = if rest_us == 0 { u32::MAX } else { 0 };
         let shortest = Duration::from_micros(rest_us);
         Self { shortest, times: 1, rested: false, rests: 0, events: 0, in_progress: 0, hold }
     }
 
-    /// Returns the length of the pause before the next call. The last call returned `count` events, with room for
-    /// `room`. If the array is full, more events wait, and there is no pause.
+    /// Returns the length of the pause before the next call. The last call returned `count` events, with space for
+    /// `room`. If all this space was used, more events are waiting, and there is no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {
@@ -89,8 +89,8 @@ impl BatchPauses {
 mod tests {
     use super::*;
 
-    /// Counts the pauses in a number of calls. A call after a pause returns `gathered` events, any other call returns
-    /// one.
+    /// Returns the number of pauses in a number of calls. A call after a pause returns `gathered` events; any other
+    /// call returns one.
     fn rests(gather: &mut BatchPauses, gathered: usize, room: usize, calls: usize) -> usize {
         let mut rested = false;
         let mut one = || {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn pauses_grow_while_they_collect_little_and_shrink_when_they_collect_most() {
         let mut gather = BatchPauses::new(50);
-        // Returns the last pause of three trials.
+        // Returns the length of the last pause of three trials.
         let mut last = |gathered: usize, in_progress: usize| {
             let rest = |call| gather.after(if call % 2 == 0 { 1 } else { gathered }, 256, in_progress);
             (0..6 * TRIAL).filter_map(rest).last().map(|rest| rest.as_micros())

@@ -1,4 +1,4 @@
-//! Finds the end of a message body that passes unchanged.
+//! Detection of the end of a message body, which is forwarded unchanged.
 
 use proto::Fault;
 use proto::http1::{Chunked, Framing};
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Returns how many of these bytes belong to the body, and subtracts this number from the remaining length.
+    /// Returns how many of these bytes belong to the body, and reduces the remaining length by this number.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

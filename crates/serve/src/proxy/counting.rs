@@ -1,5 +1,5 @@
-//! Times the calls of the event API in a proxy process that has no experiment in it. The results are part of the
-//! server's counts.
+//! Measures the time of the event API's calls in a proxy that runs without an experiment. The measured times are part
+//! of the server's counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// A clock whose results are part of the server's counts. Proxies in their own processes use this clock.
+/// A clock whose results are part of the server's counts. Proxies that run as programs of their own use this clock.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,

@@ -5,15 +5,14 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use event::Mask;
 use sys::{Errno, socket};
 
-/// A socket with its remembered readiness, which saves system calls. A socket counts as readable until a read comes
-/// back short, and as writable until a write comes back short.
+/// A socket, with stored information about its readiness, which saves system calls. A socket counts as readable until a
+/// read returns less than requested, and as writable until a write accepts less than given.
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// True if the peer has closed its side. The end of the input follows the unread bytes, and no further event
-    /// reports it.
+    /// True if the peer has closed its side. The end comes after the unread bytes, and no further event reports it.
     pub(super) ended: bool,
     /// Interest that is declared to the event queue.
     pub(super) declared: Mask,
@@ -44,7 +43,8 @@ impl End {
         &self.fd
     }
 
-    /// Reads once. After a short read the socket counts as empty, unless the end of the input is known to follow.
+    /// Reads from the socket once. If fewer bytes come than requested, the socket counts as empty, unless the end of
+    /// the input is known to follow.
     #[inline]
     pub(super) fn read(&mut self, into: &mut [u8]) -> Read {
         match socket::recv(&self.fd, into) {
@@ -68,7 +68,7 @@ impl End {
         }
     }
 
-    /// Writes once and returns the number of bytes that the socket took. Returns an error if the socket is broken.
+    /// Writes once; returns the number of bytes that the socket accepted. Returns an error if the socket is broken.
     #[inline]
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ()> {
         if !self.writable || bytes.is_empty() {
@@ -88,7 +88,7 @@ impl End {
     }
 }
 
-/// Bytes that wait to be written. The buffer is usually empty and then keeps little memory.
+/// Bytes that wait to be written. The buffer is usually empty, and then uses little memory.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     bytes: Vec<u8>,
@@ -104,7 +104,7 @@ impl Out {
         self.at == self.bytes.len()
     }
 
-    /// Writes `bytes` directly if no earlier bytes wait. Adds the unwritten bytes to the buffer.
+    /// Writes `bytes` directly if no earlier bytes wait. Bytes that could not be written are added to the buffer.
     #[inline]
     pub(super) fn send(&mut self, end: &mut End, bytes: &[u8]) -> Result<usize, ()> {
         let taken = if self.is_empty() { end.write(bytes)? } else { 0 };
@@ -124,7 +124,7 @@ impl Out {
         &mut self.bytes
     }
 
-    /// Writes the buffer and returns the number of bytes that the socket took.
+    /// Writes bytes of the buffer; returns the number of bytes that the socket accepted.
     #[inline]
     pub(super) fn flush(&mut self, end: &mut End) -> Result<usize, ()> {
         if self.is_empty() {

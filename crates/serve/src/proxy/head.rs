@@ -1,8 +1,8 @@
 //! Rewriting of message heads for a gateway (reverse proxy).
 //!
-//! A request gets a Via field and a Host that matches an absolute target. Fields that concern only one connection are
-//! removed (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response passes unchanged unless it has such fields.
-//! `proto::http1` decides which requests are valid.
+//! In a request, a Via field is added, and Host is made to match an absolute target. Fields that concern only one
+//! connection are removed (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without fields of a single connection
+//! passes unchanged. `proto::http1` decides which requests are valid.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use proto::http1;
 
 use super::body::Body;
 
-/// A request head and its treatment by the proxy.
+/// The head of a request, and what the proxy must do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Length of the head in bytes.
@@ -20,11 +20,12 @@ pub(super) struct Request {
     pub(super) keep: bool,
     /// True if the response has no body (HEAD).
     pub(super) is_head: bool,
-    /// True if the request may be sent twice, because it has no body and its method changes nothing.
+    /// True if the request may be sent twice: it has no body, and its method changes nothing.
     pub(super) repeatable: bool,
     /// True if the client understands interim responses, as HTTP/1.1 requires.
     pub(super) interim: bool,
-    /// True if the request must not be forwarded. The proxy has written the response to it.
+    /// True if the request must not be forwarded. If a request must not be forwarded, the proxy has written the
+    /// response itself.
     pub(super) answered: bool,
 }
 
@@ -83,7 +84,7 @@ pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, 
     Ok(Some(Response { length: found.length, body, keep, interim, names_connection: found.hop.named }))
 }
 
-/// Writes the request head for the upstream.
+/// Writes the head of a request for the upstream server.
 fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     let via: &[u8] = if found.minor > 0 { b"Via: 1.1 loadline\r\n" } else { b"Via: 1.0 loadline\r\n" };
     let counted = found.max_forwards.filter(|_| matches!(found.method, "TRACE" | "OPTIONS"));
@@ -114,8 +115,8 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Answers a TRACE request as the final recipient, with the received head but without secrets (RFC 9110, sections 7.6.2
-/// and 9.3.8).
+/// Answers a TRACE request as its final recipient: with the received head, but without secrets (RFC 9110, sections
+/// 7.6.2 and 9.3.8).
 fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     let mut echo = Vec::new();
     if method == "TRACE" {
@@ -135,7 +136,7 @@ fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&echo);
 }
 
-/// Copies a head without the fields of a single connection and those in `dropped`, and adds `extra` (whole lines).
+/// Copies a head without the fields in `dropped` and those that concern one connection only; adds the lines in `extra`.
 pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u8], out: &mut Vec<u8>) {
     let named = |name: &[u8]| names(head).any(|token| token.eq_ignore_ascii_case(name));
     let hop = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];

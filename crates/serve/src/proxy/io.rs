@@ -1,5 +1,5 @@
-//! State that the client and upstream pairs of a thread share: the event queue, the owner of each descriptor, and the
-//! kept upstream connections.
+//! State that all pairs of a thread share: the event queue, the owner of each descriptor, and unused upstream
+//! connections.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::settings::Settings;
 use super::watch::Queue;
 use crate::stats::Cell;
 
-/// Owner of a descriptor.
+/// Role of the socket behind a descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     #[default]
@@ -36,7 +36,7 @@ pub(super) struct Io {
     pub(super) now_ms: u64,
     /// Number of upstream connections in use by pairs.
     pub(super) attached: usize,
-    /// Number of requests sent again because a kept connection had closed.
+    /// Number of requests that were sent again because a kept connection had been closed.
     pub(super) repeated: u64,
 }
 
@@ -86,7 +86,8 @@ impl Io {
         self.queue.declare(end, mask).map_err(drop)
     }
 
-    /// Reads once into the shared buffer. Tells the event queue if no data is left to read.
+    /// Reads from the socket once into the shared buffer. If no data is left to read, this is reported to the event
+    /// queue.
     #[inline]
     pub(super) fn read(&mut self, end: &mut End) -> Read {
         let read = end.read(&mut self.buffer);
@@ -96,12 +97,12 @@ impl Io {
         read
     }
 
-    /// Takes a kept upstream connection that looks intact.
+    /// Takes an unused upstream connection that seems to be intact.
     pub(super) fn take_kept(&mut self) -> Option<End> {
         self.kept.pop()
     }
 
-    /// Keeps an upstream connection for a later request.
+    /// Stores an upstream connection for a later request.
     pub(super) fn keep(&mut self, mut end: End) {
         if end.readable
             || self.kept.len() >= self.settings.pool
@@ -113,7 +114,7 @@ impl Io {
         self.kept.push(end);
     }
 
-    /// Starts a new upstream connection. The owner is set once the socket belongs to a pair.
+    /// Starts a new upstream connection. The descriptor gets its owner once the socket belongs to a pair.
     pub(super) fn connect(&mut self) -> Result<End, ()> {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;
@@ -132,7 +133,8 @@ impl Io {
         self.queue.forget(end.fd());
     }
 
-    /// Drops a kept connection that became readable: the upstream has closed it, or sends bytes that nobody requested.
+    /// Drops an unused connection that has become readable: the upstream server has closed it, or sent bytes that
+    /// nobody requested.
     pub(super) fn drop_kept(&mut self, fd: RawFd) {
         if let Some(at) = self.kept.iter().position(|end| end.fd() == fd) {
             let end = self.kept.swap_remove(at);

@@ -1,10 +1,10 @@
-//! Clients that leave while the upstream works on their request. After a reset, the pair and its upstream connection
-//! end immediately.
+//! Clients that leave while the upstream server works on their request. After a reset, the pair and its upstream
+//! connection end immediately.
 //!
-//! If a client closes its side, it has either closed the whole connection or half of it; in the second case it still
-//! expects an answer. TCP distinguishes these cases only when the proxy sends: a closed socket answers with a reset.
-//! The proxy therefore sends one interim 100 response to an HTTP/1.1 client that still waits `probe_ms` after closing
-//! its side. Every HTTP/1.1 client must accept this response (RFC 9110, section 15.2).
+//! If a client closes, it may have closed the whole connection, or only its sending side; in the second case, it still
+//! expects an answer. TCP shows the difference only when the proxy sends something: a closed socket answers with a
+//! reset. If a client of HTTP/1.1 is still waiting `probe_ms` after its close, the proxy therefore sends it one interim
+//! response with status 100. Every client of HTTP/1.1 must accept this response (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 
@@ -30,7 +30,8 @@ fn presence(fd: RawFd) -> Presence {
 }
 
 impl Worker {
-    /// Handles an event of a client that is not being read. Ends the pair if the client has gone.
+    /// Handles an event of a client from which the proxy does not read at the moment. Ends the pair if the client has
+    /// gone.
     pub(super) fn client_stirs(&mut self, place: u32) {
         match self.pairs.get(place).map(|pair| presence(pair.client.fd())) {
             Some(Presence::Gone) => self.client_left(place),
@@ -38,8 +39,8 @@ impl Worker {
         }
     }
 
-    /// Schedules a check of a client that could leave unnoticed. Such a client has closed its side, or its unread bytes
-    /// prevent a level-triggered backend from watching it.
+    /// Schedules a check of a client that could leave without being noticed. A client could leave without being noticed
+    /// after it has closed its sending side, or if unread bytes prevent a level-triggered backend from watching it.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)
@@ -49,7 +50,7 @@ impl Worker {
         }
     }
 
-    /// Performs a scheduled check of a client that is still not being read.
+    /// Checks a client from which the proxy still does not read.
     pub(super) fn look_again(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.suspected = false;

@@ -46,7 +46,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
-    // From this line on, `Server` stops the threads, also after an error.
+    // After this line, dropping `Server` stops the threads, even if an error occurs.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {
         let (settings, control) = (settings.clone(), control.clone());
@@ -54,7 +54,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
-            // A queue is created in its own thread, so the kernel may refuse it only here.
+            // A queue is created in the thread that uses it, so that the kernel may refuse it only at this point.
             let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {

@@ -7,10 +7,10 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Default maximum size of a read in bytes. The bytes that wait for one side have this limit too.
+/// Default maximum size of a read in bytes. At most this many bytes may wait for one side.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Default minimum pause under load in microseconds. The kernel's timer slack may double this pause.
+/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double it.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {
@@ -21,7 +21,7 @@ pub(super) struct Settings {
     pub(super) timeout_ms: u64,
     /// Maximum time for the head of a request in milliseconds; 0 for no limit.
     pub(super) head_ms: u64,
-    /// Time in milliseconds after which a client that has closed its side is probed.
+    /// Time after which a client that has closed its side is tested with an interim response, milliseconds.
     pub(super) probe_ms: u64,
     /// Maximum number of upstream connections that a thread keeps for further requests.
     pub(super) pool: usize,
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub(super) upstream_buffer: Option<usize>,
     /// True to time and count the calls of the event API.
     pub(super) timed: bool,
-    /// Minimum pause of a thread under load, in microseconds, so that events arrive in batches; 0 for no pauses.
+    /// Minimum pause of a thread under load, microseconds, which lets several events arrive; 0 for no pauses.
     pub(super) gather_us: u64,
     /// Maximum number of events per call.
     pub(super) array: usize,
@@ -46,8 +46,8 @@ impl Settings {
         let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-        // io_uring wakes a sleeping thread at each arrival, so pauses collect no events there. Such pauses would cost a
-        // tenth of the CPU time of a request.
+        // With io_uring, each arrival wakes a sleeping thread, so that pauses would collect no events. Such pauses
+        // would cost a tenth of the CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,

@@ -1,4 +1,5 @@
-//! Deadlines of a thread's pairs: silent upstreams, slow heads, lingering clients, and pauses in accepting connections.
+//! Deadlines of a thread's pairs: for silent upstream servers, slow heads, clients that do not close, and pauses in
+//! accepting connections.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -37,7 +38,7 @@ impl Worker {
         .into_iter()
         .flatten()
         .min()?;
-        // One extra millisecond keeps the wait from ending just before the deadline.
+        // One millisecond is added, so that the wait does not end just before the deadline.
         Some(Duration::from_millis(due.saturating_sub(self.io.now_ms) + 1))
     }
 
@@ -76,7 +77,7 @@ impl Worker {
         }
     }
 
-    /// Refuses a request whose head is late. A later head of this client keeps its own deadline.
+    /// Refuses a request whose head is late. The next head from this client has a deadline of its own.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;
@@ -91,7 +92,8 @@ impl Worker {
         self.settle(place, next, None);
     }
 
-    /// Refuses an exchange whose upstream was silent for too long. If bytes moved meanwhile, the deadline moves.
+    /// Refuses an exchange whose upstream server was silent for too long. If bytes were moved since then, the deadline
+    /// is postponed.
     fn deadline(&mut self, place: u32, serial: u32) {
         let (now, timeout) = (self.io.now_ms, self.io.settings.timeout_ms);
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
@@ -100,7 +102,7 @@ impl Worker {
             return;
         }
         if pair.waits_for_client() {
-            // The client reads slowly, so the upstream is not late.
+            // The client reads slowly, so that the upstream server is not to blame.
             pair.progress_ms = now;
         }
         let due = pair.progress_ms + timeout;

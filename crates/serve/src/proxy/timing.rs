@@ -1,5 +1,5 @@
-//! Times the calls of the event API inside the proxy, as the event API paper does: a cycle counter around each call,
-//! without calls that would have blocked. The result is sent once enough calls are timed.
+//! Measures the calls of the event API within the proxy, as in the event API paper: with a cycle counter around each
+//! call, except for calls that would have blocked. When enough calls were measured, the result is sent.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -10,16 +10,18 @@ use std::time::{Duration, Instant};
 use event::{Event, EventQueue, Mask};
 use sys::tsc;
 
-/// Maximum wait for a result after the measuring time is over. The proxy checks the time at its next event.
+/// Maximum time to wait for a result after the time for measuring is over. The proxy notices that the time is over only
+/// at its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Timed calls, in cycles ([`sys::tsc`]). The cost of the counter itself is included.
+/// Durations of measured calls, in cycles ([`sys::tsc`]). The cost of the counter itself is included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
-    /// Calls of `get_next_event` that returned events: cycles, and number of events.
+    /// Calls of `get_next_event` that returned events: duration in cycles, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Number of calls that found no events, after which the proxy waited. `calls` does not contain these calls.
+    /// Number of calls that found no events, after which the proxy waited. Calls that found no events are not part of
+    /// `calls`.
     pub rejected: u64,
     /// Cycles of each declaration of interest.
     pub declared: Vec<u64>,
@@ -27,19 +29,20 @@ pub struct Timings {
     pub revoked: Vec<u64>,
 }
 
-/// Number of calls to time.
+/// Number of calls to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimingGoal {
     /// A number of calls of `get_next_event`.
     Calls(usize),
-    /// A number of declarations and the same number of revocations. Declarations come in bursts, and may reach this
-    /// number long before revocations do.
+    /// A number of declarations and the same number of revocations. Declarations come in bursts, so that this number
+    /// may be reached long before there are as many revocations.
     Declarations(usize),
 }
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Odd while a measurement runs. Each start and end increments the number.
+    /// The number is odd while a measurement is running. The number increases by one at each start and each end of a
+    /// measurement.
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,
@@ -48,11 +51,11 @@ struct Asked {
     declarations: AtomicUsize,
 }
 
-/// Requests timings from a proxy that [`crate::start_timed`] started.
+/// Requests measurements from a proxy that [`crate::start_timed`] started.
 #[derive(Debug)]
 pub struct CallTimer {
     asked: Arc<Asked>,
-    /// Results, each with the serial of its request.
+    /// Results, each with the serial number of its request.
     results: Receiver<(u32, Timings)>,
 }
 
@@ -70,8 +73,8 @@ impl CallTimer {
         (Self { asked, results }, Box::new(watch))
     }
 
-    /// Times calls with room for `array` events until the goal is reached, or for `at_most`. The proxy keeps this room
-    /// afterwards. Returns no timings if no event arrived.
+    /// Measures calls with space for `array` events, until the goal is reached or `at_most` has passed. The proxy
+    /// continues to use this space afterwards. Returns no timings if no event arrived.
     pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
             TimingGoal::Calls(n) => (n, usize::MAX),
@@ -87,7 +90,7 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for the result with this serial. Results with another serial came too late and are dropped.
+    /// Waits for the result with this serial number. Results with other serial numbers came too late and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;
         loop {
@@ -109,7 +112,7 @@ pub(super) struct Stopwatch {
     serial: u32,
     /// True if the result of the current serial was sent.
     done: bool,
-    /// Cycle count at which the last wait began to block, if it blocked.
+    /// Cycle count when the last wait began to block; `None` if it did not block.
     slept: Option<u64>,
     timings: Timings,
 }
@@ -123,7 +126,7 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // The request came during a wait: the proxy was not saturated, and events may have been rare for a long
+            // The request came during a wait: the proxy was not saturated, and perhaps no events had come for a long
             // time.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
@@ -148,7 +151,7 @@ impl Stopwatch {
     }
 
     fn hand_over(&mut self) {
-        // An error of the channel is ignored, because the experiment may have ended.
+        // Errors of the channel are ignored, because the experiment may have ended.
         let _ = self.sender.send((self.serial, std::mem::take(&mut self.timings)));
     }
 
@@ -176,7 +179,7 @@ impl Stopwatch {
         }
     }
 
-    /// Makes a call without timing it. Records only if the call blocked.
+    /// Makes a call without measuring it. Only the time at which it blocked is recorded.
     fn untimed(
         &mut self,
         queue: &mut EventQueue,
@@ -204,7 +207,7 @@ impl Stopwatch {
     }
 }
 
-/// Waits for events after a call without waiting found none.
+/// After a call that found no events, waits for events.
 pub(super) fn after_nothing(
     queue: &mut EventQueue,
     out: &mut [Event],
@@ -213,7 +216,7 @@ pub(super) fn after_nothing(
     if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
 }
 
-/// Makes a call and returns its result and its cycles.
+/// Makes a call; returns its result and its duration in cycles.
 #[inline(always)]
 pub(super) fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let start = tsc::counts();
@@ -241,7 +244,7 @@ mod tests {
             let room = watch.room(events.len());
             b.write_all(b"x").unwrap();
             watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
-            // Unread bytes would fill the socket on a slow machine.
+            // On a slow machine, unread bytes would fill the socket's buffer.
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
         }
@@ -261,7 +264,7 @@ mod tests {
         let mut told = 0;
         while !asker.is_finished() {
             watch.room(9);
-            // Each pass of the loop declares interest eight times. One pass in four revokes.
+            // Each pass of the loop declares interest eight times. In one pass out of four, interest is revoked.
             (0..8).for_each(|_| watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap());
             told += 1;
             if told % 4 == 0 {
@@ -293,7 +296,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // The assertion holds for every interleaving of the two threads.
+        // This must be true however the steps of both threads are interleaved.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

@@ -1,4 +1,4 @@
-//! Event queue of a proxy thread. An experiment can time the calls of the queue (see `timing`).
+//! Event queue of a proxy thread. An experiment can measure the calls of the queue (see `timing`).
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::counting::CountingClock;
 use super::end::End;
 use super::timing::Stopwatch;
 
-/// An event queue, with a clock if its calls are timed.
+/// An event queue, and a clock if its calls are measured.
 pub(super) struct Queue {
     events: EventQueue,
     clock: Option<Box<Stopwatch>>,
@@ -55,7 +55,7 @@ impl Queue {
         }
     }
 
-    /// Forgets a descriptor that is about to be closed.
+    /// Removes a descriptor from the queue before it is closed.
     #[inline]
     pub(super) fn forget(&mut self, fd: RawFd) {
         match &mut self.clock {

@@ -1,7 +1,7 @@
-//! A thread of the proxy, which takes events, gives each pair its turn, and checks deadlines.
+//! A thread of the proxy: it takes events, gives each pair its turn, and checks deadlines.
 //!
 //! With an edge-triggered backend, interest in reading and writing a socket is declared once, and its readiness is
-//! remembered. With a level-triggered backend, the declared interest changes with the needs of the pair.
+//! stored. With a level-triggered backend, the declared interest changes with what the pair needs.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -115,7 +115,7 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // The descriptor was closed earlier in this batch, and its number belongs to another socket now.
+        // The descriptor was closed earlier in this group of events, and its number now belongs to another socket.
         if !self.io.queue.is_current(event) {
             return;
         }
@@ -153,7 +153,7 @@ impl Worker {
         self.settle(place, next, before);
     }
 
-    /// Declares the interest that a pair needs, and puts the pair into the lists of its deadlines.
+    /// Declares the interest that a pair needs, and adds the pair to the lists of its deadlines.
     pub(super) fn settle(&mut self, place: u32, next: Next, before: Option<RawFd>) {
         let Some(pair) = self.pairs.get(place) else { return };
         if next == Next::Close {
@@ -235,8 +235,8 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // The client's request is about to arrive. Marking the socket readable makes the proxy read it before the
-            // close.
+            // The client's request is about to arrive. Because the socket is marked as readable, the proxy reads the
+            // request before the close.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

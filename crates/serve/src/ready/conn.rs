@@ -1,8 +1,8 @@
-//! A connection whose socket is read and written when it is ready. The readiness models and model `workers` use such
-//! connections.
+//! A connection whose socket is read and written when it is ready. Such connections are used by the readiness models
+//! and by the model `workers`.
 //!
-//! A connection is not read while its output waits. If a peer does not read, the server keeps at most one piece of
-//! output for it.
+//! While output waits, the connection is not read. If a peer does not read, the server therefore stores at most one
+//! piece of output for it.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -28,7 +28,7 @@ pub(crate) struct Want {
 pub(crate) enum Turn {
     /// The connection waits until its socket is ready to be read or written, as stated.
     Wait(Want),
-    /// The turn was used up although the socket may have more. Take a further turn without waiting.
+    /// The turn was used up, although the socket may have more data. Another turn must follow, even without an event.
     Again(Want),
     Close(End),
 }
@@ -45,7 +45,7 @@ impl Scratch {
     }
 }
 
-/// Output that the socket did not take.
+/// Output that the socket did not accept.
 struct Unsent {
     bytes: Vec<u8>,
     at: usize,
@@ -130,7 +130,8 @@ impl Conn {
         Want { read: self.takes_input(), write: self.unsent.is_some() || self.state.wants_write() }
     }
 
-    /// Reads once and returns the number of bytes; 0 if none are available or the peer has closed its side.
+    /// Reads from the socket once and returns the number of bytes; 0 if none are available or the peer has closed its
+    /// side.
     fn read(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<usize, End> {
         let n = match socket::recv(&self.fd, &mut scratch.input) {
             Ok(0) => {
@@ -157,7 +158,7 @@ impl Conn {
         Ok(n)
     }
 
-    /// Writes until no output is left or the socket takes no more. Returns true if the turn was used up.
+    /// Writes until no output is left or the socket accepts no more. Returns true if the turn was used up.
     fn write(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         if !self.write_unsent(cell, now_ms)? {
             return Ok(false);
@@ -181,7 +182,7 @@ impl Conn {
         Ok(true)
     }
 
-    /// Writes output that the socket did not take before. Returns true if none is left.
+    /// Writes output that the socket did not accept before. Returns true if none is left.
     fn write_unsent(&mut self, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         let Some(unsent) = &mut self.unsent else { return Ok(true) };
         let n = send(&self.fd, &unsent.bytes[unsent.at..])?;
@@ -207,7 +208,7 @@ impl Conn {
     }
 }
 
-/// Writes once; returns 0 if the socket takes nothing now.
+/// Writes once; returns 0 if the socket currently accepts nothing.
 fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
     match socket::send(fd, bytes) {
         Ok(n) => Ok(n),

@@ -1,7 +1,7 @@
 //! Event loop of every readiness model: waits, then gives each ready connection a turn.
 //!
-//! A model implements [`Readiness`]: how to watch descriptors and how to wait. The event loop in this module does the
-//! rest.
+//! A model implements [`Readiness`]: how to watch descriptors and how to wait. All other work is done by the event loop
+//! in this module.
 
 mod conn;
 mod turns;
@@ -14,18 +14,18 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// Token of the listener.
+/// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;
-/// Token of the waker.
+/// Token that stands for the waker.
 pub(crate) const WAKER: u32 = u32::MAX - 1;
 
 /// Mechanism that reports to one thread which descriptors are ready.
 pub(crate) trait Readiness {
-    /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
-    /// served until it would block.
+    /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so that each
+    /// connection is served until it would block.
     const EDGE: bool;
-    /// True if the mechanism does not report a descriptor that is ready when it is added. If true, new connections are
-    /// read without waiting for an event.
+    /// True if the mechanism does not report descriptors that are already ready when they are added. With such a
+    /// mechanism, new connections are read without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.
@@ -35,7 +35,7 @@ pub(crate) trait Readiness {
 
     fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
     fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
-    /// Stops watching a descriptor that is about to be closed.
+    /// Stops watching a descriptor before it is closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32);
     /// Waits at most `timeout_ns` (`None`: no limit) and appends the ready descriptors to `ready`.
     fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()>;
@@ -60,11 +60,11 @@ pub(crate) struct Worker<R> {
     conns: Slab<Conn>,
     scratch: Scratch,
     again: Vec<u32>,
-    /// True if more connections may wait, which an edge-triggered poller does not report again.
+    /// True if more connections may wait to be accepted; an edge-triggered poller does not report them again.
     accept_again: bool,
     /// Number of connections with waiting output.
     blocked: u32,
-    /// Strategy limits: true if so much output waits that the other connections are not read.
+    /// Strategy limits: true if so many connections have waiting output that no others are read.
     held: bool,
 }
 

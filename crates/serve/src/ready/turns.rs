@@ -1,4 +1,4 @@
-//! Life of a connection under a readiness model: open, turns, waiting for a slot, close.
+//! The life of a connection in a readiness model: it is opened, gets turns, waits for a slot, and is closed.
 
 use std::os::fd::OwnedFd;
 
@@ -8,7 +8,7 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl<R: Readiness> Worker<R> {
-    /// Opens a new connection: watches it, puts it into the waiting line, or refuses it.
+    /// Handles a new connection: watches it, puts it into the waiting line, or refuses it.
     pub(super) fn open(&mut self, fd: OwnedFd) {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -80,7 +80,7 @@ impl<R: Readiness> Worker<R> {
             self.hold_back();
         }
         let (fd, connection) = conn.into_parts();
-        // Counted before the close, so that the count includes the connection when the peer sees the close.
+        // The end is counted before the close, so that the counts are right when the peer notices the close.
         let frees_slot = self.shard.end(token, connection, end);
         drop(fd);
         if frees_slot {
@@ -88,7 +88,7 @@ impl<R: Readiness> Worker<R> {
         }
     }
 
-    /// Strategy high-throughput: gives a freed slot to the next waiting connection.
+    /// For the strategy high-throughput: gives a free slot to the next waiting connection.
     fn pass_slot_on(&mut self) {
         let Some(token) = self.shard.next_in_line() else { return };
         let now_ms = self.shard.now_ms();
@@ -97,7 +97,8 @@ impl<R: Readiness> Worker<R> {
         self.again.push(token);
     }
 
-    /// Strategy high-throughput: moves a connection to the end of the waiting line and gives its slot to the next one.
+    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its slot to the
+    /// next one.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
         self.shard.wait_in_line(token, &mut conn.state.activity);
@@ -106,7 +107,7 @@ impl<R: Readiness> Worker<R> {
         self.pass_slot_on();
     }
 
-    /// Strategy limits: stops reading all other connections once `sends` connections have waiting output.
+    /// For the strategy limits: if `sends` connections have waiting output, no other connection is read.
     fn hold_back(&mut self) {
         let Some(limits) = self.shard.setup.policy.limits else { return };
         let over = self.blocked >= limits.sends;

@@ -1,5 +1,5 @@
-//! Files of a directory, kept in memory. A requested file is checked once a second (time and length) and read again if
-//! it changed. Neither symbolic links nor dots in a path lead outside the directory.
+//! Files of a directory, kept in memory. When a file is requested, it is checked once a second (time and length), and
+//! read again if it has changed. Neither symbolic links nor dots in a path can lead out of the directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum total size in bytes of all kept files. When this size is exceeded, all kept files are dropped and read again
-/// on request.
+/// Maximum total size in bytes of all kept files. If the files need more, all of them are dropped and read again when
+/// they are requested.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
-/// Memory in bytes of a kept file besides its content and path. Clients can spell one path in many ways (`/a`, `//a`),
-/// and each spelling is kept.
+/// Memory for a kept file in addition to its content and path, bytes. Clients can write the same path in several ways
+/// (`/a`, `//a`), and each of them is stored.
 const ENTRY_BYTES: u64 = 1024;
 
 pub(super) struct Files {
@@ -44,7 +44,7 @@ impl Files {
         Ok(Self { root: path, kept: Mutex::default() })
     }
 
-    /// Finds the file of a decoded path. For a directory, finds its index.html.
+    /// Finds the file of a decoded path. For a directory, this is its index.html.
     pub(super) fn find(&self, path: &str, status: u16, now_s: u64) -> Option<Arc<Page>> {
         let mut kept = lock(&self.kept);
         if let Some(file) = kept.files.get(path).filter(|f| f.looked_s == now_s) {
@@ -138,7 +138,7 @@ mod tests {
         }
         let bytes = files.kept.lock().unwrap().bytes;
         assert!(bytes >= 100 * ENTRY_BYTES, "{bytes}");
-        // The memory is freed, too: every spelling of a deleted file is forgotten.
+        // Memory must be freed, too: all stored paths of a deleted file are dropped.
         std::fs::remove_file(dir.path().join("empty")).unwrap();
         (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));
         assert_eq!(files.kept.lock().unwrap().bytes, 0);

@@ -90,7 +90,7 @@ impl Service for Http {
     }
 
     fn tick(&self, now_s: u64) {
-        // Stored only if it changed, because a store takes the cache line away from the other threads.
+        // The value is stored only if it has changed, because each store removes the cache line from other CPUs.
         if self.site.now_s.load(Ordering::Relaxed) != now_s {
             self.site.now_s.store(now_s, Ordering::Relaxed);
         }
@@ -134,15 +134,14 @@ impl Site for Pages {
     }
 }
 
-/// Maximum time for which unused requests accumulate.
+/// Maximum time during which unused requests are saved up for later, nanoseconds.
 const BURST_NS: f64 = 1e8;
 
-/// Limit on the request rate: a token bucket that holds a tenth of a second. Requests are refused while the bucket is
-/// empty.
+/// Limit on the rate of requests: a token bucket that holds the tokens of a tenth of a second. Requests are refused
+/// while the bucket is empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time from which the next request counts. This time is never further in the past than the capacity of the bucket
-    /// (virtual scheduling).
+    /// Time of the next token. It is at most the capacity of the bucket in the past (virtual scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }
@@ -155,7 +154,7 @@ impl RateLimit {
         Ok(Some(Self { gap_ns: 1e9 / rate, next_ns: Mutex::new(0.0), page }))
     }
 
-    /// Returns the page that refuses a request at this time, if the request exceeds the rate.
+    /// Returns the page that refuses a request at this time, if the rate is exceeded.
     fn refuse(&self, now_ns: f64) -> Option<Arc<Page>> {
         let mut next_ns = lock(&self.next_ns);
         let from_ns = next_ns.max(now_ns - BURST_NS);
@@ -180,11 +179,12 @@ mod tests {
 
     #[test]
     fn requests_above_the_rate_are_refused() {
-        // At a limit of 5 requests/s, all requests pass at intervals of 200 ms, and half of them at 100 ms.
+        // At a limit of 5 requests/s, all requests pass if they come every 200 ms, and half of them if they come every
+        // 100 ms.
         assert_eq!(refused("5", 200), 0);
         assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
         assert_eq!(refused("5", 0), 39);
-        // At a limit of 100 requests/s, the bucket lets the requests of a tenth of a second arrive together.
+        // At a limit of 100 requests/s, the requests of a tenth of a second may arrive together.
         assert!((29..=30).contains(&refused("100", 0)), "{}", refused("100", 0));
     }
 }

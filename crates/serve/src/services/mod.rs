@@ -29,19 +29,19 @@ pub struct ServiceSpec {
     pub help: &'static str,
     /// ALPN names of the service's protocol; empty for none.
     pub alpn: &'static [&'static str],
-    /// Method of starting the service.
+    /// Way in which the service is started.
     pub kind: ServiceKind,
 }
 
 /// Function that opens a service from a plan.
 pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeError>;
 
-/// Method of starting a service.
+/// Ways in which a service is started.
 #[derive(Clone, Copy)]
 pub enum ServiceKind {
-    /// Creates sessions, which every model can serve.
+    /// The service creates sessions, which every model can serve.
     Sessions(Open),
-    /// Runs as a separate server, without a model.
+    /// The service is a server of its own and uses no model.
     Standalone(fn(&ServePlan) -> Result<Server, ServeError>),
 }
 

@@ -1,8 +1,8 @@
-//! Record: reads and writes records of one file, through the page cache or past it (as source 0 and source 3 do).
+//! Record: reads and writes records of one file, with or without the page cache (as in source 0 and source 3).
 //!
-//! The file is the plan's root, or else an unnamed file in the temporary directory. The first read must not wait
-//! (RWF_NOWAIT, preadv2(2)), which distinguishes records in the cache from records on the disk. Past the cache
-//! (O_DIRECT), all records come from the disk.
+//! The file is the root in the plan; without one, it is an unnamed file in the temporary directory. The first attempt
+//! to read must not wait (RWF_NOWAIT, preadv2(2)); its result tells records in the cache from records on the disk.
+//! Without the cache (O_DIRECT), all records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};
@@ -22,7 +22,7 @@ use crate::{Options, ServeError, Stats};
 const OWN_BYTES: usize = 1 << 20;
 /// Default maximum number of large reads in progress.
 const LARGE_BUFFERS: u32 = 16;
-/// Alignment in bytes that O_DIRECT requires of offsets, lengths and memory.
+/// Alignment that O_DIRECT requires for offsets, lengths and memory, bytes.
 const BLOCK: u64 = 4096;
 
 struct Record {
@@ -68,7 +68,7 @@ fn with_direct(options: &mut OpenOptions, direct: bool) -> &mut OpenOptions {
     options.custom_flags(if direct { rustix::fs::OFlags::DIRECT.bits() as i32 } else { 0 })
 }
 
-/// Opens a file, for writing too if that is allowed. Returns true with the file if it is writable.
+/// Opens a file; if permitted, also for writing. Returns the file, and true if it is writable.
 fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
     let open = |write| with_direct(OpenOptions::new().read(true).write(write), direct).open(path);
     let opened = open(true).map(|f| (f, true)).or_else(|_| open(false).map(|f| (f, false)));
@@ -81,7 +81,7 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    // One process may have several services with a temporary file.
+    // The number makes file names unique, because a process may have several services with a temporary file.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = std::env::temp_dir().join(name);
@@ -96,14 +96,14 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
         Ok(file)
     };
     let made = make();
-    // The server also works if the new file cannot be removed.
+    // The server also works if the file cannot be removed.
     let _ = std::fs::remove_file(&path);
     made.map_err(|error| ServeError::Records { path: path.display().to_string(), error })
 }
 
-/// Reads the temporary file once. New pages may leave the cache before a client requests them. The first read also
-/// updates the access time, which a read without waiting refuses to do. Neither the loading nor the update should count
-/// as a client's disk read.
+/// Reads the temporary file once. Without this read, new pages might leave the cache before a client requests them. The
+/// first read also updates the access time; a read that must not wait refuses to do this. Neither the pages nor the
+/// access time should count as a disk read of a client.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))
@@ -200,7 +200,7 @@ impl RecordFile {
         Ok(origin)
     }
 
-    /// Reads the blocks around a record into aligned memory, and copies the record.
+    /// Reads the blocks that contain a record into aligned memory, and copies the record.
     fn read_direct(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
         let first = offset / BLOCK * BLOCK;
         let span = ((offset + u64::from(length)).div_ceil(BLOCK) * BLOCK - first) as usize;
@@ -230,7 +230,7 @@ impl RecordFile {
 mod tests {
     use super::*;
 
-    /// Returns the number of pages that a read without waiting finds in the cache.
+    /// Returns the number of pages that are in the cache: those that a read without waiting finds.
     fn cached(file: &File) -> usize {
         let mut byte = [0];
         let quick = |n| {
@@ -239,14 +239,14 @@ mod tests {
         (0..OWN_BYTES as u64 / BLOCK).map(quick).filter(|there| *there).count()
     }
 
-    /// Without warming, an experiment would count its first reads as disk reads.
+    /// Without this, an experiment would count its first reads as disk reads.
     #[test]
     fn warming_brings_an_evicted_file_back_into_the_cache() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![7; OWN_BYTES]).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        // A file system in memory evicts no pages.
+        // In a file system in memory, pages never leave the cache.
         println!("{} pages are cached before", cached(&file));
         warm(&file).unwrap();
         assert_eq!(cached(&file), OWN_BYTES / BLOCK as usize);

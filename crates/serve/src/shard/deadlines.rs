@@ -1,4 +1,5 @@
-//! Deadlines of a thread's connections: limits, unused slots, lingering, and request heads.
+//! Deadlines of a thread's connections: for limits, unused slots, connections whose peer does not close, and heads of
+//! requests.
 
 use std::os::fd::AsFd;
 
@@ -6,7 +7,7 @@ use super::Shard;
 use crate::connection::{Activity, HeadState};
 use crate::strategies::LimitHit;
 
-/// Time between two checks of deadlines, while there are deadlines.
+/// Time between two checks of deadlines, if there are any.
 pub(crate) const SWEEP_NS: u64 = 100_000_000;
 
 /// Connections whose deadline has passed.
@@ -14,12 +15,12 @@ pub(crate) const SWEEP_NS: u64 = 100_000_000;
 pub(crate) struct Overdue {
     /// Connections to close, with the exceeded limit, if any.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
-    /// Idle connections, which give up their slots if other connections wait.
+    /// Idle connections, which lose their slots if other connections wait.
     pub(crate) idle: Vec<u32>,
 }
 
 impl Shard {
-    /// Records that a connection lingers, which sets a deadline.
+    /// Records that the server has closed its side of a connection, which sets a deadline for the peer.
     pub(crate) fn note_lingering(&mut self) {
         self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
@@ -29,7 +30,7 @@ impl Shard {
         self.next_sweep_ns.is_some_and(|due| due <= self.now_ns)
     }
 
-    /// Sets the deadline of a request head that has become incomplete.
+    /// Sets the deadline for a request's head that is incomplete.
     #[inline]
     pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
         if self.setup.policy.head_ms > 0 && activity.starts_head_watch() {
@@ -38,7 +39,7 @@ impl Shard {
         }
     }
 
-    /// Takes the list of incomplete heads. The caller passes each to [`Shard::head_is_late`].
+    /// Takes the list of incomplete heads. The caller passes each of them to [`Shard::head_is_late`].
     pub(crate) fn take_heads(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.heads)
     }
@@ -53,7 +54,7 @@ impl Shard {
         state == HeadState::Late
     }
 
-    /// Checks the deadlines of all connections, if a strategy or lingering sets any.
+    /// Checks the deadlines of all connections, if there are any.
     pub(crate) fn overdue<'a>(&mut self, conns: impl Iterator<Item = (u32, &'a Activity)>) -> Overdue {
         let mut overdue = Overdue::default();
         if self.has_deadlines() {

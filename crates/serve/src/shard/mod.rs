@@ -1,6 +1,6 @@
-//! Common part of a serving thread's work, for readiness (`ready`) and for completions (`completion`).
+//! Work of a serving thread that is the same for readiness models (`ready`) and for completion models (`completion`).
 //!
-//! A shard keeps the time, reuses sessions, admits connections or makes them wait (`slots`), checks deadlines
+//! A shard keeps the time, uses sessions again, admits connections or lets them wait (`slots`), checks deadlines
 //! (`deadlines`), and counts how connections end.
 
 mod deadlines;
@@ -43,7 +43,7 @@ impl Inbox {
     }
 }
 
-/// Inputs of a serving thread.
+/// What a serving thread needs to start.
 pub(crate) struct ShardSetup {
     pub(crate) control: Arc<Control>,
     pub(crate) service: Arc<dyn Service>,
@@ -52,7 +52,7 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Function that is called for every connection that ends. Models that spread connections over groups set this
+    /// Function that is called for every connection that ends. Models that divide connections into groups set this
     /// function.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Shard {
     next_tick_ns: u64,
     /// Time of the next check of deadlines, while there are deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// True if a connection lingers; the next check then covers all connections.
+    /// True if a connection waits for its peer to close; the next check then covers all connections.
     any_lingers: bool,
     /// Connections with an incomplete request head.
     heads: Vec<u32>,
@@ -102,15 +102,16 @@ impl Shard {
         }
     }
 
-    /// Begins a new connection and counts it as open. A `parked` connection waits until a strategy lets it continue.
+    /// Begins a new connection and counts it as open. A connection that is `parked` waits until a strategy lets it
+    /// continue.
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.setup.cell.opened();
         let session = self.spare.pop().unwrap_or_else(|| self.setup.service.session());
         Connection::new(session, self.now_ms(), parked)
     }
 
-    /// Counts a connection that has ended and keeps its session. Returns true if the connection frees a slot for
-    /// [`Shard::next_in_line`].
+    /// Counts a connection that has ended, and stores its session for another one. Returns true if a slot is now free
+    /// for [`Shard::next_in_line`].
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
         let activity = connection.activity;
@@ -125,13 +126,13 @@ impl Shard {
         self.slots.leave(token, &activity)
     }
 
-    /// Admits a new connection. Returns true if the connection must wait for a slot. The error states how to refuse the
+    /// Admits a new connection. Returns true if the connection must wait for a slot. The error says how to refuse the
     /// connection.
     pub(crate) fn admit(&mut self) -> Result<bool, Refuse> {
         self.slots.admit()
     }
 
-    /// Refuses a new connection. A connection without a descriptor is only counted.
+    /// Refuses a new connection. If the connection has no descriptor, it is only counted.
     pub(crate) fn refuse(&self, fd: Option<&OwnedFd>, how: Refuse) {
         self.setup.cell.accepted.add(1);
         self.setup.cell.refused.add(1);
@@ -150,12 +151,13 @@ impl Shard {
     }
 
     /// Returns the connection that takes the freed slot. The caller calls [`Activity::take_slot`] and continues with
-    /// the connection.
+    /// this connection.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the waiting line: it finished an exchange while others wait.
+    /// Returns true if a connection must go to the end of the waiting line, because it has finished an exchange while
+    /// others wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

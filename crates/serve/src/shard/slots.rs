@@ -1,5 +1,5 @@
-//! Active slots of strategy high-throughput in one thread. A ticket distinguishes an entry in the waiting line from
-//! that of an earlier connection with the same token.
+//! Active slots of strategy high-throughput in one thread. A ticket distinguishes an entry of the waiting line from an
+//! earlier one with the same token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
@@ -18,8 +18,7 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns true if the connection must wait. The error states how to refuse the
-    /// connection.
+    /// Admits a new connection. Returns true if the connection must wait. The error says how to refuse the connection.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -34,10 +33,11 @@ impl Slots {
         self.set_ticket(token, ticket);
     }
 
-    /// Records the end of a connection. Returns true if the connection frees a slot.
+    /// Records the end of a connection. Returns true if a slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // A waiting connection needs this too: otherwise its entry in the line would take a slot.
+            // This is also needed if the connection was waiting: otherwise, its entry in the line would later take a
+            // slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

@@ -18,12 +18,12 @@ fn with_places(places: u32, waiting: Option<u32>) -> Shard {
     shard(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Advances the clock, so that no test waits for it.
+/// Moves the clock forward, so that no test has to wait.
 fn pass(shard: &mut Shard, ms: u32) {
     shard.now_ns += u64::from(ms) * 1_000_000;
 }
 
-/// Begins a connection, which gets a slot or waits in the line.
+/// Begins a connection; it gets a slot, or waits in the line.
 fn enter(shard: &mut Shard, token: u32) -> Connection {
     let waits = shard.admit().unwrap();
     let mut connection = shard.begin(waits);

@@ -1,6 +1,6 @@
-//! limits: bounds waiting output and closes peers that misbehave.
+//! limits: limits the output that waits, and closes peers that do not behave.
 //!
-//! A peer that sends and never reads is closed, counted and named when its output made no progress for `unsent_ms`. A
+//! If a peer sends but never reads, it is closed, counted and reported when its output has not moved for `unsent_ms`. A
 //! peer that sends nothing for `silent_ms` is closed, too. In each thread, at most `sends` connections may have waiting
 //! output. When this number is reached, no other connection is read. (The server of the Windows study has one thread.)
 

@@ -1,4 +1,4 @@
-//! Policies: the rules that strategies set for models.
+//! Policies: rules that strategies make for models.
 
 use crate::{Options, ServeError};
 
@@ -7,7 +7,7 @@ use crate::{Options, ServeError};
 pub(crate) struct ReadTurn {
     /// Maximum number of bytes.
     pub(crate) bytes: usize,
-    /// True to continue after a short read, until the socket has no more data.
+    /// True to continue after a read that returned less than requested, until the socket has no more data.
     pub(crate) drain: bool,
 }
 
@@ -15,11 +15,11 @@ pub(crate) struct ReadTurn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) read: ReadTurn,
-    /// True to take a buffer only once data has arrived (completion models).
+    /// True to choose a buffer only when data has arrived (completion models).
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// Maximum time for the head of a request in milliseconds; 0 for no limit. All strategies apply this limit.
+    /// Maximum time for the head of a request in milliseconds; 0 for no limit. It applies with all strategies.
     pub(crate) head_ms: u32,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 }
 
 impl Policy {
-    /// Policy without a strategy: reads until a short read, at most four pieces per turn.
+    /// Policy without a strategy: at most four reads per turn, until one returns less than requested.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -73,7 +73,7 @@ pub(crate) enum LimitHit {
     /// The peer sends and does not read.
     Unread,
     Silent,
-    /// The head of the request took too long. This limit applies with every strategy.
+    /// The head of the request took too long. It applies with all strategies.
     SlowHead,
 }
 
@@ -95,7 +95,7 @@ impl Limits {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);
         }
-        // While output waits, the peer need not send a request.
+        // While output waits, the peer does not have to send a request.
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }

@@ -8,14 +8,14 @@ use loadline_serve as serve;
 use run::ServePlan;
 use serve::{MODELS, STRATEGIES, Server};
 
-/// Lock that makes these tests run one after another, because the counts cover the whole process.
+/// Lock by which these tests run one after another, because the counts are for the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[global_allocator]
 static LIVING: sys::alloc::LiveAllocator = sys::alloc::LiveAllocator;
 
-/// Number of rounds. Memory that is allocated once, such as a table of the standard library, grows only in the first
-/// round.
+/// Number of rounds. Memory that is allocated only once, such as a table of the standard library, grows only in the
+/// first round.
 const ROUNDS: u32 = 3;
 
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -26,9 +26,10 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
     descriptors: usize,
-    /// Number of threads of servers and of io_uring. The test harness's own threads vary and are left out.
+    /// Number of threads of servers and of io_uring. Threads of the test harness are left out, because their number
+    /// changes.
     threads: usize,
-    /// Bytes mapped for rings.
+    /// Memory that is mapped for rings, bytes.
     ring_bytes: u64,
     /// Number and bytes of live allocations.
     memory: (u64, u64),
@@ -36,7 +37,7 @@ struct Left {
 
 impl Left {
     fn now() -> Self {
-        // Memory is read last, because reading the other counts allocates.
+        // Memory is read last, because reading the other numbers allocates memory.
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.filter_map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).ok());
@@ -44,7 +45,7 @@ impl Left {
         Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
     }
 
-    /// Waits until the resources equal those of `before`, for at most `patience`. Descriptors may close after their
+    /// Waits until the resources are the same as in `before`, for at most `patience`. Descriptors may close after their
     /// thread has ended.
     fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
         let deadline = Instant::now() + patience;
@@ -106,7 +107,7 @@ pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::
     for _ in 0..ROUNDS {
         let before = Left::now();
         let mut stats = round(plan, &use_it);
-        // The caller owns the memory of the peers' names.
+        // The memory of the peers' addresses belongs to the caller.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
         let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));

@@ -1,4 +1,4 @@
-//! Requests to services whose connections begin with a handshake: HTTP/2, gRPC and WebSocket.
+//! Requests for services whose connections begin with a handshake: HTTP/2, gRPC and WebSocket.
 
 use crate::talk::{LONG_NOISE, SHORT, Talk};
 
@@ -40,7 +40,7 @@ pub(crate) fn number(frames: &mut [u8], stream: u32) {
     }
 }
 
-/// Returns the connection preface of a client with the largest windows.
+/// Returns the first bytes of an HTTP/2 client, with the largest possible windows.
 fn preface() -> Vec<u8> {
     let (most, more) = (0x7fff_ffff_u32, 0x7fff_ffff_u32 - 65_535);
     let settings = frame(4, 0, 0, &[&[0, 4][..], &most.to_be_bytes()].concat());
@@ -102,7 +102,7 @@ fn upgrade() -> Vec<u8> {
     format!("{}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", lines.join("\r\n")).into_bytes()
 }
 
-/// Builds a message of one frame, masked with zeros for a client.
+/// Builds a message in one frame; that of a client is masked with zeros.
 fn message(masked: u8) -> Vec<u8> {
     let mask: &[u8] = if masked == 0 { &[] } else { &[0; 4] };
     [&[0x82, masked | MESSAGE as u8], mask, &LONG_NOISE[..MESSAGE]].concat()

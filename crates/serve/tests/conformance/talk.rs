@@ -25,14 +25,14 @@ pub(crate) static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
 /// One service with its requests and answers.
 pub(crate) struct Talk {
     pub(crate) service: &'static str,
-    /// Bytes sent once, before the first request.
+    /// Bytes that are sent once, before the first request.
     pub(crate) hello: Vec<u8>,
     /// True if each request is an HTTP/2 stream with the next number.
     pub(crate) numbered: bool,
     /// Bytes of one request; empty for the source service, which sends without a request.
     pub(crate) ask: Vec<u8>,
-    /// A request whose exchange moves 16 MiB at least one way, and the number of such requests; 0 if another service
-    /// with the same code is tested.
+    /// A request whose exchange moves 16 MiB in at least one direction, and the number of such requests; 0 if another
+    /// service with the same code is tested.
     pub(crate) long_ask: Vec<u8>,
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
@@ -103,8 +103,8 @@ impl Talk {
         plan
     }
 
-    /// Sends `asks` requests in pieces of `piece` bytes, closes the sending side, and reads all answers meanwhile.
-    /// Returns the bytes sent and received.
+    /// Sends `asks` requests in pieces of `piece` bytes and closes the sending side; all answers are read at the same
+    /// time. Returns the bytes sent and received.
     pub(crate) fn exchange(&self, stream: TcpStream, ask: &[u8], asks: usize, piece: usize) -> (u64, u64) {
         let mut reader = stream.try_clone().unwrap();
         let mut back = Vec::new();
@@ -201,7 +201,7 @@ fn right_records(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     answer.len() == asks * one && answer.chunks_exact(one).all(whole)
 }
 
-/// Returns true if the source service sent its bytes once, regardless of requests.
+/// Returns true if the source service sent its bytes exactly once, whatever the requests were.
 fn right_source(answer: &[u8], _ask: &[u8], _asks: usize) -> bool {
     answer.len() == SOURCE_BYTES || answer.len() == LONG
 }

@@ -1,5 +1,5 @@
-//! Every model serves every service under pressure: long messages, peers that reset or never read, and bursts of
-//! connections.
+//! Every model serves every service in difficult conditions: long messages, peers that reset or never read, and bursts
+//! of connections.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -106,7 +106,7 @@ fn a_thousand_connections_in_a_burst() {
     });
 }
 
-/// Waits until the counts of a server are as expected, at most a minute. The caller then asserts the counts.
+/// Waits, for at most a minute, until the counts of a server are as expected. The caller then checks the counts.
 fn wait_until(server: &Server, so: impl Fn(&Stats) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! Error responses to the client: upstreams that are down, silent or malformed, and limits.
+//! Error responses to the client: for upstream servers that are down, silent or send malformed data, and for limits.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};

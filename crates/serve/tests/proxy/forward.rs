@@ -1,4 +1,5 @@
-//! Requests and responses of every framing pass, connections are kept, and a half-closed client gets its response.
+//! Requests and responses with any framing must pass, connections must be kept, and a client that has closed its
+//! sending side must get its response.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -102,7 +103,7 @@ fn a_half_closed_client_still_gets_its_response() {
 #[test]
 fn no_request_is_lost_if_a_kept_connection_has_closed() {
     each_backend(|events| {
-        // The upstream answers once per connection, then closes without notice.
+        // The upstream server answers once per connection, and then closes it without announcing this.
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();

@@ -1,4 +1,4 @@
-//! Clients that leave or half-close while the upstream works on their request.
+//! Clients that leave or close their sending side while the upstream server works on their request.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -52,7 +52,7 @@ fn a_client_reset_ends_the_upstream_connection() {
     let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
     each_backend(|events| {
         assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
-        // A second request is unread.
+        // In this case, a second request was not read.
         assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
     });
 }

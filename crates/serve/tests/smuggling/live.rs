@@ -1,5 +1,5 @@
-//! HAProxy and nginx in front of and behind loadline's servers. No server executes a request that the server in front
-//! of it did not see.
+//! HAProxy and nginx in front of and behind loadline's servers. No server may execute a request that the server in
+//! front of it did not see.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -76,8 +76,8 @@ fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     text(&all)
 }
 
-/// Sends every malformed request through a front end. Waits until the server behind the front end counts no more
-/// requests than the front end logged.
+/// Sends every malformed request through a front end (a proxy). Then waits until the server behind it has counted no
+/// more requests than the front end has logged.
 fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, behind: impl Fn() -> usize) {
     for (shape, _, bytes, _) in wrong() {
         say(front.addr, &bytes);

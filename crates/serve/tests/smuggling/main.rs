@@ -1,5 +1,6 @@
 //! Request smuggling: a table of malformed requests for the parser, the reference server and the proxy. HAProxy and
-//! nginx serve as front ends and back ends. Source: RFC 9112, section 11.2, and the section that each row names.
+//! nginx serve as front ends and back ends. Each row of the table names its source; a further source is RFC 9112,
+//! section 11.2.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 #[path = "../proxy/common.rs"]
@@ -36,7 +37,7 @@ pub(crate) fn http() -> Server {
     start(&ServePlan { service: "http".into(), model: "epoll".into(), body_bytes: 3, ..ServePlan::default() }).unwrap()
 }
 
-/// Sends the bytes, closes the sending side, and returns all received bytes until the end or a reset.
+/// Sends the bytes, closes the sending side, and returns all bytes received until the end or a reset.
 pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

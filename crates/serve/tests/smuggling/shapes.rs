@@ -1,7 +1,7 @@
 //! Messages that two parsers could understand differently, each with the section that forbids it. Each message is
-//! followed by [`HIDDEN`]. A server that answers or forwards the hidden request was tricked.
+//! followed by [`HIDDEN`]. If a server answers or forwards this hidden request, it was deceived.
 
-/// The hidden request, which no client made.
+/// The hidden request, which no client has made.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// One message that a smuggling test sends.
@@ -192,7 +192,7 @@ pub(crate) const CHUNKS: &[Shape] = &[
     shape("a folded trailer", "9112 5.2", 400, "0\r\nX: y\r\n z\r\n\r\n"),
 ];
 
-/// Unusual but valid requests. Both these messages and the following request are answered.
+/// Unusual but valid requests. Each message and the request after it must be answered.
 pub(crate) const RIGHT: &[&str] = &[
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "GET / HTTP/1.1\r\nhost:  x:80  \r\n\r\n",

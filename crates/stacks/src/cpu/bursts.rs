@@ -1,14 +1,15 @@
-//! Times at which events are open: all the time on a server with few context switches, else in short bursts.
+//! Decides when sampling events are open: always on a server with few context switches, otherwise in short bursts.
 //!
-//! An event makes each context switch of its thread slower. 16 threads that answered 70,000 requests per second lost 17
-//! % of their throughput to events that were always open, and 6 % to events that were off (seven interleaved turns).
+//! An open sampling event slows down each context switch of its thread. 16 threads that answered 70,000 requests per
+//! second lost 17 % of their throughput to events that were always open, and 6 % to events that were off (seven
+//! interleaved turns).
 
 /// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches
 /// per second took 0.34 of a CPU.
 const SWITCH_NS: u64 = 2600;
 /// CPU time of a sample, nanoseconds: 37 to 52 µs, measured by getrusage on a virtual machine.
 const SAMPLE_NS: u64 = 40_000;
-/// Part of a CPU that sampling may use.
+/// Maximum share of a CPU that sampling may use.
 const SHARE: f64 = 0.0024;
 /// Length of a burst, nanoseconds.
 const BURST_NS: u64 = 10_000_000;
@@ -17,9 +18,9 @@ const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 /// Number of samples in a burst for each event, if the threads use all CPUs. A thread that uses less CPU time in a
 /// burst than the time between two samples is never sampled, so there must be several samples.
 const SAMPLES_PER_EVENT: u64 = 2;
-/// Time between two looks at the samples of a burst, nanoseconds. The kernel has room for 15 samples per CPU.
+/// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
-/// Time between two looks at events that stay open, nanoseconds.
+/// Time between two reads of the samples of events that stay open, nanoseconds.
 const LOOK_NS: u64 = 50_000_000;
 /// Longest pause between two bursts, nanoseconds.
 const MAX_PAUSE_NS: u64 = 10_000_000_000;
@@ -27,7 +28,7 @@ const MAX_PAUSE_NS: u64 = 10_000_000_000;
 /// State of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// No event is open until this time.
+    /// No event is open before this time.
     Closed { until_ns: u64 },
     /// Events are open for a burst, from the first time to the second.
     Burst { since_ns: u64, until_ns: u64 },
@@ -75,7 +76,7 @@ impl State {
         Self::Burst { since_ns: now_ns, until_ns: now_ns + BURST_NS }
     }
 
-    /// Returns the time of the next look, nanoseconds.
+    /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
             // Without a process to sample, no burst follows.

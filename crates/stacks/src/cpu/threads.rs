@@ -1,4 +1,4 @@
-//! Threads with events, and their context switches.
+//! Threads with sampling events, and their context switches.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ pub(super) struct Threads {
 struct Thread {
     pid: u32,
     tid: u32,
-    /// Context switches when the event was opened.
+    /// Number of context switches at the time when the event was opened.
     before: Option<u64>,
 }
 

@@ -12,12 +12,12 @@ use crate::names::printable;
 const MAX_TEXT_CHARS: u64 = 4096;
 const MAX_TABLE_BYTES: u64 = 1 << 18;
 
-/// Offsets in texts and byte strings, which all versions share.
+/// Offsets of fields in texts and byte strings, equal in all versions.
 const LENGTH: u64 = 16;
 const TEXT_STATE: u64 = 32;
 const BYTES_START: u64 = 32;
 
-/// Marks of a text's state: all data follows the head; all characters are ASCII.
+/// Flags of a text: all data follows the head, and all characters are ASCII.
 const COMPACT: u32 = 1 << 5;
 const ASCII: u32 = 1 << 6;
 

@@ -1,4 +1,4 @@
-//! Places of the fields of CPython's structures. A version keeps its structures from its first release on, so there is
+//! Places of the fields of CPython's structures. All releases of a minor version have the same structures, so there is
 //! one row per minor version. The numbers come from `offsetof` with each version's own headers, on x86_64.
 
 use super::line_table::LineFormat;
@@ -22,7 +22,7 @@ pub(super) enum ThreadIdentity {
 pub(super) enum Instruction {
     /// A pointer into the code, which begins at this offset of the code object.
     Pointer { code: u64 },
-    /// An index of the instruction; each has this size in bytes.
+    /// An index of the instruction; each instruction has this size in bytes.
     Index { bytes: u64 },
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Layout {
     pub(super) code: CodeFields,
     instruction: Instruction,
     pub(super) lines: LineFormat,
-    /// Bytes before the characters of an ASCII text, and of another text.
+    /// Number of bytes before the characters of an ASCII text, and of any other text.
     pub(super) text: (u64, u64),
 }
 

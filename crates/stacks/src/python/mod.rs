@@ -25,7 +25,7 @@ const MAX_FRAMES: usize = 256;
 /// Maximum number of code objects that are kept.
 const MAX_CODES: usize = 1 << 14;
 
-/// Owner mark of frames that represent C code between two Python functions.
+/// Value of the owner field for frames that represent C code between two Python functions.
 const OWNED_BY_C: u8 = 3;
 
 /// Reader of the Python frames of one process.

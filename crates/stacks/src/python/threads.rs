@@ -12,10 +12,10 @@ const MAX_THREADS: usize = 16_384;
 /// Number of lookups that are skipped for a thread without Python frames.
 const SKIPPED_LOOKUPS: u32 = 64;
 
-/// Offset of the kernel's number in glibc's `struct pthread`.
+/// Offset of the thread ID in glibc's `struct pthread`.
 #[cfg(target_arch = "x86_64")]
 const PTHREAD_TID: u64 = 720;
-/// Offset of the kernel's number in glibc's `struct pthread`.
+/// Offset of the thread ID in glibc's `struct pthread`.
 #[cfg(not(target_arch = "x86_64"))]
 const PTHREAD_TID: u64 = 208;
 
@@ -76,8 +76,7 @@ impl Threads {
     }
 }
 
-/// Returns the kernel's number of the thread whose structure is at `thread`, in the numbering of the thread's
-/// namespace.
+/// Returns the ID of the thread whose structure is at `thread`, as the thread's own PID namespace numbers it.
 fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     match layout.identity {
         ThreadIdentity::Kernel(offset) => memory.half(thread.checked_add(offset)?),
@@ -88,7 +87,7 @@ fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     }
 }
 
-/// Returns the number of a thread in the innermost namespace of its process.
+/// Returns the ID of a thread in the innermost PID namespace of its process.
 fn inner_tid(pid: u32, tid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;

@@ -8,7 +8,7 @@ use crate::student::t95;
 
 /// Number of rounds of weighting. Each round uses the expected values and residuals of the previous fit.
 const ROUNDS: usize = 20;
-/// Minimum expected value, as a share of the mean. This minimum keeps every weight bounded.
+/// Minimum expected value, as a share of the mean. The minimum keeps every weight finite.
 const MIN_EXPECTED_SHARE: f64 = 0.05;
 /// Standard deviations beyond which a row has less weight. The limit is above Huber's 1.345 because there are few rows.
 const OUTLIER_SD: f64 = 2.0;

@@ -10,7 +10,7 @@ use crate::number::median_of_sorted;
 const HUBER: f64 = 1.345;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const MAD_TO_SD: f64 = 1.4826;
-/// Standard deviations that a quarter of the absolute deviations of a normal distribution exceed.
+/// Distance from the mean, in standard deviations, that a quarter of the values of a normal distribution exceed.
 const NORMAL_QUARTER: f64 = 1.1503;
 /// Maximum number of rounds of weighting.
 const ROUNDS: usize = 30;
@@ -90,11 +90,11 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
 }
 
 /// Returns the sandwich covariance: the influence of each row on the coefficients, combined with the influence of its
-/// neighbours by Bartlett's weights. A row with much leverage reduces its own residual, which is corrected (J.
+/// neighbours by Bartlett's weights. A row with a large influence makes its own residual smaller; this is corrected (J.
 /// MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // A residual beyond Huber's limit has a constant influence, so it adds nothing to the curvature of the fit.
+    // A residual beyond Huber's limit has a constant influence, so that it adds nothing to the curvature of the fit.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
     // If all rows of a column lie beyond the limit, all rows are used, because there are no others.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
@@ -129,7 +129,7 @@ pub fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     a.iter().map(|row| columns.iter().map(|c| dot(row, c)).collect()).collect()
 }
 
-/// Inverts a square matrix by elimination with pivots. Returns `None` if the matrix is singular within rounding.
+/// Inverts a square matrix by elimination with pivots. Returns `None` if the matrix is singular up to rounding errors.
 pub fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = m.len();
     let largest = m.iter().flatten().fold(0.0f64, |a, v| a.max(v.abs()));

@@ -1,4 +1,5 @@
-//! Least squares for three unknowns by the method of Levenberg and Marquardt. Bounds are kept by projection.
+//! Least squares for three unknowns by the method of Levenberg and Marquardt. Values outside of their bounds are moved
+//! to the nearest bound.
 
 /// A vector with three components.
 pub(super) type V3 = [f64; 3];

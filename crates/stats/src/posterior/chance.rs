@@ -1,6 +1,6 @@
 //! Probability that a rate meets its limit, judged by a single window. Instead of comparing a percentile with its
-//! limit, the calculation is binomial, in the number of independent draws that the window counts as. The idea is from
-//! early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! limit, it uses a binomial distribution over the number of independent draws that the window is worth. The idea is
+//! from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
@@ -18,7 +18,7 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     match constraint.kind {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // Prior probability of the allowed shares, which is almost zero if few are allowed.
+            // This is the prior probability of the allowed shares, which is almost zero if few requests may be late.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)

@@ -9,10 +9,10 @@ pub struct WindowObservation {
     pub rate: f64,
     /// Number of requests that ended in the window.
     pub answered: f64,
-    /// Number of these requests that were late or failed. With a limit on the mean: number of requests, times the mean
-    /// divided by its limit.
+    /// Number of these requests that were late or failed. With a limit on the mean, this is the number of requests
+    /// times the mean divided by its limit.
     pub late: f64,
-    /// True if arrivals had equal gaps. A queue with equal gaps forgets its past sooner.
+    /// True if arrivals had equal gaps. In a queue with equal gaps, earlier requests matter for a shorter time.
     pub equal_gaps: bool,
     /// Begin and end of the window. A queue that began empty needs time to grow.
     pub span: Span,
@@ -35,7 +35,8 @@ pub enum ConstraintKind {
         /// Share of requests that may fail.
         allowed: f64,
     },
-    /// Mean response time. The mean grows as one over the distance between the rate and saturation.
+    /// Mean response time. The response time grows in inverse proportion to the distance between the rate and
+    /// saturation.
     Mean,
 }
 
@@ -77,7 +78,7 @@ impl Constraint {
         (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
     }
 
-    /// Returns the rate at which all answers would be late, or the mean infinite.
+    /// Returns the rate at which all answers would be late or the mean would be infinite.
     pub(super) fn saturation(&self, c: f64, steep: f64) -> f64 {
         match self.kind {
             ConstraintKind::Share { allowed, .. } => c * (1.0 - allowed.ln() / steep),
@@ -101,7 +102,8 @@ impl Constraint {
 pub(super) struct CapacityModel {
     c: f64,
     steep: f64,
-    /// Rate at which all answers would be late or the mean infinite. For a rate limiter, its configured rate.
+    /// Rate at which all answers would be late or the mean would be infinite. For a rate limiter, this is its
+    /// configured rate.
     pub(super) full: f64,
     /// Variance of the unfinished work in services.
     pub(super) scatter: Option<f64>,
@@ -117,8 +119,8 @@ impl CapacityModel {
         Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
     }
 
-    /// Returns the logarithm of the share of late answers in a window. Returns the share in the steady state, or a
-    /// smaller one if the window is too short to reach it.
+    /// Returns the logarithm of the share of late answers in a window. The result is the share in the steady state, or
+    /// a smaller share if the window is too short to reach the steady state.
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
         // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second, as
@@ -153,11 +155,11 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance from saturation for computing the mean. Closer to saturation, the mean grows with the length of the
+/// Minimum distance from saturation for computing the mean. Closer to saturation, the mean depends on the length of the
 /// window.
 const MIN_SPARE: f64 = 0.05;
-/// Maximum share of late answers in the model, as a logarithm: 0.97. A window with overload has this share of late
-/// answers while its queue grows.
+/// Maximum share of late answers in the model, as a logarithm: 0.97. In an overloaded window, this is the share of late
+/// answers while the queue grows.
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes outside the model may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;

@@ -6,9 +6,9 @@ use super::estimate::CapacityEstimate;
 
 /// Prior dispersion, as a multiple of the M/M/1 dispersion, for Poisson arrivals and for equal gaps.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
-/// Maximum number of draws that a window beyond saturation counts as. The time at which its queue exceeds the limit
-/// depends on the start of the load and on the momentary speed of the server. Both the start and the speed are known
-/// only to a few percent of the window.
+/// Maximum number of draws that a window beyond saturation counts as. When its queue exceeds the limit depends on the
+/// start of the load and on the speed of the server at that time. The start and the speed are known only to a few
+/// percent of the window.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window counts as, by the prior dispersion.
@@ -17,7 +17,8 @@ pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 
     dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)
 }
 
-/// Maximum number of refused requests that count as one draw. The burst of a limiter limits how long it remembers.
+/// Maximum number of refused requests that count as one draw. Because the burst of a limiter is limited, earlier
+/// requests matter only for a limited time.
 const MAX_REFUSED_PER_DRAW: f64 = 100.0;
 
 /// Returns the standard deviation of the logarithm of a mean of this many draws.
@@ -25,8 +26,9 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns the number of answers in a window that carry as much information as one independent draw. The number is
-/// twice the relaxation time of M/M/1 times the rate, below and above saturation. A window is worth at least one draw.
+/// Returns, for each window, the number of answers that carry as much information as one independent draw. The result
+/// is twice the relaxation time of M/M/1 times the rate, below and above saturation. A window counts as at least one
+/// draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

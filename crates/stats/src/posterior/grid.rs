@@ -17,17 +17,17 @@ const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for
-/// M/M, 1 for M/D, and larger for servers that work in batches or pause. A limit that equals many services makes the
-/// line steep. Without this prior, windows that are too short to exceed the limit would allow a flat line.
+/// M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit equals many services, the line is
+/// steep. Without this prior, windows that are too short to exceed the limit would be compatible with a flat line.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
-/// Standard deviation of the mean speed over the closed loop's saturated steps (about four), as a share of a single
-/// window's.
+/// Standard deviation of the closed loop's mean speed, divided by that of a single window. The mean covers the
+/// saturated steps (about four).
 const STEPS_SHARE: f64 = 0.5;
 
-/// Prior probability that something slowed a window down without any meter noticing: a garbage collection, a
-/// checkpoint, a neighbour. No disturbance makes a server faster. A spoiled window therefore shows more late requests
-/// than the capacity predicts, never fewer.
+/// Prior probability that something slowed a window down and no meter noticed it: a garbage collection, a checkpoint,
+/// or another guest of the machine. No disturbance makes a server faster. A spoiled window therefore shows more late
+/// requests than the capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
 /// Capacities and steepnesses of a grid.
@@ -52,7 +52,8 @@ impl Axes {
 
     /// Returns the model of each cell, by steepness and then by rate.
     fn lines(&self, constraint: &Constraint) -> Vec<Vec<CapacityModel>> {
-        // A limiter's rate is proportional to the capacity. Computing the ratio takes time, so it is done once.
+        // The rate of a limiter is proportional to the capacity. Computing the ratio takes time, so that it is done
+        // only once.
         let row = |steep: &f64| {
             let one = constraint.line(1.0, *steep);
             self.rates.iter().map(|c| one.at(*c)).collect()
@@ -61,15 +62,15 @@ impl Axes {
     }
 }
 
-/// The windows on the grid. All values that do not depend on the worth of a window are computed once, because passes
-/// differ only in the worth.
+/// The windows on the grid. The number of draws that a window is worth differs between passes. All values that do not
+/// depend on this number are computed once.
 pub(super) struct Grid {
     axes: Axes,
     /// Logarithm of the prior, by scatter of speeds.
     priors: Vec<Vec<Vec<f64>>>,
     /// Log likelihood of one draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of one draw of each window by a model that predicts exactly what the window showed.
+    /// Log likelihood of one draw of each window, for a model that predicts exactly what the window showed.
     exact: Vec<f64>,
     /// Number of answers in each window.
     answered: Vec<f64>,
@@ -141,13 +142,13 @@ fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
         ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
             share * share.ln() + (1.0 - share) * (1.0 - share).ln()
         }
-        // A mean far above the limit is common past saturation, so no window counts as spoiled.
+        // Beyond saturation, means far above the limit are common, so that no window counts as spoiled.
         ConstraintKind::Mean => f64::NEG_INFINITY,
     }
 }
 
-/// Returns the log likelihood of a window over the capacities, by its log likelihood of one draw. Where a capacity
-/// predicts fewer late requests than the window showed, the window may also have been [`SPOILED`].
+/// Returns the log likelihood of a window over the capacities, by its log likelihood of one draw. If a capacity
+/// predicts fewer late requests than the window had, the window may also have been [`SPOILED`].
 fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
     // The late share falls as capacity grows: below the best capacity, the model predicts more late requests than the
     // window showed.
@@ -162,8 +163,8 @@ fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
 }
 
 /// Returns the logarithm of the priors, by scatter of speeds. All logarithms of the capacity are equally likely, apart
-/// from the priors on the saturation rate and on the variance of the work. The steps of the closed loop each had their
-/// own speed.
+/// from the priors on the saturation rate and on the variance of the work. Each step of the closed loop had its own
+/// speed.
 fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
     let scatter =
         |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
@@ -186,7 +187,7 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
 }
 
 /// Returns the factor by which the windows scatter more than the prior, averaged with the prior. `scaled` is the factor
-/// already contained in the dispersions. `thought` is the weight of the prior, as a number of windows.
+/// already contained in the dispersions. `thought` is the weight of the prior, in windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,

@@ -2,8 +2,9 @@
 //! of late answers reaches the allowed share.
 //!
 //! The model describes a queue near saturation. Waiting times in such a queue are exponential (J. Kingman, *JRSS B* 24,
-//! 1962), and their mean grows as one over the distance from saturation. The logarithm of the share of late answers is
-//! therefore a straight line of the offered rate, and reaches 0 at saturation: `ln P(rate) = ln allowed + steep * (rate
+//! 1962), and their mean is inversely proportional to the distance from saturation. The logarithm of the share of late
+//! answers is therefore a straight line of the offered rate, and reaches 0 at saturation: `ln P(rate) = ln allowed +
+//! steep * (rate
 //! - c) / c`. For M/M/1 the model is exact. `c` is the capacity and `steep` its elasticity. Capacity and elasticity
 //!   have a common posterior on a grid:
 //!
@@ -12,8 +13,8 @@
 //!   relaxation time of M/M/1 times its rate (P. Morse, 1955). The dispersion is scaled by the scatter of the windows.
 //! - The saturation rate of the closed loop predicts, within about 5 %, where the line reaches 0.
 //!
-//! A grid always converges. A grid can use windows in which all answers or none were late, and its interval is as
-//! asymmetric as the evidence.
+//! An estimate on a grid always converges. The estimate can use windows in which all answers or none were late, and its
+//! interval is as asymmetric as the data requires.
 
 mod chance;
 mod constraint;
@@ -36,8 +37,8 @@ use slow::widened;
 
 /// Weight of the prior dispersion, as a number of windows.
 const PRIOR_WINDOWS: f64 = 8.0;
-/// Minimum and maximum factor by which the scatter of windows changes the dispersion. A machine with changing speed
-/// scatters windows, too, which [`speed`] distinguishes from queues that forget slowly.
+/// Minimum and maximum factor by which the scatter of windows changes the dispersion. Windows also scatter if the speed
+/// of the machine changes; [`speed`] tells this apart from queues that change slowly.
 const DISPERSION_FACTORS: (f64, f64) = (0.2, 1.5);
 
 /// Estimates the capacity from all windows. Returns `None` if no window has finite numbers.
@@ -53,7 +54,8 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     for _ in 0..2 {
         let dispersions = dispersions(&windows, constraint, found, dispersion);
         let now = grid.posterior(&dispersions).estimate()?;
-        // Each pass starts again from the prior. Starting from the previous result would count the evidence twice.
+        // Each pass starts again from the prior. If it started from the previous result, all windows would be counted
+        // twice.
         let more =
             scatter((&windows, &dispersions), constraint, &now, (dispersion / PRIOR_DISPERSION.0, PRIOR_WINDOWS));
         dispersion = PRIOR_DISPERSION.0 * more.clamp(DISPERSION_FACTORS.0, DISPERSION_FACTORS.1);

@@ -3,9 +3,9 @@
 //!
 //! On a shared machine, the CPU time of a request varies over seconds and minutes about as much as over hours (flicker
 //! noise with a flat Allan deviation; D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference of the
-//! next run is therefore predicted from two observations of a run. The first is the change of speed between windows.
-//! The second is the distance between the saturation rates of the closed loop, which came first, and of the open loop.
-//! The amounts that even a steady machine shows are subtracted.
+//! next run is therefore predicted from two observations in this run. The first observation is the change of speed
+//! between windows. The second observation is the difference between the saturation rates of the closed loop, which
+//! came first, and of the open loop. The amounts that even a steady machine shows are subtracted.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -31,7 +31,8 @@ pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> Capac
     }
 }
 
-/// Returns the part of a deviation that a steady machine does not explain. Variances add up.
+/// Returns the part of a deviation that is more than that of a steady machine. Variances, not deviations, are
+/// subtracted.
 fn beyond(deviation: f64, steady: f64) -> f64 {
     (deviation * deviation - steady * steady).max(0.0).sqrt()
 }

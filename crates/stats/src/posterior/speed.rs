@@ -1,9 +1,9 @@
-//! Machines whose speed changes between windows. A virtual machine whose host is busy with other guests may work 10 %
-//! slower a second later, with an equal share of CPU time.
+//! Machines whose speed changes between windows. If its host is busy with other guests, a virtual machine may work 10 %
+//! slower a second later, with the same share of CPU time.
 //!
 //! Each window then follows the model with the capacity times its own speed. The logarithms of the speeds are normally
-//! distributed around 0 with an unknown scatter. Windows that contradict each other by more than chance make the
-//! scatter large and the interval wide. For each scatter, the likelihood of a window is its plain likelihood, smoothed
+//! distributed around 0 with an unknown scatter. If windows contradict each other by more than chance, the scatter
+//! becomes large and the interval wide. For each scatter, the likelihood of a window is its plain likelihood, smoothed
 //! over the logarithm of the capacity.
 
 /// Possible standard deviations of the logarithm of the speed, each with its prior probability. Most machines are
@@ -16,8 +16,8 @@ const DENSITY_SD: f64 = 2.5;
 
 /// Normal density on the steps of a grid.
 pub(super) struct Kernel {
-    /// Distance of each point from the middle in steps, and its weight. A density narrower than a step has a single
-    /// point.
+    /// Distance of each point from the middle in steps, and its weight. If the density is narrower than a step, there
+    /// is a single point.
     points: Vec<(i64, f64)>,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn exp(x: f64) -> f64 {
     if x < LEAST_LN { 0.0 } else { x.exp() }
 }
 
-/// Width in steps below which a density is a single point.
+/// Width in steps below which a density is replaced by a single point.
 const MIN_WIDTH_STEPS: f64 = 0.2;
 /// Minimum likelihood of a window, so that no single window excludes a capacity.
 const MIN_LIKELIHOOD: f64 = 1e-300;

@@ -22,7 +22,7 @@ pub struct Span {
 const DECIDED_SD: f64 = 4.0;
 /// Standard deviations beyond which the model treats a tail as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// Scatter of the crossing time, as a share of the window, below which the crossing counts as sharp.
+/// Scatter of the crossing time, as a share of the window, below which the crossing is treated as a single moment.
 const SHARP_CROSSING: f64 = 0.25;
 /// Number of points of a window at which a smooth tail is evaluated.
 const POINTS: usize = 4;
@@ -52,7 +52,7 @@ fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
     let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
-    // Far beyond the limit, the first factor is an exponential that overflows, and the second factor is 0.
+    // Far beyond the limit, the first factor is an exponential that overflows and the second factor is 0.
     upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
 }
 

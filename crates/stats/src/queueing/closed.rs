@@ -34,8 +34,8 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
 }
 
 /// A network and its variants that lack some of the stations with several servers. The probability that such a station
-/// is empty is computed from the throughput of the network without it. Computing this probability as 1 minus the others
-/// would lose all digits with many servers.
+/// is empty is computed from the throughput of the network without it. If it was computed as 1 minus the others, all
+/// digits would be lost with many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.
@@ -96,7 +96,7 @@ impl Member {
         }
     }
 
-    /// Updates the marginal probabilities of a station for one more client. Neighbouring states are in balance. The
+    /// Updates the marginal probabilities of a station for one more client. Neighbouring states are in equilibrium. The
     /// probability that the station is empty follows from the throughput `without` it.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);

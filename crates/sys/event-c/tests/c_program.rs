@@ -70,8 +70,8 @@ fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
-        // `cargo test` of the whole workspace builds the static library. `cargo test` for this test alone may not build
-        // it.
+        // `cargo test` of the whole workspace builds the static library. If only this test is run, `cargo test` may not
+        // build it.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let target = lib.parent().unwrap();
         let mut command = Command::new(cargo);
@@ -148,7 +148,7 @@ fn an_installed_library_links_by_its_soname_and_as_a_whole() {
         let mut command = Command::new(cc);
         let status = command.arg(first).arg(&program).arg("-o").arg(&out).args(&flags).status().unwrap();
         assert!(status.success(), "{name}: {flags:?}");
-        // A static program needs no path to the libraries.
+        // A static program does not need the path of the libraries.
         let path = if name == "shared" { root.join("lib") } else { PathBuf::new() };
         let said = Command::new(&out).env("LD_LIBRARY_PATH", path).output().unwrap();
         assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(0), &b"5 bytes\n"[..]), "{name}");

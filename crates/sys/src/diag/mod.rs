@@ -33,7 +33,7 @@ impl Diag {
         Netlink::open(Some(SOCK_DIAG)).map(Self)
     }
 
-    /// Wraps a sock_diag socket that was opened in another network namespace. The socket reports the sockets of that
+    /// Uses a sock_diag socket that was opened in another network namespace. The socket reports the sockets of that
     /// namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
@@ -94,8 +94,9 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with established connections until `each` returns [`DumpControl::Stop`]. After a stop, drop this
-    /// socket and open another one, because the kernel still holds the rest of the dump. The filter runs in the kernel.
+    /// Calls `each` with established connections until `each` returns [`DumpControl::Stop`]. After a stop, this socket
+    /// must be dropped and another one opened, because the kernel still holds the rest of the dump. The filter runs in
+    /// the kernel.
     pub fn connections(
         &mut self,
         v6: bool,

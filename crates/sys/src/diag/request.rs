@@ -28,8 +28,8 @@ pub(super) fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
 }
 
 /// Builds the attribute with the filter program of a request, or nothing for all connections. Each port takes two
-/// comparisons, because "equal" exists only since kernel 4.16. A failed comparison jumps 4 bytes past the end, which
-/// rejects the connection.
+/// comparisons, because "equal" exists only since kernel 4.16. If a comparison fails, the program jumps 4 bytes past
+/// its end, which rejects the connection.
 pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     let local = filter.local_port.map(|port| [(LOCAL_AT_LEAST, port), (LOCAL_AT_MOST, port)]);
     let remote = filter.remote_port.map(|port| [(REMOTE_AT_LEAST, port), (REMOTE_AT_MOST, port)]);
@@ -49,8 +49,8 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the attribute with the filter program that rejects connections if either end has this port. The program
-/// expresses "not equal" as "greater or less": a successful comparison continues at a jump over the other comparison.
+/// Builds the attribute with the filter program that rejects connections if either end has this port. "Not equal" is
+/// expressed as "greater or less": if a comparison succeeds, the program continues at a jump over the other comparison.
 /// The kernel accepts a jump only to an instruction that a successful comparison can reach.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;

@@ -1,9 +1,9 @@
-//! Limits of the kernel, and the control groups that have some.
+//! Limits of the kernel, and the control groups that have such limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Limit of the kernel with its present use.
+/// A limit of the kernel, and how much of it is in use.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     pub(super) used: u64,

@@ -11,13 +11,13 @@ use crate::{limits, param};
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// Returns a sentence that no memory for a process or thread is left, which needs so many bytes.
+/// Returns a sentence that says that a process or thread cannot get the memory it needs.
 pub(super) fn sentence(needed: u64) -> String {
     let all = of_address_space().into_iter().chain(of_groups()).chain(of_commits());
     tell(all.collect(), needed)
 }
 
-/// Returns the sentence of a limit that does not leave the needed bytes.
+/// Returns the sentence for a limit, if it leaves less than the needed bytes.
 fn tell(limits: Vec<Limit>, needed: u64) -> String {
     let full = limits.iter().filter(|limit| limit.left() < needed).min_by_key(|limit| limit.left());
     full.map_or_else(

@@ -10,8 +10,8 @@ use crate::limits;
 /// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
-/// Number of processes and threads that may have ended between the failed start and the reading of the counts: those of
-/// a load that gives up.
+/// Number of processes and threads that may have ended between the failed start and the reading of the counts, because
+/// a load was giving up.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence that no further process or thread can be started.
@@ -19,7 +19,7 @@ pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
 
-/// Returns the sentence of the limit that is at its number.
+/// Returns the sentence for the limit that is reached.
 fn tell(limits: Vec<Limit>) -> String {
     let nearest = limits.iter().min_by_key(|limit| limit.left());
     match nearest {
@@ -52,7 +52,7 @@ fn of_groups() -> Vec<Limit> {
     groups("pids").iter().filter_map(|folder| of(folder)).collect()
 }
 
-/// Returns the limit of this user. The kernel does not apply it to root.
+/// Returns the limit of this user. The kernel does not apply this limit to root.
 fn of_user() -> Option<Limit> {
     let most = limits::processes().filter(|_| !limits::is_root())?;
     let raise = |more: u64| format!("`ulimit -u {more}`, as root if this is refused");

@@ -33,7 +33,7 @@ const TASK_CLOCK: u64 = 1;
 /// Format of a reading: value, time since the start, and time on the hardware counter, 8 bytes each.
 const FORMAT_TIMES: u64 = 1 | 1 << 1;
 const FLAG_INHERIT: u64 = 1 << 1;
-/// Counts threads that a thread starts, but not processes (Linux 5.13).
+/// Flag to count threads that a thread starts, but not processes (Linux 5.13).
 const FLAG_INHERIT_THREAD: u64 = 1 << 35;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;

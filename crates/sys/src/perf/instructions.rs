@@ -13,7 +13,7 @@ use crate::Result;
 pub struct InstructionCounter(Vec<OwnedFd>);
 
 impl InstructionCounter {
-    /// Starts to count the instructions of threads. Processes that they start have counters of their own. Fails if this
+    /// Starts to count the instructions of threads. Processes that these threads start are not counted. Fails if this
     /// machine counts no instructions, or if a thread belongs to another user.
     pub fn start(tids: impl IntoIterator<Item = u32>) -> Result<Self> {
         start(Counted::Instructions, tids)
@@ -35,8 +35,7 @@ pub fn counts_instructions() -> bool {
     *COUNTS.get_or_init(|| open_counter(Counted::Instructions, 0).is_ok())
 }
 
-/// Returns the value of an event. If several events share a hardware counter, the value is extrapolated to the whole
-/// time.
+/// Returns the value of an event. If several events share a hardware counter, the value is extended to the whole time.
 fn read(event: &OwnedFd) -> Option<f64> {
     let mut bytes = [0; 24];
     let length = rustix::io::read(event, &mut bytes).ok()?;

@@ -19,8 +19,8 @@ use ring::Ring;
 
 /// Sampler of the CPU time of chosen threads and of threads that they start later, or of all threads.
 ///
-/// The kernel does extra work at each context switch of a sampled thread: about 2.6 µs, or a third of this time while
-/// the event is off. [`Self::clear`] ends this work.
+/// At each context switch of a sampled thread, the kernel does extra work: about 2.6 µs, or a third of this time while
+/// the event is off. [`Self::clear`] ends the extra work.
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,
@@ -44,15 +44,15 @@ impl CpuSampler {
         self.open(Target::Thread(tid), period_ns)
     }
 
-    /// Starts to sample all threads of the system, each CPU once per `period_ns` of its busy time. No thread then has
-    /// an event of its own, so context switches cost nothing. Needs CAP_PERFMON, or a `perf_event_paranoid` of at
+    /// Starts to sample all threads of the system, each CPU once per `period_ns` of its busy time. Threads then have no
+    /// events of their own, so that context switches cost nothing. Needs CAP_PERFMON, or a `perf_event_paranoid` of at
     /// most 0.
     pub fn add_everything(&mut self, period_ns: u64) -> Result<()> {
         self.open(Target::Everything, period_ns)
     }
 
-    /// Ends the sampling of all threads, and drops the samples that were not drained. No event remains open, because as
-    /// long as the system has one, each thread that once had an event still pays at its context switches.
+    /// Ends the sampling of all threads, and drops the samples that were not drained. No event remains open: as long as
+    /// the system has one, each thread that once had an event is slower at its context switches.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rings.clear();

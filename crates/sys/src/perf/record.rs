@@ -1,4 +1,4 @@
-//! Reads the kernel's records out of the bytes of a ring.
+//! Reads the kernel's records from the bytes of a ring.
 
 /// Fields of a sample: address, process and thread, time, user registers, user stack.
 pub(super) const SAMPLE_TYPE: u64 = 1 | 2 | 4 | 1 << 12 | 1 << 13;
@@ -39,9 +39,9 @@ pub const REGISTER_COUNT: usize = DWARF_NUMBERS.len();
 /// A moment at which a thread ran user code.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuSample<'a> {
-    /// Process of the thread, as this process's namespace numbers it.
+    /// ID of the thread's process, as this process's namespace numbers it.
     pub pid: u32,
-    /// Thread, as this process's namespace numbers it.
+    /// ID of the thread, as this process's namespace numbers it.
     pub tid: u32,
     /// Time on the kernel's perf clock, in nanoseconds.
     pub time_ns: u64,

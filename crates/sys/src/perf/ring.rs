@@ -1,4 +1,4 @@
-//! The memory through which the kernel hands over records: one header page, and data that wraps around.
+//! The memory through which the kernel passes records to this process: one header page, and data that wraps around.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -25,7 +25,7 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps the ring of `event`. The caller keeps that descriptor open as long as the ring.
+    /// Maps the ring of `event`. The caller must keep that descriptor open as long as the ring exists.
     pub(super) fn new(event: RawFd) -> Result<Self> {
         let page = rustix::param::page_size();
         let (prot, len) = (libc::PROT_READ | libc::PROT_WRITE, (1 + DATA_PAGES) * page);
@@ -34,7 +34,7 @@ impl Ring {
         if start == libc::MAP_FAILED { Err(last_errno()) } else { Ok(Self { start: start.cast(), page, event }) }
     }
 
-    /// Lets the samples of `event`, which must be on the CPU of this ring, arrive here.
+    /// Makes the samples of `event`, which must be on the CPU of this ring, arrive in this ring.
     pub(super) fn take_output_of(&self, event: &OwnedFd) -> Result<()> {
         // SAFETY: takes two descriptors and touches no memory of this process.
         let done = unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event) };

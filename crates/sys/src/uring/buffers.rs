@@ -33,8 +33,8 @@ pub struct Buffers {
 
 impl Buffers {
     /// Maps `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, and gives the first `first`
-    /// to the kernel. The kernel fills the buffers in turn, so few of them stay in the CPU's caches. [`Buffers::more`]
-    /// gives the kernel further buffers.
+    /// to the kernel. The kernel fills the buffers in turn; if there are few, they stay in the CPU's caches.
+    /// [`Buffers::more`] gives more buffers to the kernel.
     pub(super) fn new(count: u16, first: u16, bytes: u32) -> Result<Self> {
         let count = count.clamp(1, 1 << 15).next_power_of_two();
         let bytes = bytes.max(64) as usize;
@@ -46,7 +46,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Doubles the number of buffers given to the kernel. Returns false if no buffers are left. Call this when a
+    /// Doubles the number of buffers given to the kernel. Returns false if there are no more buffers. Call this when a
     /// receive found no buffer.
     pub fn more(&mut self) -> bool {
         let n = self.untouched.min(self.count - self.untouched);

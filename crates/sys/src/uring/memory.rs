@@ -7,8 +7,8 @@ use crate::Result;
 
 static MAPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the bytes that all rings of this process map for slots and buffers. Most are not resident, because the
-/// kernel allocates a page on first access.
+/// Returns the bytes that all rings of this process map for slots and buffers. Most of these bytes use no memory,
+/// because the kernel allocates a page when it is first accessed.
 pub fn mapped_bytes() -> u64 {
     MAPPED.load(Relaxed)
 }

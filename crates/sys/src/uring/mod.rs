@@ -1,10 +1,10 @@
-//! A safe io_uring interface. The ring owns every byte that the kernel may access (addresses, send slots, receive
-//! buffers), and operations refer to them by number. One thread creates, uses and drops a ring. Source: io_uring(7),
+//! A safe io_uring interface. The ring owns all memory that the kernel may access (addresses, send slots, receive
+//! buffers), and operations refer to it by number. One thread creates, uses and drops a ring. Source: io_uring(7),
 //! io_uring_enter(2), io_uring_register(2).
 //!
 //! The ring uses these features where the kernel has them: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered
 //! files, multishot accept and receive, a provided buffer ring, skipped completions of successful operations, min-wait
-//! timeouts. Nothing is retried here: completions report each result, and the caller decides.
+//! timeouts. This module never tries again: completions report each result, and the caller decides.
 
 mod address;
 mod buffers;
@@ -39,7 +39,7 @@ pub struct Config {
     pub entries: u32,
     /// Number of completion entries.
     pub completions: u32,
-    /// Size of the table of registered files; 0 for none. RLIMIT_NOFILE limits this size.
+    /// Size of the table of registered files; 0 for none. RLIMIT_NOFILE limits the size of the table.
     pub files: u32,
     /// Number of send slots.
     pub slots: u32,
@@ -53,9 +53,9 @@ pub struct Config {
     pub buffer_bytes: u32,
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
-    /// True if operations shall continue whenever the thread enters or leaves the kernel, not only while it waits for
-    /// completions. Threads that wait in other system calls need this wake-up. Eager operation interrupts the thread
-    /// more often.
+    /// True if operations should continue whenever the thread enters or leaves the kernel, not only while it waits for
+    /// completions. Threads that wait in other system calls need such interruptions. The kernel then interrupts the
+    /// thread more often.
     pub eager: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct Cqe {
     pub result: i32,
     /// True if a multishot operation continues. If false, the operation has ended and must be restarted.
     pub more: bool,
-    /// The receive buffer that was filled. Return the buffer with [`Buffers::recycle`].
+    /// The receive buffer that was filled. The buffer must be returned with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
 }
 
@@ -213,7 +213,7 @@ impl Ring {
         }));
     }
 
-    /// Returns true if the kernel holds completions back because the queue was full. The next wait delivers these
+    /// Returns true if the kernel holds completions back because the queue was full. The next wait returns these
     /// completions.
     pub fn overflowed(&mut self) -> bool {
         self.io.submission().cq_overflow()
@@ -242,7 +242,7 @@ fn tolerate(e: Errno) -> Result<()> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Cancels running operations before the memory is released. If cancelling fails, the memory is leaked on
+        // Running operations are cancelled before the memory is released. If cancelling fails, the memory is leaked on
         // purpose.
         let limit = types::Timespec::new().sec(1);
         let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());

@@ -1,4 +1,4 @@
-//! Operations of a ring, one function each. Completions carry `user`.
+//! Operations of a ring, one function each. Completions contain the number `user`.
 
 use std::ops::Range;
 
@@ -15,8 +15,9 @@ static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 
 impl Ring {
-    /// Returns send slot `slot` to be filled before [`Ring::send`], or an empty slice for an unknown slot. Overwriting
-    /// a slot that is being sent corrupts the peer's data, so wait for the completion first.
+    /// Returns send slot `slot` to be filled before [`Ring::send`], or an empty slice for an unknown slot. If a slot
+    /// was overwritten while it is being sent, the peer would get wrong data, so the caller must wait for the
+    /// completion first.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
@@ -71,8 +72,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Accepts until cancelled, with one completion per connection. With `direct`, connections enter the table of
-    /// registered files and each result is an index. Without `direct`, each result is a descriptor that the caller
+    /// Accepts until cancelled, with one completion per connection. With `direct`, connections are put into the table
+    /// of registered files, and each result is an index. Without `direct`, each result is a descriptor that the caller
     /// owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
@@ -143,7 +144,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Closes a file of the table. Running operations on the file keep its socket open, so cancel them first.
+    /// Closes a file of the table. Running operations on the file keep its socket open, so they must be cancelled
+    /// first.
     #[inline]
     pub fn close(&mut self, at: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry: squeue::Entry = opcode::Close::new(Fixed(at)).build();

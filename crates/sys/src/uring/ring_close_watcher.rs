@@ -1,8 +1,10 @@
 //! Detection of the end of a ring. The kernel cleans up a ring in its own worker, some milliseconds after the ring's
-//! last descriptor was closed. Until then the ring keeps all sockets of its operations and of its table of files open.
+//! last descriptor was closed. Before the clean-up, all sockets of the ring's operations and of its file table stay
+//! open.
 //!
-//! The write end of a pipe is put into the table and closed here. The read end reports a hang-up once the table has
-//! released the write end, which is the kernel's last step (io_ring_ctx_free in io_uring/io_uring.c).
+//! The write end of a pipe is put into the ring's file table, and its descriptor is closed. The read end reports a
+//! hang-up once the table has released the write end, which is the kernel's last step (io_ring_ctx_free in
+//! io_uring/io_uring.c).
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 

@@ -28,7 +28,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. Linked behind another operation, the signal reports the other operation's completion.
+    /// Signals an eventfd. If it is linked to another operation, the signal reports that operation's completion.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;
@@ -37,8 +37,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Sends the first `len` bytes of a receive buffer of this ring. Keep the buffer until the completion. Returning
-    /// the buffer earlier corrupts the data that the peer receives.
+    /// Sends the first `len` bytes of a receive buffer of this ring. The buffer must be kept until the completion.
+    /// Returning the buffer earlier corrupts the data that the peer receives.
     #[inline]
     pub fn send_buffer(
         &mut self,

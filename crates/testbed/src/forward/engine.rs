@@ -1,5 +1,5 @@
-//! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] for the arrival time of
-//! each. Frames wait in a timer heap until their arrival time and then go to their host.
+//! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] when each of them arrives.
+//! Frames wait in a timer heap until their arrival time and then go to their host.
 //!
 //! The thread switches frames by their destination address. A frame to a group address goes to every other host, as
 //! copies of one frame.
@@ -21,7 +21,7 @@ use super::{Counts, Fate, Relay};
 const MAX_FRAME_BYTES: usize = 9216;
 /// Maximum number of frames taken from one host before the other hosts have their turn.
 const MAX_FRAMES_PER_TURN: usize = 32;
-/// Maximum sleep of the thread in nanoseconds. A stop is noticed within this time.
+/// Maximum sleep of the thread in nanoseconds. The thread notices a stop within this time.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// The forwarder's end of one host's interface.
@@ -118,8 +118,8 @@ impl Drop for Engine {
 
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // Without exact timers every frame would be 50 µs late. Without priority a busy host would slow the medium. The
-        // forwarder also works without exact timers and priority.
+        // Without exact timers, every frame would be 50 µs late. Without priority, a busy host would slow the medium
+        // down. The forwarder also works without exact timers and without priority.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
@@ -155,7 +155,7 @@ impl ForwardLoop {
         now
     }
 
-    /// Schedules waiting frames whose turn has come, as the relay decides.
+    /// Schedules waiting frames when it is their turn, as the relay decides.
     fn settle(&mut self, now: u64) {
         loop {
             let Some((slot, at_ns)) = self.relay().settle(now) else { return };
@@ -212,14 +212,14 @@ impl ForwardLoop {
     }
 }
 
-/// Frames under way, in reused buffers.
+/// Frames on their way, in buffers that are used again.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,
     free: Vec<usize>,
 }
 
-/// A frame under way. If `to` is `None`, the frame is for all hosts except its sender.
+/// A frame on its way. If `to` is `None`, the frame is for all hosts except its sender.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,

@@ -1,7 +1,8 @@
-//! One shared half-duplex wire: all stations take turns at a single serialiser, frame by frame.
+//! One shared half-duplex wire: all stations take turns in sending, frame by frame.
 //!
-//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore gets its turn as soon as
-//! a station with many frames. The wire has no collisions and no back-off, so it reaches its full rate under any load.
+//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore waits no longer than a
+//! station with many frames. The wire has no collisions and no back-off, so that it reaches its full rate under any
+//! load.
 
 use std::collections::VecDeque;
 

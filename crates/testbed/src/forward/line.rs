@@ -1,8 +1,8 @@
 //! A long line between every pair of hosts, with rate, delay, jitter, loss and reordering for each direction.
 //!
-//! A frame passes these steps in order: it may be lost, it waits for the line's rate, and it travels for `delay` ±
-//! `jitter` (uniformly distributed). Frames keep their order, except the share `reorder`, which travels without delay,
-//! as in netem. A seed determines all decisions for a given sequence of frames.
+//! Each frame passes these steps: it may be lost, it waits for the line's rate, and it travels for `delay` ± `jitter`
+//! (uniformly distributed). Frames stay in order, except for the share `reorder`, which travels without delay, as in
+//! netem. A seed determines all decisions for a given sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn jitter_is_centred_on_the_delay_and_stays_in_its_range() {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
-        // Frames far apart, so that no frame waits for an earlier one to keep the order.
+        // The frames are far apart, so that none has to wait for an earlier one.
         let travel: Vec<u64> =
             (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));

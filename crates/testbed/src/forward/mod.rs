@@ -14,10 +14,10 @@ pub(crate) use hub::Hub;
 pub(crate) use line::{Line, LinePlan};
 pub(crate) use usage::{Counts, FRAMING_BYTES};
 
-/// Fate of a frame in the medium.
+/// What happens to a frame in the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The frame arrives at this time in nanoseconds.
+    /// The frame arrives at this time, nanoseconds.
     Arrives(u64),
     /// The frame waits for its turn. [`Relay::settle`] later returns its arrival time.
     Waits,
@@ -36,12 +36,12 @@ pub(crate) trait Relay: Send {
         None
     }
 
-    /// Returns the time at which the next waiting frame has its turn.
+    /// Returns the time at which it is the turn of the next waiting frame.
     fn wakes_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Changes the rate for every frame that has not had its turn.
+    /// Changes the rate for every frame that has not had its turn yet.
     fn set_rate(&mut self, bits_per_s: u64);
 
     /// Returns the counts so far. `queue_bytes` is the value at `now_ns`.

@@ -56,7 +56,7 @@ impl Serialiser {
         self.queued
     }
 
-    /// Returns the nanoseconds of use until this time, without frames that are not sent yet.
+    /// Returns for how long the wire was in use until this time, nanoseconds, without frames that were not sent yet.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

@@ -53,7 +53,7 @@ pub(crate) trait BuiltMedium: Send + Sync {
         Err(NO_RATE.into())
     }
 
-    /// Returns the traffic that may pass without delay after a pause, as microseconds of wire time; 0 if every frame
+    /// Returns how much traffic may pass without delay after a pause, as microseconds of wire time; 0 if every frame
     /// takes its own time.
     fn catches_up_us(&self) -> u64 {
         0

@@ -11,8 +11,8 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer, in microseconds of wire time, before the wire loses throughput. After a
-/// pause, traffic of this wire time passes without delay. `htb` sends a whole frame and waits until its tokens return,
-/// so this time may be shorter than a frame. `tbf` would need room for a whole frame.
+/// pause, this much traffic passes without delay. `htb` sends a whole frame and then waits until its tokens have
+/// returned, so that this time may be shorter than a frame takes. `tbf` would need tokens for a whole frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire in bytes. A class sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
@@ -48,7 +48,7 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// Start of a period with a constant rate, with the traffic before it.
+/// Start of a period with a constant rate, and the traffic before that period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
@@ -57,7 +57,7 @@ struct RatePeriod {
 }
 
 impl RatePeriod {
-    /// Returns the nanoseconds of use after `bytes` bytes in total.
+    /// Returns for how long the wire was in use when a total of `bytes` bytes were carried, nanoseconds.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64

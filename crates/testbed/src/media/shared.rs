@@ -1,13 +1,13 @@
 //! One shared half-duplex wire (`ethernet10`, `hub100`).
 //!
 //! In the kernel, a bridge joins the hosts. The input of each port is redirected to one ifb interface. The `htb` of
-//! this interface sends at the wire's rate, and the frames return to the bridge. All hosts and both directions thus
-//! share one serialiser. If the kernel lacks ifb or a part of tc, the hub in user space replaces the wire. Neither
-//! implementation has collisions.
+//! this interface sends at the wire's rate, and the frames return to the bridge. All hosts and both directions
+//! therefore share one sender with a limited rate. If the kernel lacks ifb or a part of tc, the hub in user space
+//! replaces the wire. Neither implementation has collisions.
 //!
-//! The stations take turns, as on an Ethernet: each has its own queue. With one common queue, a request would wait
-//! behind all answers under way. All clients of a closed loop would then send and wait together, and the wire would be
-//! idle while the server serves them. Five clients would use 79 % of the wire.
+//! The stations take turns, as on an Ethernet: each has its own queue. With a common queue, a request would wait behind
+//! all answers that were sent before it. All clients of a closed loop would then send and wait together, and the wire
+//! would be idle while the server serves them. Five clients would use 79 % of the wire.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, port_name};
 use crate::tools;
 
-/// Maximum number of bytes of a station that wait for the wire. A queue of 1 s at 10 Mbit/s would hide losses, but one
-/// TCP window of a client must fit.
+/// Maximum number of bytes of a station that wait for the wire. A queue of 1 s at 10 Mbit/s would hide losses, but
+/// there must be space for one TCP window of a client.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -69,8 +69,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the interface through which all frames pass. This is the first step, because a kernel may lack the
-    /// required features.
+    /// Creates the interface through which all frames pass. The interface is created first, because a kernel may lack
+    /// the required features.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
@@ -164,8 +164,8 @@ pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
 }
 
 /// Builds the commands for a wire with one class per station, selected by the sender's hardware address. The stations
-/// take turns of one maximum frame. The own rate of a station is almost 0, so the station borrows its whole rate from
-/// the wire.
+/// take turns of one maximum frame. The station's own rate is almost 0, so that it borrows its whole rate from the
+/// wire.
 fn stations(bits_per_s: u64, hosts: usize) -> String {
     let mut script = rate("ifb0", bits_per_s);
     script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));

@@ -54,7 +54,7 @@ impl BuiltMedium for Running {
     fn set_speed(&self, share: f64) -> Result<(), String> {
         match self.0.is_empty() {
             true => Err(NO_RATE.into()),
-            // All wires are changed, also after an error, because a failing wire must not leave the others slow.
+            // All wires are changed even after an error, because otherwise the others could stay slow.
             false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
         }
     }

@@ -45,7 +45,7 @@ fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> 
             Some(SLOW_REQUEST) => slowed.hold(stream, word),
             _ => {
                 let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
-                // A client may leave without reading the answer.
+                // A client may leave without reading the answer, so errors are ignored.
                 let _ = stream.write_all(text.as_bytes());
             }
         }
@@ -86,10 +86,10 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(fail(name, "it is up already; choose another name, or take it down first"));
     }
-    // The file was left by a killed keeper.
+    // The file was left by a keeper that was killed.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Meanwhile another process removed the last other testbed, and with it the directory.
+        // Another process has removed the last other testbed meanwhile, and the directory with it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

@@ -1,7 +1,7 @@
 //! A medium that stays slowed while a client holds a connection to the keeper.
 //!
-//! The keeper restores the full rate of the medium when the connection ends for any reason, or is silent. A slowdown
-//! therefore never outlasts its client.
+//! The keeper restores the full rate of the medium when the connection ends for any reason, or is silent. The medium is
+//! therefore never slowed for longer than its client exists.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::error::{Result, TestbedError};
 use crate::testbed::MediumSpeed;
 
-/// Word of a request that a share follows.
+/// First word of a request to slow the medium; a share follows.
 pub(super) const SLOW_REQUEST: &str = "slow";
 /// Maximum length in bytes of a request to a keeper.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64;
@@ -38,7 +38,7 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes this request and later ones on its connection. Other connections to the keeper are served meanwhile.
+    /// Executes this request and later ones on its connection. Meanwhile, other connections to the keeper are served.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
             // A client may leave without reading the answer.
@@ -46,7 +46,7 @@ impl SlowingServer {
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // Without a thread, the connection ends here, and the slowdown ends with it.
+        // If no thread can be started, the connection ends at this point, and the medium has its full rate again.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }
@@ -125,8 +125,8 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper ends the connection once the full rate is restored. If the keeper fails to, nothing more can be
-        // done here.
+        // The keeper ends the connection once the full rate is restored. If the keeper fails to end the connection,
+        // nothing more can be done.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

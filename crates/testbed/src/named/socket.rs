@@ -24,7 +24,8 @@ fn directory() -> PathBuf {
     base.join("testbeds")
 }
 
-/// Returns the user's ID outside the user namespace. In a host of a testbed created without root, every user is root.
+/// Returns the user's ID outside the user namespace. In a host of a testbed that was created without root, every user
+/// appears as root.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u32>().ok());
@@ -59,7 +60,7 @@ pub fn names() -> Vec<String> {
 
 /// Removes a socket and its directories, if they are empty then.
 pub(super) fn clear(path: &Path) {
-    // Missing and non-empty directories stay as they are.
+    // Directories that are missing or not empty are left as they are.
     let _ = std::fs::remove_file(path);
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }

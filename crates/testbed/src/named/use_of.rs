@@ -26,7 +26,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // If the error output cannot be read, only the exit status is known.
+        // If this output cannot be read, only the exit status is known.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -65,7 +65,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // This keeper does not listen. The keeper's namespaces end with its process.
+    // This keeper does not answer. Its namespaces end together with its process.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {
@@ -94,7 +94,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // The process may have ended meanwhile.
+        // The process may have ended by itself.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

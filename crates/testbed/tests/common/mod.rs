@@ -104,9 +104,9 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of this test program in a directory that other users may read, so that another user may run it. Another
-/// process creates the copy. A fork of a concurrent test could otherwise keep the copy open for writing, and such a
-/// file cannot be executed. Dropping the value removes the file.
+/// A copy of this test program in a directory that other users may read, so that another user may run it. The copy is
+/// made by another process. If this process made the copy, a child process forked by a test that runs at the same time
+/// could keep the copy open for writing. Such a file cannot be executed. Dropping the value removes the file.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {

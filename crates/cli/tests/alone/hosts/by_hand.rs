@@ -1,4 +1,4 @@
-//! Compares a search over other hosts with a search that is started by hand in one of these hosts' namespaces.
+//! Compares a search over other hosts with a search that a user starts directly in the namespace of one of these hosts.
 
 use std::process::{Output, Stdio};
 
@@ -8,14 +8,14 @@ use testkit::{ChildProcess, OtherPrograms, Slurm, SshHosts, binary, num};
 
 /// CPU time per page in microseconds.
 const WORK_US: f64 = 3000.0;
-/// Sleep per request of the only serving thread in milliseconds. The sleep limits the capacity to about 55 requests/s
-/// on any machine.
+/// Sleep per request of the only serving thread in milliseconds. Because of the sleep, the capacity is about 55
+/// requests/s on any machine.
 const SLEEP_MS: f64 = 15.0;
 
 /// The search that is run in both ways.
 const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
-/// Uses ssh, and a Slurm allocation.
+/// The hosts are reached by ssh, and through a Slurm allocation.
 #[test]
 fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     let test = "find_on_other_hosts_agrees";
@@ -35,7 +35,7 @@ fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     agrees(&by_hand, &Found::by(|| slurm.run(2, &[&find[..], &by_slurm].concat(), |_| {})));
 }
 
-/// Starts a server on the named host. Returns the server with its URL.
+/// Starts a server on the named host. Returns the server and its URL.
 fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     let listen = format!("{}:8080", hosts.address("server"));
     let mut serve = hosts.inside("server", binary!());
@@ -50,12 +50,13 @@ fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
 fn agrees(by_hand: &Found, elsewhere: &Found) {
     assert_eq!(by_hand.server, "localhost");
     assert_eq!(elsewhere.server, "server", "evidence is of the server's own host");
-    // The server's CPU time per request is its own. Other programs reduce the capacity, but hardly change this time.
+    // The server's CPU time per request depends only on the server. Other programs lower the capacity, but hardly
+    // change the server's CPU time per request.
     for run in [by_hand, elsewhere] {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
-    // The two searches run one after the other on a shared machine. The sleep takes equally long in both searches.
+    // The two searches run one after the other on a shared machine. The sleep takes the same time in both searches.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {

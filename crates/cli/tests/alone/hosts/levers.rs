@@ -1,5 +1,5 @@
-//! Levers that change the server or its limits, on the server's host. Only the server's host knows some facts, which
-//! are read there. Changes are undone there, too.
+//! Levers that change the server or its limits, on the host of the server. Facts that only the server's host knows are
+//! read on that host. The levers' changes are also undone on that host.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;
@@ -11,15 +11,15 @@ use testkit::{
     ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
-/// Budget with enough time for slots of five levers. Levers with turns get 5 s each. This time is too short for a pair
-/// of turns, so these levers are skipped.
+/// Budget that is long enough for slots of five levers. Levers that need turns get 5 s each. In 5 s, no pair of turns
+/// can be measured, so that these levers are skipped.
 const BUDGET: &str = "50s";
-/// Maximum wait until the first lever with slots starts.
+/// Maximum time to wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
 /// nginx with two workers on the host `server`. Together the two workers may use a fifth of a CPU.
 struct QuotaServer {
-    // The fields are dropped in this order.
+    // The struct's fields are dropped in this order.
     nginx: ChildProcess,
     hosts: SshHosts,
     group: ControlGroup,
@@ -52,7 +52,7 @@ impl QuotaServer {
         Some(Self { nginx, hosts, group, url, _alone: alone })
     }
 
-    /// Runs `prove` with these flags. The generator is here, and the server on its host.
+    /// Runs `prove` with these flags. The generator runs on this host, and the server on its own.
     fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
         let engine = self.hosts.engine();
         let mut args = vec!["prove", &self.url, "--server-host", "server", "--via", &engine];
@@ -62,12 +62,12 @@ impl QuotaServer {
         (run, said(&output))
     }
 
-    /// Waits until the quota differs from `before`.
+    /// Waits until the quota is no longer `before`.
     fn await_other_quota(&self, before: &str) {
         eventually_within(PULLED_WITHIN, || (self.group.cpu_quota() != before).then_some(()));
     }
 
-    /// Checks that the quota is restored and that no worker is stopped.
+    /// Checks that the quota is restored and no worker is stopped.
     fn is_as_it_was(&self, before: &str) {
         self.hosts.await_no_agents("server");
         assert_eq!(self.group.cpu_quota(), before, "the quota is what it was");
@@ -92,7 +92,7 @@ fn quota_and_workers_are_changed_and_restored_on_the_server_s_host() {
         assert_eq!(lever["host"], "server");
         assert!(lever["speed"].as_array().unwrap().iter().any(|speed| num(speed) < 0.9), "{lever}");
     }
-    // The directory is a path on the server's host, and is checked there.
+    // The directory is a path on the server's host, and is checked on that host.
     let why = |id: &str| names_where(&proof["untried"], "lever", id, "why");
     assert!(levers.iter().any(|l| l["lever"] == "disk") || why("disk").starts_with("on server, "), "{proof:#}");
     assert!(why("descriptors").starts_with("on server, "), "{proof:#}");
@@ -111,17 +111,18 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
         kill(&[conductor(&stage.hosts)]);
     });
     stage.is_as_it_was(&before);
-    // Kills the lever processes themselves; the observer was started first. The next command that contacts the host
-    // undoes the changes of these levers.
+    // The test kills the lever processes themselves; the observer was started before them. The next command that
+    // contacts the host must undo these levers' changes.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // After the kill, no lever changes anything more. The conductor contacts the host once more at its end, even if
-        // it is interrupted.
+        // After the kill, no lever makes any more changes. When the conductor ends, it contacts the host once more,
+        // even if it was interrupted.
         signal(conductor(&stage.hosts), "INT");
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    // The hosts share the files of one machine, so the conductor may undo the changes before the server's host does.
+    // The hosts share the files of one machine, so that the conductor may undo the changes before the server's host
+    // does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }

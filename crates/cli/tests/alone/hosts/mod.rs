@@ -6,8 +6,8 @@ mod levers;
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
-/// Levers are agents. Each lever works on the host to which it belongs, and the output explains why a lever was not
-/// used.
+/// Levers are agents. Each lever runs on the host to which its resource belongs, and the output says why a lever was
+/// not used.
 #[test]
 fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("prove_on_other_hosts", binary!(), "switch:1G") else { return };
@@ -22,12 +22,12 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
     assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
     for lever in levers {
-        // Threads take a quarter of the CPU from those that answer, so each slowed process had less CPU time.
+        // The lever takes a quarter of the CPU from the threads that answer, so that each of them had less CPU time.
         let speeds = lever["speed"].as_array().unwrap();
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
     }
-    // The number of workers is read on the server's host: nginx has one.
+    // The number of workers is read on the server's host; this nginx has one worker.
     let why = names_where(&proof["untried"], "lever", "worker", "why");
     assert_eq!(why, "on server, the server has fewer than two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));

@@ -1,5 +1,5 @@
-//! A PostgreSQL server of a test, and pgbouncer before it. Both programs run as user nobody, since PostgreSQL refuses
-//! to run as root.
+//! A PostgreSQL server for a test, and pgbouncer in front of it. Both programs run as user nobody, since PostgreSQL
+//! refuses to run as root.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ pub(super) struct Postgres {
     pub(super) port: u16,
 }
 
-/// Returns a command that runs a program as nobody if this user is root.
+/// Returns a command that runs a program as user nobody if the test runs as root.
 fn as_nobody(program: &Path) -> Command {
     if !testkit::is_root() {
         return Command::new(program);
@@ -30,7 +30,7 @@ fn open_folder() -> tempfile::TempDir {
     dir
 }
 
-/// Finds initdb, which Debian keeps beside the server's real program.
+/// Finds initdb, which Debian stores in a folder outside of PATH.
 fn initdb(postgres: &Path) -> Option<PathBuf> {
     let beside = postgres.canonicalize().ok()?.with_file_name("initdb");
     beside.exists().then_some(beside)

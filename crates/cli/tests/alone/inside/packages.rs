@@ -1,4 +1,4 @@
-//! Packages of public registries, fetched once into `target/applications`.
+//! Packages from public registries, downloaded once to `target/applications`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,8 +18,8 @@ pub(super) fn folder() -> PathBuf {
     dir
 }
 
-/// Makes `name` in the folder by a command, unless it exists. Skips the test if the program is missing or fails, as
-/// without a network.
+/// Makes the file `name` in the folder by running a command, unless it exists. The test is skipped if the command is
+/// missing or fails, for example without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {
     let path = folder().join(name);
     let marker = folder().join(format!("{}.made", name.replace('/', "-")));
@@ -41,7 +41,7 @@ fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &
     Some(path)
 }
 
-/// Fetches packages of Python.
+/// Downloads packages of Python.
 pub(super) fn python(test: &str) -> Option<PathBuf> {
     let packages = ["flask==3.1.*", "fastapi==0.*", "uvicorn==0.*"];
     made(test, "python", "pip3", |pip, to| {
@@ -49,7 +49,7 @@ pub(super) fn python(test: &str) -> Option<PathBuf> {
     })
 }
 
-/// Fetches packages of node.
+/// Downloads packages of node.
 pub(super) fn node(test: &str) -> Option<PathBuf> {
     let packages = ["express@5", "pg@8"];
     let args = ["install", "--silent", "--no-audit", "--no-fund", "--prefix"];
@@ -59,7 +59,7 @@ pub(super) fn node(test: &str) -> Option<PathBuf> {
     Some(made.join("node_modules"))
 }
 
-/// Fetches Tomcat and compiles its servlet.
+/// Downloads Tomcat and compiles its servlet.
 pub(super) fn tomcat(test: &str) -> Option<PathBuf> {
     for jar in ["embed:tomcat-embed-core", ":tomcat-annotations-api"] {
         let artifact =

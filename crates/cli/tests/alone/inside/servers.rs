@@ -104,7 +104,7 @@ pub(super) fn nginx_gzip(test: &str) -> Option<Server> {
     nginx(test, "gzip on; gzip_comp_level 9; types { text/plain html; } gzip_types text/plain;", "")
 }
 
-/// Starts nginx before PHP-FPM with five children, over TCP or over a unix socket.
+/// Starts nginx in front of PHP-FPM with five child processes, over TCP or a unix socket.
 pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     let names = ["php-fpm8.2", "php-fpm8.3", "php-fpm8.4", "php-fpm"];
     let (fpm, port, dir) = (installed(test, &names)?, free_port(), tempfile::tempdir().unwrap());
@@ -122,7 +122,7 @@ pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
     let mut command = Command::new(fpm);
     command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
-    // Workers run as nobody, who must be able to read the script.
+    // The workers run as user nobody, so that nobody must be able to read the script.
     let script = std::env::temp_dir().join("loadline-sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
     let location = format!(
@@ -151,7 +151,7 @@ pub(super) fn ruby(test: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
-/// Starts nginx before another server.
+/// Starts nginx in front of another server.
 pub(super) fn behind_nginx(test: &str, server: Option<Server>) -> Option<Server> {
     let server = server?;
     let mut proxy = nginx(test, "", &format!("location / {{ proxy_pass {}; }}", server.url))?;

@@ -1,5 +1,5 @@
-//! Containers with only the static program from `make dist`, entered by podman, and by `runc exec`, on which docker and
-//! kubectl build. The container runs the server and the generator.
+//! Containers that have only the static program from `make dist`. Containers are entered by podman, and by `runc exec`,
+//! which docker and kubectl use. Server and generator run in the container.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use testkit::{Container, alone, binary, has, or_skip, static_program, total};
 
 use crate::hosts::nginx_hosts::{names_of_loads, said};
 
-/// Loads the server from inside its container, and watches it there.
+/// Loads the server from within its container, and watches it there.
 fn is_loaded_and_watched(container: &Container) {
     let (url, name) = (format!("http://{}/", container.listen), container.name.as_str());
     let mut load = container.within(Command::new(binary!()));

@@ -1,17 +1,17 @@
-//! Experiments on given hosts: the experiment's server runs on one host, and its clients run on the other hosts. Values
-//! that only a testbed can count are not invented.
+//! Experiments on given hosts: the experiment's server runs on one host, and its clients run on the other hosts. If
+//! only a testbed can count a value, it must be missing here.
 
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};
 
 use crate::hosts::nginx_hosts::{names, notes, said};
 
-/// Creates hosts without a server, because the experiment starts its own.
+/// Makes hosts without a server, because the experiment starts its own.
 fn hosts(test: &str) -> Option<SshHosts> {
     SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server", "a", "b"])
 }
 
-/// Runs `lab NAME --quick` with these parameters. The server is on its host, and the clients are on a and b.
+/// Runs `lab NAME --quick` with these parameters. The server is on its host, and the clients are on the hosts a and b.
 fn played(hosts: &SshHosts, name: &str, set: &[&str]) -> (Value, String) {
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
     let mut args = vec!["lab", name, "--quick", "--server-host", "server", "--client-hosts", "a,b", "--via", &engine];
@@ -43,8 +43,8 @@ fn request_rate_on_hosts_counts_at_both_ends_and_names_missing_counts() {
         assert_eq!(names(&trial["host_loads"], "host"), ["a", "b"], "{text}");
         let counts = &trial["results"];
         let (sent, kernel) = (num(&counts["syns_generator"]), num(&counts["syns_kernel"]));
-        // T is below the kernel's first retransmission, so each SYN is sent once. If a full queue drops the end of its
-        // handshake, the kernel counts it twice.
+        // The timeout T is shorter than the kernel's first retransmission, so that each SYN is sent once. If the queue
+        // is full when a handshake ends, the kernel counts its drop twice.
         assert!(sent > 0.0 && (kernel - sent).abs() <= 0.05 * sent + 5.0, "{sent} sent, {kernel} arrived\n{text}");
         assert!(counts["syns_filter"].is_null(), "nobody filtered: {counts}");
     }

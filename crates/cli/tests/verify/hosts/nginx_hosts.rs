@@ -1,4 +1,4 @@
-//! The hosts of [`testkit::nginx_hosts`], with the program under test.
+//! The hosts of [`testkit::nginx_hosts`], with the program that is tested.
 
 use std::sync::MutexGuard;
 

@@ -1,4 +1,4 @@
-//! Recordings of an observer on another host that are too long for one line.
+//! Recordings of an observer on another host that do not fit into one line.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use testkit::{SshHosts, num, total};
 
 use crate::hosts::nginx_hosts::{Nginx, incidents, said};
 
-/// Number of server processes. With about 30 counters each, a line holds 200 samples.
+/// Number of server processes. With about 30 counters per process, a line holds 200 samples.
 const WORKERS: u32 = 60;
 
-/// The observer's lines are copied to a file on their way. The test thus knows the pieces of a recording, and what they
-/// contain together.
+/// On their way, the observer's lines are copied to a file. From this file, the test knows the pieces of a recording
+/// and their contents.
 #[test]
 fn a_long_recording_arrives_completely_in_several_lines() {
     let (_alone, binary) = testkit::alone_with_release!("a recording in several lines");
@@ -20,7 +20,7 @@ fn a_long_recording_arrives_completely_in_several_lines() {
     let Some(nginx) = Nginx::of_workers(test, &hosts, WORKERS) else { return };
     let (tap, engine, own) = (hosts.path("tap"), hosts.engine(), binary.to_str().unwrap());
     std::fs::write(&tap, "\"$@\" | tee \"$0-$$\"").unwrap();
-    // There is no master connection, because loadline does not know which program `sh` runs.
+    // No master connection is used, because loadline does not know which program `sh` runs.
     let tapped = format!("sh {} {}", tap.display(), engine.replace("{host}", "-T -o BatchMode=yes {host}"));
     let mut load = vec!["load", &nginx.url, "--client-hosts", "a", "--via", &engine, "--agent-path", own];
     load.extend(["--server-host", "server", "--server-via", &tapped, "--at-rest", "100ms", "--warmup", "200ms"]);
@@ -47,7 +47,8 @@ fn a_long_recording_arrives_completely_in_several_lines() {
         let other = of_pieces.iter().zip(&of_whole).find(|(a, b)| !alike(a, b));
         assert_eq!(other, None, "{name}");
     }
-    // The observer counts its samples, too. No sample is missing between two of its counts.
+    // One of the counters is the observer's own number of samples. The observer must not miss a sample between two
+    // values of this counter.
     let counted = columns.iter().find(|column| column["counter"] == "probe.samples").unwrap();
     let told = values(named(whole, counted)).enumerate().filter_map(|(row, n)| Some(n.as_f64()? - row as f64));
     let told: Vec<f64> = told.collect();
@@ -55,7 +56,7 @@ fn a_long_recording_arrives_completely_in_several_lines() {
     ["a", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// Returns the pieces of the longest recording in the copied lines.
+/// Returns the pieces of the longest recording that is in the copied lines.
 fn handed_over(dir: &Path) -> Vec<Value> {
     let (mut longest, mut pieces) = (Vec::new(), Vec::new());
     let files = std::fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path());
@@ -77,7 +78,7 @@ fn handed_over(dir: &Path) -> Vec<Value> {
     longest
 }
 
-/// Returns true if two values are equal up to the last bit of a fraction, which parsing may round either way.
+/// Returns true if two values are equal, apart from the last bit of a fraction, which parsing may round up or down.
 fn alike(a: &Value, b: &Value) -> bool {
     a == b || a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= 1e-14 * a.abs())
 }
@@ -90,7 +91,7 @@ fn values(column: &Value) -> impl Iterator<Item = &Value> {
     column["values"].as_array().into_iter().flatten()
 }
 
-/// Returns the column with this column's name in another recording.
+/// Returns the column with the same name in another recording.
 fn named<'a>(recording: &'a Value, column: &Value) -> &'a Value {
     let same = |other: &&Value| ["counter", "instance"].iter().all(|key| other[key] == column[key]);
     recording["columns"].as_array().unwrap().iter().find(same).unwrap_or_else(|| panic!("no {column:#}"))

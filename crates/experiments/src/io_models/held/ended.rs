@@ -4,7 +4,7 @@ use run::{ErrorKind, Trial};
 
 use super::levels::Levels;
 
-/// A process this close to its descriptor limit counts as having no descriptors left.
+/// Number of descriptors: if fewer are left, a process counts as having none.
 const SPARE: f64 = 100.0;
 
 /// ID of the bottleneck, if known, and a description.

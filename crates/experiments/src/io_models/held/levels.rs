@@ -3,8 +3,8 @@
 
 use run::{Instance, Recording};
 
-/// Seconds without change after which a process counts as quiet although connections wait in its accept queue. With an
-/// empty queue, a process is quiet at once.
+/// Time without any change after which a process counts as quiet although connections wait in its accept queue,
+/// seconds. If the queue is empty, a process counts as quiet at once.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges at one time, or their maxima.
@@ -22,8 +22,8 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// Maximum gauges of a process, and its gauges while nothing changed. While connections arrive, threads and connections
-/// are not read at the same instant.
+/// Maximum gauges of a process, and its gauges while nothing changed. While connections arrive, the numbers of threads
+/// and connections are not read at the same moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,
@@ -35,7 +35,8 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Reads all samples of a process and its listening socket. A gauge missing in a sample keeps its last value.
+    /// Reads all samples of a process and its listening socket. If a gauge is missing in a sample, its last value is
+    /// used.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -51,7 +52,8 @@ impl Looks {
         for (row, t_s) in recording.t_s.iter().enumerate() {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
-            // The most expensive counter has the fewest samples, so only samples with this counter are used.
+            // The counter that is most expensive to read has the fewest samples, so that only samples with this counter
+            // are used.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
             else {
@@ -80,7 +82,8 @@ impl Looks {
             return;
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
-        // The quiet sample with the most connections is kept. Near the end, connections close before their threads end.
+        // Of the quiet samples, the one with the most connections is kept. Near the end of the trial, connections close
+        // before their threads end.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

@@ -8,8 +8,8 @@ use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
 /// Share of the offered load above which the server counts as handling all of it, because a window starts and ends
-/// between two messages. If the share exceeds 1 by as much, the server works off a backlog, and something else is the
-/// limit.
+/// between two messages. If the share exceeds 1 by as much, the server is working on a backlog, and something else is
+/// the limit.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict. Below this confidence, the verdict is marked as a guess.
 const SURE: f64 = 0.6;
@@ -50,7 +50,7 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Describes the verdict. `piled_up` is the offered load if the server handled more than the offered load.
+/// Describes the verdict. `piled_up` is the offered load, if the server handled more than that.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

@@ -1,7 +1,7 @@
-//! Resources that a server's processes hold during a trial: accepted sockets, memory, threads, descriptors. The values
-//! come from the recording of the server's host, because the client cannot know which connections wait in the accept
-//! queue. This module also finds the bottleneck of the trial, and the reason if fewer connections than attempted were
-//! held.
+//! Resources that a server's processes use during a trial: accepted sockets, memory, threads and descriptors. The
+//! values come from the recording of the server's host, because the client cannot know which connections wait in the
+//! accept queue. This module also finds the bottleneck of the trial, and the reason if fewer connections than attempted
+//! were held.
 
 mod ended;
 mod levels;
@@ -20,7 +20,7 @@ use levels::Looks;
 use super::values::{THREADS, THREADS_AT_REST};
 use crate::values::{CONNECTIONS, HELD, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Resources that a server's processes hold during a trial.
+/// Resources that a server's processes use during a trial.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeldResources {
     /// Samples of each server process.

@@ -3,7 +3,7 @@ use run::ServePlan;
 use std::process::Command;
 use testkit::eventually;
 
-/// A host on which this shell script takes the place of every agent.
+/// A host on which this shell script runs instead of every agent.
 struct Shell(String);
 
 impl Host for Shell {
@@ -22,7 +22,7 @@ impl Host for Shell {
     }
 }
 
-/// Returns the commands of an agent that greets and reads its task.
+/// Returns shell commands of an agent that sends its hello and reads its task.
 fn hello() -> String {
     format!(r#"echo '{{"is":"hello","wire":{}}}'; read spec; "#, run::WIRE_VERSION)
 }
@@ -54,8 +54,7 @@ fn an_agent_that_dies_is_named_with_its_last_words() {
     assert!(error.contains(r#"agent "server""#) && error.contains("no descriptors left"), "{error}");
 }
 
-/// If a run's budget ends while its first generator starts, the error names this cause, so lateness differs from other
-/// failures.
+/// If the budget ends while the first generator starts, the error names this cause and not another failure.
 #[test]
 fn an_agent_that_does_not_get_ready_is_late() {
     let mut group = AgentGroup::default();
@@ -98,7 +97,8 @@ fn another_wire_version_is_one_clear_error() {
     assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
 }
 
-/// A pipe holds 64 KiB, less than this agent writes. `pipe_thread` tests the end of a silent agent.
+/// A pipe holds 64 KiB, less than this agent writes. The test of `pipe_thread` covers an agent that ends without a
+/// message.
 #[test]
 fn an_agent_that_complains_all_the_time_is_not_held_up() {
     let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;

@@ -8,16 +8,16 @@ pub struct Engine {
     pub name: &'static str,
     /// Words before the program; `{host}` stands for the host.
     pub prefix: &'static [&'static str],
-    /// True if the engine joins its arguments with blanks and passes them to a shell on the host. Each argument is then
-    /// quoted.
+    /// True if the engine joins its arguments with spaces and passes them to a shell on the host. Each argument is
+    /// quoted for these engines.
     pub joins: bool,
-    /// True if each host first gets a master connection (ssh's ControlMaster). Starting an agent over a master
-    /// connection takes a tenth of the time, and servers refuse many new connections at once.
+    /// True if a master connection (ssh's ControlMaster) is opened to each host first. Over a master connection, an
+    /// agent starts ten times faster, and servers refuse many new connections at once.
     pub masters: bool,
-    /// Words that start a container named `{host}` on this machine's network, before its options and image; empty for
+    /// Words that start a container named `{host}` in this machine's network, before its options and image; empty for
     /// an engine without images.
     pub starts: &'static [&'static str],
-    /// Meaning of a host for this engine, in one line.
+    /// Meaning of the word host for this engine, in one line.
     pub help: &'static str,
 }
 
@@ -27,7 +27,7 @@ const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: fals
 pub const ENGINES: &[Engine] = &[
     Engine {
         name: "ssh",
-        // BatchMode is set because a prompt would wait forever. `-t` is left out because a terminal changes bytes.
+        // BatchMode is set, because a prompt would wait forever. `-t` is not used, because a terminal changes bytes.
         prefix: &["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"],
         joins: true,
         masters: true,
@@ -36,8 +36,8 @@ pub const ENGINES: &[Engine] = &[
     },
     Engine {
         name: "slurm",
-        // Each agent has its own srun. A common srun would send every agent the input of all agents, and cut labelled
-        // lines at 1,024 bytes.
+        // Each agent is started by its own srun. A common srun would send the input of all agents to every agent, and
+        // cut labelled lines after 1,024 bytes.
         prefix: &["srun", "-Q", "--overlap", "--export=NONE", "--nodes=1", "--ntasks=1", "--nodelist={host}"],
         help: "a node of loadline's own allocation; `slurm` as the only host means all its nodes",
         ..BASE

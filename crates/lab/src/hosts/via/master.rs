@@ -1,5 +1,5 @@
-//! Master connections of ssh, over which all agents of a host start. Each connection runs a program on its host that
-//! ends when our end of its pipe closes, so no connection outlives the conductor.
+//! Master connections of ssh, over which all agents of a host are started. Each connection runs a program on its host
+//! that ends when our end of its pipe closes, so that no connection outlives the conductor.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::LabError;
 
-/// Number of connections that are opened at the same time. Servers refuse many new connections at once (MaxStartups, 10
-/// by default).
+/// Maximum number of connections that are opened at the same time. Servers refuse many new connections at once
+/// (MaxStartups, 10 by default).
 const MAX_CONCURRENT: usize = 8;
 /// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);

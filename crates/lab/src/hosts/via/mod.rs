@@ -32,7 +32,7 @@ pub struct Via {
     agent_path: Option<String>,
     /// Program to copy to the host, if the user gave no path.
     program: Option<Program>,
-    /// Master connections of the host.
+    /// Master connections to the host; `None` if its engine has none.
     connections: Option<HostMasters>,
 }
 
@@ -52,13 +52,15 @@ impl HostMasters {
     }
 }
 
-/// Sessions that servers allow per connection (MaxSessions, 10 by default), minus the connection's own.
+/// Number of sessions per connection: the servers' limit (MaxSessions, 10 by default), minus the connection's own
+/// session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
-/// Sessions besides the generators': an observer, a lever, a question, and one that is about to end.
+/// Number of sessions besides those of the generators: for an observer, a lever, a question, and a session that is
+/// about to end.
 const EXTRA_SESSIONS: u32 = 4;
 
 impl Via {
-    /// Returns the host of a plan; starts nothing.
+    /// Returns the host of a plan without starting anything.
     fn from_plan(plan: &HostPlan, program: Option<&Program>) -> Result<Self, LabError> {
         let (prefix, joins, masters) = engine(&plan.via)?;
         Ok(Self {
@@ -72,7 +74,7 @@ impl Via {
         })
     }
 
-    /// Returns the hosts of a plan, with master connections where the engine has them.
+    /// Returns the hosts of a plan, with master connections for engines that support them.
     pub(crate) fn connect(plans: &[HostPlan], program: &Path) -> Result<Vec<Self>, LabError> {
         let copied = plans.iter().any(|plan| plan.agent_path.is_none());
         let program = copied.then(|| Program::read(program)).transpose()?;
@@ -96,7 +98,7 @@ impl Via {
         Ok(hosts)
     }
 
-    /// Returns all words that start the agent, over a master connection if one is given.
+    /// Returns all words that start the agent; if a master connection is given, the agent uses it.
     fn words(&self, over: Option<&Path>) -> Vec<String> {
         let program = match (&self.agent_path, &self.program) {
             (Some(path), _) => vec![path.clone(), "agent".into()],
@@ -116,14 +118,14 @@ impl Via {
     }
 }
 
-/// A host and the number of ssh master connections that its agents need.
+/// A host, and the number of ssh master connections that its agents need.
 struct MasterDemand {
     name: String,
     prefix: Vec<String>,
     masters: usize,
 }
 
-/// Lists each host with master connections once, because the server may share a generator's host.
+/// Lists each host with master connections only once, because server and generator may share a host.
 fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     let mut wanted: Vec<(MasterDemand, u32)> = Vec::new();
     for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
@@ -142,8 +144,8 @@ fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     wanted.into_iter().map(counted).collect()
 }
 
-/// Returns the words of an engine or of the user's own command, whether a shell reads them, and whether there are
-/// master connections.
+/// Returns the words of an engine or of the user's own command, and two flags: true if a shell reads the words, and
+/// true if there are master connections.
 fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
         return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));
@@ -160,7 +162,7 @@ fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     let program = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
     let known = ENGINES.iter().find(|row| row.joins && program.as_deref() == Some(row.name));
     if known.is_some() {
-        // The options of ssh in [`ENGINES`]: no terminal, and no prompt.
+        // The expected words are the options of ssh in [`ENGINES`]: no terminal, and no prompt.
         words.splice(1..1, ["-T", "-o", "BatchMode=yes"].map(str::to_string));
     }
     Ok((words, known.is_some(), known.is_some_and(|row| row.masters)))

@@ -1,6 +1,6 @@
-//! Shell script that starts an agent where loadline is not installed. The script keeps a copy in the user's cache
-//! folder, named and checked by the hash of its content. If there is no copy, the script requests it on standard output
-//! and reads it from standard input, so one connection does everything.
+//! Shell script that starts an agent where loadline is not installed. The script keeps a copy of loadline in the user's
+//! cache folder, named and checked by its hash. If the cache folder has no copy, the script requests it on standard
+//! output and reads it from standard input, so that one connection is enough.
 
 use crate::hosts::program::Program;
 
@@ -43,7 +43,8 @@ mod tests {
         Program::read(&path).unwrap()
     }
 
-    /// Runs the script with this home. Returns true if the script asked for the program, and the rest of its output.
+    /// Runs the script with this home directory. Returns two results: true if the script requested the program, and the
+    /// rest of its output.
     fn started(home: &Path, program: &Program) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-c", &start_script(program)]).env("HOME", home).env_remove("XDG_CACHE_HOME");

@@ -1,9 +1,9 @@
-//! Duet: both servers run at once, each on CPUs of its own, and swap these CPUs after each window. A disturbance of the
-//! machine affects both servers at one moment, so it cancels in their difference (L. Bulej and others, *Duet
-//! Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
+//! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each window. A disturbance of
+//! the machine affects both servers at the same time, so that it cancels out in their difference (L. Bulej and others,
+//! *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
-//! Both servers still share the memory and the largest cache of the machine, and its power budget. A server that uses
-//! much of these resources slows the other one. The swap balances the two sets of CPUs, but not this effect.
+//! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
+//! these slows the other server. Swapping removes differences between the two sets of CPUs, but not this effect.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::levers::{Change, Resource, Undo, threads_below};
 pub struct DuetCpus {
     /// Sets of CPUs between which the servers swap.
     pub servers: [Vec<u32>; 2],
-    /// CPUs of each server's generator.
+    /// CPUs of the generator for each server.
     pub generators: [Vec<u32>; 2],
 }
 
 impl DuetCpus {
-    /// Divides the cores of this machine into four equal parts. Hyperthreads of one core stay together, since they slow
-    /// one another. The error says what is missing.
+    /// Divides the cores of this machine into four equal parts, for two servers and two generators. Hyperthreads of one
+    /// core are kept together, because they slow each other. The error says what the machine lacks.
     pub fn of(allowed: &[u32], core_of: impl Fn(u32) -> u32) -> Result<Self, String> {
         let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         allowed.iter().for_each(|cpu| cores.entry(core_of(*cpu)).or_default().push(*cpu));
@@ -29,13 +29,13 @@ impl DuetCpus {
         if each == 0 {
             return Err(format!("both servers and both generators need a core each, and there are {}", cores.len()));
         }
-        // The kernel prefers the first CPUs for interrupts, so the generators get these CPUs.
+        // The generators get the first CPUs, because the kernel prefers these for interrupts.
         let part = |at: usize| cores[cores.len() - (at + 1) * each..cores.len() - at * each].concat();
         Ok(Self { servers: [part(0), part(1)], generators: [part(2), part(3)] })
     }
 
-    /// Gives each server one CPU, even if generators or hyperthreads share this CPU. The swap works, but the figures
-    /// are those of a crowded machine.
+    /// Gives each server one CPU, even if generators or hyperthreads share it. Swapping still works, but the figures
+    /// are affected by the shared CPUs.
     pub fn crowded(allowed: &[u32]) -> Result<Self, String> {
         match allowed {
             [.., a, b] => Ok(Self { servers: [vec![*b], vec![*a]], generators: [allowed.to_vec(), allowed.to_vec()] }),
@@ -44,26 +44,26 @@ impl DuetCpus {
     }
 }
 
-/// Moves both servers to their CPUs for a window, and back after it.
+/// Moves both servers to their CPUs for a window, and back after the window.
 pub trait Placement {
-    /// Moves the first server to the first set of CPUs and the second one to the second set, or the other way around.
+    /// Moves the first server to the first set of CPUs and the second server to the second set, or the other way round.
     fn place(&mut self, swapped: bool) -> Result<(), String>;
 
-    /// Moves both servers back to all CPUs that they could use before.
+    /// Lets both servers use all CPUs again that they could use before.
     fn restore(&mut self);
 }
 
-/// Processes of both servers on this machine. A record on disk keeps their earlier CPUs while they are moved, so that
-/// the next command moves them back if this command is killed.
+/// Processes of both servers on this machine. A record on disk holds their earlier CPUs; if this command is killed, the
+/// next command uses it to move them back.
 pub(crate) struct LivePlacement {
-    /// Processes that listen, of each server. Processes below the listening processes move, too.
+    /// Processes of each server that listen. The descendants of these processes are moved together with them.
     pids: [Vec<u32>; 2],
     sets: [Vec<u32>; 2],
     moved: Option<Undo>,
 }
 
 impl LivePlacement {
-    /// Checks that both servers can be moved. The error says why not.
+    /// Checks that both servers can be moved. The error says why they cannot.
     pub(crate) fn new(pids: [Vec<u32>; 2], sets: [Vec<u32>; 2]) -> Result<Self, String> {
         if pids.iter().any(Vec::is_empty) || pids[0].iter().any(|pid| pids[1].contains(pid)) {
             return Err("both addresses belong to one server, or a server's processes are not visible".into());
@@ -98,8 +98,8 @@ impl Placement for LivePlacement {
     }
 }
 
-/// Fails if a thread of a server may not use all of these CPUs, or may use fewer CPUs than the other threads. Somebody
-/// chose the CPUs of such a thread, and a move would change the comparison.
+/// Fails if a thread of a server is excluded from one of these CPUs, or may use fewer CPUs than the other threads.
+/// Someone chose the CPUs of such a thread, so that moving it would change the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
     let masks: Vec<Vec<u32>> =
         threads_below(pid).into_iter().filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();
@@ -123,7 +123,7 @@ mod tests {
         let nine: Vec<u32> = (0..9).collect();
         let duet = DuetCpus::of(&nine, alone).unwrap();
         assert_eq!((duet.servers, duet.generators), ([vec![7, 8], vec![5, 6]], [vec![3, 4], vec![1, 2]]));
-        // CPUs 0 and 4 are one core, 1 and 5 the next one, and so on.
+        // CPUs 0 and 4 are one core, 1 and 5 are the next one, and so on.
         let threads: Vec<u32> = (0..8).collect();
         let duet = DuetCpus::of(&threads, |cpu| cpu % 4).unwrap();
         assert_eq!((duet.servers, duet.generators), ([vec![3, 7], vec![2, 6]], [vec![1, 5], vec![0, 4]]));

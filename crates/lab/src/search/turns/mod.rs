@@ -1,11 +1,11 @@
-//! Comparison of two servers that are loaded in turns. Short windows of the two servers' loads alternate.
+//! Comparison of two live servers whose loads take turns. Short windows of both servers alternate.
 //!
-//! The order of each pair is random and balanced, so that changes of the machine affect both servers alike. The windows
-//! are judged several times (`looks`). A regression ends the comparison. If nothing became worse, both capacities are
-//! searched in the time that is left, with windows between the steps: their scatter shows how the machine affects a
-//! search. Undecided windows use the whole budget.
+//! The order within each pair is random and balanced, so that changes of the machine affect both servers equally. The
+//! windows are judged several times (`looks`). A regression ends the comparison. If no figure became worse, the
+//! remaining time is used to search for both capacities. Windows between the steps show how much the machine affects a
+//! search. If the windows stay undecided, they use the whole budget.
 //!
-//! Where both servers and both generators have CPUs of their own, the windows of a pair run at once (`duet`).
+//! If both servers and both generators have separate CPUs, the windows of a pair run at the same time (`duet`).
 
 mod duet;
 mod looks;
@@ -24,53 +24,54 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacities. The required figures come from windows, so these get the larger part. The
-/// default budget of 60 s then has 12 s per search; from 10 s on, even a slow server gets an interval.
+/// Share of the budget for the capacities. The required figures come from the windows, so that the windows get the
+/// larger share. With the default budget of 60 s, each search has 12 s; from 10 s on, even a slow server gets an
+/// interval.
 const CAPACITY_SHARE: f64 = 0.4;
-/// Share of the windows that run before the first step of a search, if the whole budget is used. With looks, no search
-/// begins before the first look, either.
+/// Share of the windows before the first step of a search, if the whole budget is used. If there are looks, no search
+/// begins before the first look.
 const FIRST_SHARE: f64 = looks::SHARES[0];
-/// Time of windows between the steps of the searches, as a share of the time of the searches. The default budget then
-/// has three pairs of windows between the steps, the fewest whose scatter can be estimated (`judge`'s
-/// `FEWEST_WINDOWS`).
+/// Time of the windows between search steps, as a share of the time of the searches. With the default budget, there are
+/// three such pairs of windows: the fewest from which their scatter can be estimated (`judge`'s `FEWEST_WINDOWS`).
 const BESIDE_SEARCH: f64 = 0.25;
 
-/// Plan of a comparison in turns.
+/// Settings of a comparison whose loads take turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TurnsPlan {
-    /// Time of each server's test request, seconds.
+    /// Time that each server's test request took, seconds.
     pub first_s: [f64; 2],
     /// Time for everything, seconds.
     pub budget_s: f64,
     /// Smallest relative change that counts.
     pub threshold: f64,
-    /// True to use the whole budget, also if the windows decide earlier.
+    /// True to use the whole budget, even if the windows decide earlier.
     pub whole_budget: bool,
 }
 
-/// Order of the turns, and the data from which their windows are judged.
+/// Order of the turns, and data for judging their windows.
 #[derive(Debug)]
 pub struct TurnsTaken {
     /// Order of the windows.
     pub order: WindowOrder,
-    /// Sentences about what weakens the comparison.
+    /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the windows were measured.
+    /// How the windows of a pair were measured: in turns or at the same time.
     pub pairing: Pairing,
-    /// Shares of the planned windows at all looks at their result, the last one at the end.
+    /// Times at which the result was judged, as shares of the planned windows; the last one is the end.
     pub looks: Vec<f64>,
-    /// Time after which the windows could no longer change the result, seconds. Without an earlier decision, the end.
+    /// Time after which more windows could not change the result, seconds. Without an earlier decision, this is the end
+    /// of the comparison.
     pub ended_after_s: f64,
 }
 
-/// Loads two servers in turns, or at once with a `duet`, until `stop` returns true.
+/// Loads two servers in turns, or at the same time with a `duet`, until `stop` returns true.
 pub fn take_turns(
     mut sides: [&mut dyn Conductor; 2],
     plan: &TurnsPlan,
     duet: Option<&mut dyn Placement>,
     stop: &dyn Fn() -> bool,
 ) -> Result<TurnsTaken, LabError> {
-    // Time spent on preparing both sides counts against the budget.
+    // Time spent on preparing both sides is part of the budget.
     let gone_s = sides.iter().map(|side| side.elapsed_s()).fold(0.0, f64::max);
     for side in &mut sides {
         side.leave_out(side.elapsed_s());
@@ -94,29 +95,29 @@ pub fn take_turns(
     Ok(turns.end(gone_s, stop()))
 }
 
-/// Both sides and the remaining work.
+/// Data of both servers, and the work that remains.
 struct Turns<'c, 'd> {
     sides: [&'c mut dyn Conductor; 2],
     plan: TurnsPlan,
     windows: Windows<'d>,
     looks: Looks,
-    /// Result of the windows and the time at which it was known, seconds of turns.
+    /// Result of the windows, and the time at which it was known, seconds since the first turn.
     decided: Option<(ComparisonOutcome, f64)>,
     searches: Option<Beside>,
-    /// Time for everything, seconds.
+    /// Time for the whole comparison, seconds.
     room_s: f64,
 }
 
-/// Capacity searches with windows between their steps.
+/// Capacity searches, with windows between their steps.
 struct Beside {
     searches: Searches,
-    /// Time of windows before the searches, and between their steps, seconds.
+    /// Time of windows before the searches, and time of windows between their steps, seconds.
     before_s: f64,
     between_s: f64,
 }
 
 impl Turns<'_, '_> {
-    /// Conducts a pair of windows or of search steps. Returns false when nothing is left to do.
+    /// Conducts the next pair of windows or search steps. Returns false if nothing is left to do.
     fn next(&mut self) -> Result<bool, LabError> {
         let searching = self.searches.as_ref().is_some_and(|beside| beside.searches.goes_on());
         if self.windows.fit(self.until_s()) {
@@ -130,7 +131,7 @@ impl Turns<'_, '_> {
         Ok(searching)
     }
 
-    /// Returns the time until which windows may run now.
+    /// Returns the time until which windows may currently run.
     fn until_s(&self) -> f64 {
         match (&self.searches, self.decided) {
             (Some(beside), _) if beside.searches.goes_on() => {
@@ -142,7 +143,7 @@ impl Turns<'_, '_> {
         }
     }
 
-    /// Judges the windows so far, unless the whole budget is used. If nothing became worse, the searches begin.
+    /// Judges the windows so far, unless the whole budget is used. If no figure became worse, the searches begin.
     fn look(&mut self) {
         if self.plan.whole_budget || self.decided.is_some() {
             return;
@@ -150,7 +151,7 @@ impl Turns<'_, '_> {
         let before_s = self.sides.each_ref().map(|side| side.elapsed_s());
         let runs = [self.sides[0].run(), self.sides[1].run()];
         let outcome = self.looks.look(runs, &self.windows);
-        // The time of a look does not count against a search.
+        // The time that a look takes does not count as time of a search.
         for (side, before_s) in self.sides.iter_mut().zip(before_s) {
             side.leave_out(side.elapsed_s() - before_s);
         }
@@ -174,7 +175,7 @@ impl Turns<'_, '_> {
     }
 
     fn end(mut self, gone_s: f64, stopped: bool) -> TurnsTaken {
-        // After a server died, no note about the number of windows is needed.
+        // If a server died, a note about the number of windows is not needed.
         let died = !stopped && self.died();
         let used_s = self.windows.used_s + self.searches.as_ref().map_or(0.0, |beside| beside.searches.used_s);
         let ended_after_s = gone_s + self.decided.map_or(used_s, |(_, after_s)| after_s);

@@ -1,21 +1,21 @@
-//! Capacity searches of two servers in turns, against one objective.
+//! Capacity searches of two servers that take turns, with a common objective.
 
 use super::side_turn::turn;
 use crate::LabError;
 use crate::search::{Budget, Conductor, Finder};
 use crate::trial::turn_order::TurnOrder;
 
-/// Shortest useful search, seconds.
+/// Minimum length of a search, seconds.
 pub(super) const MIN_SEARCH_S: f64 = 8.0;
 
-/// One capacity search for each side, against one objective. If no objective is set, the first server's unloaded
-/// response time defines it.
+/// One capacity search for each side, with a common objective. If the user set no objective, it is derived from the
+/// first server's response time without load.
 pub(super) struct Searches {
     finders: [Finder; 2],
     goes_on: [bool; 2],
     one_objective: bool,
     order: TurnOrder,
-    /// Time that all steps took, and the budget of both searches, seconds.
+    /// Time used by all steps, and budget of both searches, seconds.
     pub(super) used_s: f64,
     pub(super) room_s: f64,
 }
@@ -37,19 +37,19 @@ impl Searches {
         self.goes_on.contains(&true)
     }
 
-    /// Returns true if a side must wait. A finished sweep waits for the other side's sweep, since both define the
-    /// objective.
+    /// Returns true if a side must wait for the other one. A side whose sweep is finished waits for the other side's
+    /// sweep, because the objective is set after both.
     fn waits(&self, at: usize) -> bool {
         let other = 1 - at;
         !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])
     }
 
-    /// Returns the share of their time that the searches used.
+    /// Returns the share of their time that the searches have used.
     pub(super) fn done(&self) -> f64 {
         (self.used_s / self.room_s).min(1.0)
     }
 
-    /// Conducts a step of each search.
+    /// Conducts one step of each search.
     pub(super) fn step(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         for at in self.order.pair() {
             if self.waits(at) {

@@ -1,9 +1,9 @@
-//! Turn of one side while the other waits, and of both sides at once.
+//! A turn of one side while the other side waits, or a turn of both sides at the same time.
 
 use crate::LabError;
 use crate::search::Conductor;
 
-/// Lets one side act while the other one waits. Returns the seconds that this took.
+/// Runs a function for one side while the other side waits. Returns the seconds that it took.
 pub(super) fn turn(
     sides: &mut [&mut dyn Conductor; 2],
     at: usize,
@@ -16,8 +16,8 @@ pub(super) fn turn(
     Ok(took_s)
 }
 
-/// Lets both sides act at once, each in a thread of its own. Returns the seconds that the longer one took, which count
-/// against no search.
+/// Runs a function for both sides at the same time, each in its own thread. Returns the seconds that the longer one
+/// took; they count as time of neither search.
 pub(super) fn at_once(
     sides: &mut [&mut dyn Conductor; 2],
     act: impl Fn(&mut dyn Conductor) -> Result<(), LabError> + Sync,

@@ -11,29 +11,30 @@ use crate::search::step::is_alive;
 use crate::trial::turn_order::TurnOrder;
 use crate::{LabError, Point};
 
-/// Times of one window, seconds: minimum length, length with enough budget, maximum warm-up, and total overhead
-/// including the warm-up.
+/// Durations of one window, seconds: minimum length, length with enough budget, maximum warm-up, and total time besides
+/// the window.
 const MIN_WINDOW_S: f64 = 0.2;
 const PREFERRED_WINDOW_S: f64 = 0.6;
 const MAX_WARM_UP_S: f64 = 0.3;
 const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Length of a window in response times, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum number of windows per server; fewer windows seldom show a difference. With seven that scatter by 2 %, half
-/// of 200 simulated comparisons of equal servers stay undecided, and with twenty, 7 (`docs/explanation/compare.md`).
+/// Minimum number of windows per server; fewer windows seldom detect a difference. In 200 simulated comparisons of
+/// equal servers whose windows scatter by 2 %, half stay undecided with seven windows, and 7 with twenty
+/// (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
-/// Number of windows per server that the budget is planned for.
+/// Number of windows per server that the budget should allow.
 const PREFERRED_WINDOWS: f64 = 10.0;
 
-/// Windows of the requested load: their order, number and time.
+/// Windows of the requested load: order, number and duration.
 pub(super) struct Windows<'d> {
     order: RecordedOrder,
-    /// Moves the servers to their CPUs, if the windows of a pair run at once.
+    /// Moves the servers to their CPUs, if the windows of a pair run at the same time.
     duet: Option<&'d mut dyn Placement>,
-    /// Reason why later pairs ran in turns after all.
+    /// Reason why later pairs had to be measured in turns.
     moves_no_more: Option<String>,
     pub(super) pairs: u64,
-    /// Time that all pairs took, time of the last pair, and time budgeted for pairs, seconds.
+    /// Time used by all pairs, time of the last pair, and time budgeted for pairs, seconds.
     pub(super) used_s: f64,
     pub(super) last_s: f64,
     pub(super) room_s: f64,
@@ -45,21 +46,21 @@ impl<'d> Windows<'d> {
         Self { order, duet, moves_no_more: None, pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
     }
 
-    /// Returns the way in which the windows are measured.
+    /// Returns how the windows of a pair are measured: in turns or at the same time.
     pub(super) fn pairing(&self) -> Pairing {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
 
-    /// Returns true if a pair fits before this time, which all pairs together may take. The first pair is always
-    /// measured, since a comparison without a pair has no result.
+    /// Returns true if another pair can end before this time, which is for all pairs together. The first pair is always
+    /// measured, because a comparison without pairs has no result.
     pub(super) fn fit(&self, until_s: f64) -> bool {
         self.pairs == 0 || self.used_s + self.last_s < until_s
     }
 
-    /// Conducts a pair of windows.
+    /// Conducts the windows of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both sides of a pair get the same arrivals and think times; every pair gets different ones.
+        // Both windows of a pair get equal arrivals and think times; each pair gets different ones.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let order = self.order.pair();
         self.last_s = match self.place(order[0] == 1) {
@@ -75,7 +76,7 @@ impl<'d> Windows<'d> {
         Ok(())
     }
 
-    /// Moves both servers to CPUs of their own. Returns false if the windows of this pair run in turns.
+    /// Moves both servers to separate CPUs. Returns false if the windows of this pair must run in turns.
     fn place(&mut self, swapped: bool) -> bool {
         let Some(duet) = &mut self.duet else { return false };
         if let Err(why) = duet.place(swapped) {
@@ -86,7 +87,7 @@ impl<'d> Windows<'d> {
         self.duet.is_some()
     }
 
-    /// Returns the order of all windows, with notes on conclusions that their number and length do not allow.
+    /// Returns the order of all windows, and notes on conclusions that need more or longer windows.
     pub(super) fn end(self, sides: &[&mut dyn Conductor; 2], stopped: bool) -> (WindowOrder, Vec<String>) {
         let length_s = length_s(self.room_s, response_s(sides));
         let moves = self.moves_no_more.map(|why| format!("later pairs of windows ran in turns: {why}"));
@@ -95,7 +96,7 @@ impl<'d> Windows<'d> {
     }
 }
 
-/// Conducts the windows of a pair one after another. Returns the seconds that they took.
+/// Conducts the windows of a pair one after the other. Returns the seconds that both took.
 fn in_turns(
     sides: &mut [&mut dyn Conductor; 2],
     order: [usize; 2],
@@ -104,7 +105,7 @@ fn in_turns(
     let mut all_s = 0.0;
     for at in order {
         let took_s = turn(sides, at, &act)?;
-        // No window counts against a search.
+        // Time of windows does not count as time of a search.
         sides[at].leave_out(took_s);
         all_s += took_s;
     }
@@ -125,7 +126,7 @@ fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the length of a window: enough for both servers' response times, as long as the minimum number of pairs
+/// Returns the length of a window: long enough for both servers' response times, as long as the minimum number of pairs
 /// still fits.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
@@ -133,9 +134,9 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the response time of the slower server, seconds: the median of the means of its windows. With the median,
-/// one window that another program disturbed does not lengthen all later windows. A window without an answer counts
-/// with its length. Returns 0 before the first window.
+/// Returns the response time of the slower server, seconds: the median over its windows of their mean response times.
+/// Because of the median, one window that another program disturbed does not make all later windows longer. The
+/// response time of a window without answers is its length. Before the first window, the result is 0.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     let mean_s = |t: &Trial| {
         if t.measured.tally.completed > 0 { t.latency_us.mean / 1e6 } else { t.measured.length_s }
@@ -148,7 +149,7 @@ fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     a.max(b)
 }
 
-/// Returns notes on conclusions that the number and length of the windows do not allow.
+/// Returns notes on conclusions that need more or longer windows.
 fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
     let why = if stopped { "it was ended early" } else { "the budget ended" };
     let few = (pairs < MIN_WINDOWS).then(|| {
@@ -165,7 +166,7 @@ fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -
     few.into_iter().chain(short).collect()
 }
 
-/// Pairs of turns with a record of their order.
+/// Pairs of turns, with a record of their order.
 struct RecordedOrder {
     order: TurnOrder,
     turns: WindowOrder,
@@ -191,7 +192,7 @@ mod tests {
     fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
         assert!((length_s(60.0, 0.001) - PREFERRED_WINDOW_S).abs() < 1e-9, "of a quick server as ever");
         assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
-        // Windows are short enough for seven pairs, but not shorter than the minimum.
+        // Windows become short enough for seven pairs, but not shorter than the minimum length.
         let longest = length_s(60.0, 5.0);
         assert!((14.0 * (longest + WINDOW_OVERHEAD_S) - 60.0).abs() < 1e-6, "{longest}");
         assert!((length_s(1.0, 5.0) - MIN_WINDOW_S).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Times without an answer in a load's ticks.
+//! Silences in a load: times without an answer.
 
 use run::{ErrorKind, Incident, IncidentKind, NOTHING_LISTENS, Tick, Window};
 
@@ -6,9 +6,9 @@ use super::{Progress, STEP_S, errors, in_flight};
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
-/// Share of the failures in a silence from which they explain it.
+/// Share of a silence's requests that must have failed for the failures to explain the silence.
 const MOST_FAILURES: f64 = 0.5;
-/// Minimum number of answers missed in a silence, so that a light load's gaps do not count.
+/// Minimum number of answers missing in a silence, so that the gaps of a light load do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
 
 impl Progress {
@@ -23,8 +23,8 @@ impl Progress {
         silent.into_iter().filter(waits).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
     }
 
-    /// Returns the longest silence of the window, if requests were due and at least [`MIN_MISSED_ANSWERS`] answers
-    /// are missing by the remaining rate.
+    /// Returns the longest silence of the window, if requests were due and, at the rate of the remaining window, at
+    /// least [`MIN_MISSED_ANSWERS`] answers are missing.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);
@@ -38,7 +38,7 @@ impl Progress {
         Some(self.silent(from, from + length_s))
     }
 
-    /// Returns a silence that began at `begin_s` or before and lasted to the end, if requests timed out.
+    /// Returns a silence that began at or before `begin_s` and lasted until the end, if requests timed out.
     fn nothing(&self, begin_s: f64) -> Option<Incident> {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);
@@ -57,8 +57,8 @@ impl Progress {
         Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
     }
 
-    /// Returns true if answers have stopped: none for two tenths of a second, although requests are due. By the rate
-    /// since `begin_s`, [`MIN_MISSED_ANSWERS`] must be missing.
+    /// Returns true if answers have stopped: none came for two tenths of a second, although requests are due. At the
+    /// rate since `begin_s`, at least [`MIN_MISSED_ANSWERS`] answers must be missing.
     pub(crate) fn stands_still(&self, begin_s: f64) -> bool {
         let until = self.known_until();
         let rates = self.rates(begin_s, until);
@@ -68,14 +68,14 @@ impl Progress {
     }
 }
 
-/// Returns the times in which an agent's count of completed requests stayed equal over at least two ticks.
+/// Returns the times in which an agent's count of completed requests stayed the same for at least two ticks.
 fn standstills(ticks: &[Tick]) -> Vec<Window> {
     let still = ticks.chunk_by(|a, b| a.completed == b.completed);
     let ends = still.filter_map(|run| Some(Window { begin_s: run.first()?.t_s, end_s: run.last()?.t_s }));
     ends.filter(|window| window.end_s > window.begin_s).collect()
 }
 
-/// Returns the times that lie in both lists. Both lists are sorted by time.
+/// Returns the time intervals that are in both lists. Both lists are sorted by time.
 fn common(a: &[Window], b: &[Window]) -> Vec<Window> {
     let (mut i, mut j, mut found) = (0, 0, Vec::new());
     while let (Some(one), Some(other)) = (a.get(i), b.get(j)) {
@@ -86,7 +86,7 @@ fn common(a: &[Window], b: &[Window]) -> Vec<Window> {
     found
 }
 
-/// Returns position and length of the longest run of zeros.
+/// Returns the position and length of the longest run of zeros in a list.
 fn longest_zero(rates: &[f64]) -> (usize, usize) {
     let (mut best, mut run) = ((0, 0), 0);
     for (i, rate) in rates.iter().enumerate() {
@@ -105,7 +105,7 @@ mod tests {
     use super::super::tests::tick;
     use super::*;
 
-    /// Makes 100 answers per second, except none from 2 s to 3 s; `failing` adds failed requests in this gap.
+    /// Simulates 100 answers per second, with none from 2 s to 3 s; if `failing`, requests fail in this gap.
     fn with_a_gap(failing: bool) -> Progress {
         let mut progress = Progress::new(1);
         for i in 1..=50_u64 {
@@ -142,7 +142,7 @@ mod tests {
         assert!(!push(15, 260, 5), "they come again");
     }
 
-    /// Two agents have 100 answers per second each; the server stands still from 2.02 s to 2.63 s.
+    /// Two agents get 100 answers per second each, and the server stops from 2.02 s to 2.63 s.
     #[test]
     fn the_longest_silence_is_that_of_all_agents_while_requests_wait() {
         let pushed = |second_stands: bool, in_flight: u64| {
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(Progress::new(1).silence(0.0, 5.0), None);
     }
 
-    /// A link was cut just before a short window began: the requests time out in the drain.
+    /// A link failed just before a short window began, so its requests time out in the drain.
     #[test]
     fn a_window_without_any_answer_is_silent_once_requests_ran_out_of_time() {
         let mut progress = Progress::new(1);

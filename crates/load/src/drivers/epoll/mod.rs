@@ -1,6 +1,6 @@
-//! The epoll driver. Sockets are edge-triggered and registered once at the connect. Sends write first and wait for
-//! EPOLLOUT only after a write that would block. Reads continue until a short read. A keep-alive request costs one
-//! send, one receive and a share of one epoll_pwait2. Source: epoll(7).
+//! The epoll driver. Sockets are edge-triggered and registered once at the connect. A send first tries to write, and
+//! waits for EPOLLOUT only if the write would block. Data is read until a read returns less than the buffer holds. A
+//! request on a kept connection needs one send, one receive and a share of one epoll_pwait2. Source: epoll(7).
 
 mod adopt;
 mod ops;
@@ -35,8 +35,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard on this driver. For two-process S-Clients, this process establishes the connections, and the result
-/// of the other process is added.
+/// Runs one shard on this driver. For two-process S-Clients, this process establishes the connections, and adds the
+/// result of the other process.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -47,7 +47,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             .spawn_scoped(scope, || listener.listen(theirs))
             .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
-        // Dropping the driver closes its end of the socketpair, so the partner sees that no further connections come.
+        // When the driver is dropped, its end of the socketpair is closed, and the other process sees that no more
+        // connections will come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);
@@ -55,8 +56,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     })
 }
 
-/// Maximum number of events per wait: few enough to keep times within a pass accurate, enough to spread the cost of the
-/// call.
+/// Maximum number of events per wait: few enough that times within a pass are accurate, and enough that the cost of the
+/// call is shared.
 const MAX_EVENTS: usize = 256;
 /// Number of events after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;
@@ -100,12 +101,13 @@ impl EpollDriver {
         Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this process the establishing side, which passes connections to the process at the other end.
+    /// Makes this process the establishing one, which passes connections to the process at the other end.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this process the handling side. The returned cell holds the other side's latest phase message.
+    /// Makes this process the handling one. The returned cell holds the latest message about a phase from the other
+    /// process.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);
@@ -189,7 +191,7 @@ fn on_event(
     }
 }
 
-/// Reads until a short read, or until the end of the stream if the event announced it.
+/// Reads until a read returns less than the buffer holds, or until the end of the stream if the event announced it.
 #[inline]
 fn read_all(
     ops: &mut EpollOps,

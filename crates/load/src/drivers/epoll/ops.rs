@@ -24,7 +24,7 @@ pub(crate) struct EpollOps {
     pub(super) receive_buffer: Option<u32>,
     pub(super) now_ns: u64,
     pub(super) scratch: Box<[u8]>,
-    /// The other process of a two-process S-Client.
+    /// The other process of two-process S-Clients.
     pub(super) partner: Option<Partner>,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Slot {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     pub(super) connecting: bool,
-    // The field is boxed, because most connections never need it and there may be very many connections.
+    // The field is boxed, because few connections need it and there may be very many connections.
     rest: Option<Box<Unsent>>,
 }
 
-/// Unsent bytes of a write that would block, and the position of the first one.
+/// Bytes that were not sent because a write would have blocked, and the position of the first one.
 #[derive(Debug, Default)]
 struct Unsent {
     bytes: Vec<u8>,
@@ -45,7 +45,7 @@ struct Unsent {
 }
 
 impl Slot {
-    /// Returns true if bytes wait for room in the socket.
+    /// Returns true if bytes wait for space in the socket's buffer.
     #[inline]
     pub(super) fn waits(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| !rest.bytes.is_empty())
@@ -65,13 +65,13 @@ impl EpollOps {
         }
     }
 
-    /// Opens a socket, bound to the next source address if there are any.
+    /// Opens a socket, and binds it to the next source address if there are any.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
         let fd = self.target.socket()?;
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
-        // The option is set before the connect, which negotiates the window scale.
+        // The option is set before the connect, because the connect negotiates the window scale.
         if let Some(bytes) = self.receive_buffer {
             socket::set_recv_buffer(&fd, bytes as usize)?;
         }
@@ -125,13 +125,13 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // The socket is registered after the connect. A loopback connection, which is established at once, is then
-        // reported without a wake-up.
+        // The socket is registered after the connect. A connection over loopback is established at once; with this
+        // order, it is reported without an additional wake-up.
         self.register(conn, fd, true)
     }
 
-    /// Reuses the socket: connect(2) with AF_UNSPEC returns the socket to the bound state and, like close, sends
-    /// nothing. A reused socket need not be created, bound and registered.
+    /// Uses the socket again: connect(2) with AF_UNSPEC returns it to the bound state. Like close, this sends nothing.
+    /// In this way, the socket need not be created, bound and registered again.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };
@@ -155,7 +155,7 @@ impl Ops for EpollOps {
         let n = fill(&mut self.scratch).min(self.scratch.len());
         let sent = match socket::send(fd, &self.scratch[..n]) {
             Ok(sent) if sent == n => {
-                // The kernel delays acknowledgements again as soon as data leaves, so quick ACK is set after each send.
+                // The kernel delays acknowledgements again after each send, so that the option is set after each send.
                 if self.quick_ack {
                     socket::set_quick_ack(fd, true)?;
                 }
@@ -166,8 +166,8 @@ impl Ops for EpollOps {
             Err(e) => return Err(e),
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
-        // After a short write, the socket may have room again. Edge-triggered events are armed only by a write that
-        // would block.
+        // After a write of only some bytes, the socket may have space again. An edge-triggered event comes only after a
+        // write that would block, so that another write is tried.
         self.write_rest(conn)
     }
 
@@ -191,7 +191,8 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket stays open in the other process, so closing this copy would leave it registered here.
+        // The socket remains open in the other process, so that closing this copy would not remove its registration
+        // here.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

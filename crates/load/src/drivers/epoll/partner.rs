@@ -1,5 +1,5 @@
-//! Socketpair of a two-process S-Client. The process that establishes connections sends the connections and the phases
-//! through this socketpair. The handling process adopts the connections.
+//! Socketpair that connects both processes of two-process S-Clients. The establishing process sends its connections and
+//! the phases through it. The handling process takes over these connections.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,19 +10,19 @@ use sys::{Errno, clock, pass};
 
 use crate::driver::Start;
 
-/// Link to the other process and, on the handling side, the received messages.
+/// Connection to the other process, and in the handling process the messages received.
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
     /// Free connection numbers. Only the process that handles requests assigns connection numbers.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
-    /// True while the socketpair holds a message for which no number was free.
+    /// True while the socketpair contains a message for which no connection number was free.
     pub(super) behind: bool,
     pub(super) message: Rc<Cell<PartnerMessage>>,
 }
 
-/// Latest phase message of the establishing process.
+/// Latest message about a phase from the establishing process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PartnerMessage {
     pub(crate) phase: Phase,
@@ -32,7 +32,7 @@ pub(crate) struct PartnerMessage {
 
 /// Epoll token of the socketpair, distinct from all connection numbers.
 pub(super) const PARTNER_TOKEN: u64 = u64::MAX;
-// Message kinds.
+// Kinds of messages.
 pub(super) const CONNECTION_MESSAGE: u8 = 1;
 pub(super) const PHASE_MESSAGE: u8 = 2;
 
@@ -44,17 +44,17 @@ fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE_BYTES] {
 }
 
 impl Partner {
-    /// Creates the establishing side, which passes connections to the process at the other end.
+    /// Creates the end for the establishing process, which passes connections to the process at the other end.
     pub(super) fn establishing(end: OwnedFd) -> Self {
         Self { end, free: Vec::new(), handles: false, behind: false, message: Rc::default() }
     }
 
-    /// Creates the handling side with `capacity` connection numbers.
+    /// Creates the end for the handling process, with `capacity` connection numbers.
     pub(super) fn handling(end: OwnedFd, capacity: u32) -> Self {
         Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, message: Rc::default() }
     }
 
-    /// Returns the cell that holds the establishing side's latest phase message.
+    /// Returns the cell that holds the latest message about a phase from the establishing process.
     pub(super) fn message(&self) -> Rc<Cell<PartnerMessage>> {
         Rc::clone(&self.message)
     }
@@ -79,7 +79,7 @@ impl Partner {
         if self.handles {
             return;
         }
-        // The message is rare and must arrive, so it is retried while the other side is behind.
+        // This message is rare and must arrive, so that sending it is tried again while the other process is behind.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

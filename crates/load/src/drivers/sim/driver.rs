@@ -1,5 +1,6 @@
-//! Driver of the simulator: no network, a virtual clock, and a queueing model as the server. A simulated second costs
-//! only its events, and the same seed gives the same run. Results can be compared with formulas (M/M/1, M/D/1, D/T).
+//! Driver of the simulator: it uses no network, a virtual clock, and a queueing model instead of a server. The
+//! simulation takes only the time for its events, and the same seed gives the same run. Results can be compared with
+//! formulas (M/M/1, M/D/1, D/T).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,7 +26,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Operations of the sim driver. The operations contain the model and update it.
+/// Operations of the sim driver. The driver's operations contain the simulated server and update it.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,
@@ -39,17 +40,17 @@ pub(crate) struct SimOps {
     rng: Rng,
     /// Number of idle workers of the simulated server.
     idle: u32,
-    /// Requests waiting for a worker (`accept_at_once`), or connections waiting to be accepted.
+    /// Requests that wait for a worker (`accept_at_once`), or connections that wait to be accepted.
     queue: VecDeque<Conn>,
-    /// True for each connection whose worker waits for its request.
+    /// True for each connection whose worker waits for its next request.
     pub(super) held: Vec<bool>,
     pub(super) served: Vec<Served>,
     asked: Vec<u32>,
-    /// Time of the last token count and the number of tokens at that time.
+    /// Time when the tokens were last counted, and their number at that time.
     tokens: (u64, f64),
-    /// Arrival time of each SYN at the server.
+    /// Times at which SYNs arrived at the server.
     pub(crate) syns_ns: Vec<u64>,
-    /// SYNs that met a full accept queue.
+    /// Number of SYNs for which the accept queue was full.
     pub(crate) dropped: u64,
 }
 
@@ -67,14 +68,14 @@ pub(super) enum Event {
     /// Second answer to a request.
     AnsweredAgain(Conn),
     Restart,
-    /// End of an idle time that began after this many requests.
+    /// End of an idle time; the number is that of the requests before it.
     IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),
 }
 
 impl SimDriver {
-    /// Creates a driver in front of `server`, which answers every `request_bytes` bytes with `answer`.
+    /// Creates a driver with `server`, which sends `answer` for every `request_bytes` bytes.
     pub(crate) fn new(capacity: u32, server: &SimServer, request_bytes: usize, answer: &[u8]) -> Self {
         let n = capacity as usize;
         let ops = SimOps {
@@ -85,7 +86,7 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // This seed differs from the generator's own. With equal seeds, service times would correlate with
+            // The seed differs from that of the generator. With equal seeds, service times would be correlated with
             // arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
@@ -177,7 +178,8 @@ impl SimOps {
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
             Event::Request(c) if !self.reads(c) => {}
             Event::Request(c) if !self.admits() => {
-                // Refusals take at least 1 µs: a closed loop of instant refusals would never advance the clock.
+                // A refusal takes at least 1 µs; in a closed loop with immediate refusals, the clock would never
+                // advance.
                 let at = self.now_ns + self.half_rtt().max(1000);
                 self.schedule(at, Event::Refused(c));
             }
@@ -228,7 +230,8 @@ impl SimOps {
         }
     }
 
-    /// Gives waiting requests to free workers. A connection that its client closed meanwhile takes no service time.
+    /// Assigns waiting requests to free workers. If the client has closed a connection in the meantime, its request
+    /// takes no service time.
     fn start_services(&mut self) {
         while self.idle > 0 {
             let Some(c) = self.queue.pop_front() else { return };
@@ -253,8 +256,8 @@ impl SimOps {
         self.schedule(self.after_stalls(length), Event::ServiceEnd(c));
     }
 
-    /// Returns the end of a service of this length that starts now. A service interrupted by a stall continues after
-    /// the stall.
+    /// Returns the end of a service time of this length that begins now. A stall interrupts the service, which
+    /// continues afterwards.
     fn after_stalls(&self, length_ns: u64) -> u64 {
         let now = self.now_ns;
         self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {
@@ -303,7 +306,7 @@ impl Ops for SimOps {
         Ok(Sent::All)
     }
 
-    /// A worker that waits for a request on this connection sees its end and takes the next connection.
+    /// If a worker waits for a request on this connection, it notices the close and takes the next connection.
     fn close(&mut self, conn: u32) {
         if std::mem::take(&mut self.held[conn as usize]) {
             self.idle += 1;

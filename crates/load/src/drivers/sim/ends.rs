@@ -1,16 +1,16 @@
-//! Ends of connections that the simulated server decides on: announced after some answers, or after some idle time.
+//! Connections that the simulated server ends: with an announcement after some answers, or after an idle time.
 
 use super::driver::{Conn, Event, SimOps};
 
 impl SimOps {
-    /// Counts a request. Returns false if the server reads nothing more from its connection.
+    /// Counts a request. Returns false if the server reads nothing more from this connection.
     pub(super) fn reads(&mut self, c: Conn) -> bool {
         let served = &mut self.served[c.0 as usize];
         served.requests += 1;
         !(self.lives(c) && self.served[c.0 as usize].is_over)
     }
 
-    /// Sends an answer and returns true if its worker is free.
+    /// Sends an answer; returns true if the worker is then free.
     pub(super) fn answer(&mut self, c: Conn) -> bool {
         let (at_ns, lives) = (self.now_ns + self.half_rtt(), self.lives(c));
         let served = &mut self.served[c.0 as usize];
@@ -54,7 +54,7 @@ impl SimOps {
         }
     }
 
-    /// Closes a connection on which no request came since its idle time began.
+    /// Closes a connection if no request has come since its idle time began.
     pub(super) fn idle_end(&mut self, c: Conn, requests: u32) {
         let served = &mut self.served[c.0 as usize];
         if served.requests == requests && !served.is_over {

@@ -1,4 +1,4 @@
-//! Runs a plan against a queueing model on a virtual clock, with the worker, arrivals and sessions of a real load.
+//! Runs a plan with a queueing model and a virtual clock, using the worker, arrivals and sessions of a real load.
 
 mod driver;
 mod ends;
@@ -13,11 +13,11 @@ use super::row::DriverSpec;
 use crate::shard::{self, LiveCounts, Order};
 use crate::{LoadError, ceiling, share};
 
-/// Runs a plan against a simulated server: `warmup_s`, then `duration_s` measured, then at most `drain_s`, all virtual.
-/// Uses one shard, whatever the plan's number of threads.
+/// Runs a plan with a simulated server: first `warmup_s`, then `duration_s` measured, then at most `drain_s`, all in
+/// virtual time. The simulation has only one shard, whatever number of threads the plan has.
 pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObservations), LoadError> {
     let plan = share::prepared(plan)?;
-    // A simulated connection has only one answer under way at a time.
+    // Only one answer at a time can be on its way on a simulated connection.
     let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
     let client = proto::client(&plan.protocol, None, None)?;
     let task = share::task(&plan, 0, 0, u64::from(u32::MAX));
@@ -42,7 +42,7 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObs
     Ok((part, SimObservations { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
 
-/// Runs `io = "sim"` of a plan: the default server, simulated at full speed.
+/// Runs a plan with `io = "sim"`, using the default server and no real time.
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();

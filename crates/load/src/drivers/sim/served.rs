@@ -3,7 +3,7 @@
 /// Last answer of a connection (HTTP/1 only).
 pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/// State of a connection at the server.
+/// State of a connection in the server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Served {
     pub(super) requests: u32,

@@ -3,9 +3,9 @@
 /// Distribution of the service time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Service {
-    /// Always the mean.
+    /// The service time is always the mean.
     Constant,
-    /// Exponential with that mean.
+    /// The service time is exponentially distributed with this mean.
     #[default]
     Exponential,
 }
@@ -26,29 +26,29 @@ pub struct SimServer {
     pub service: Service,
     /// Mean service time in nanoseconds.
     pub service_ns: u64,
-    /// Number of requests served at the same time.
+    /// Number of requests that are handled at the same time.
     pub workers: u32,
-    /// True for an event-driven server, which takes every connection at once and its requests in arrival order. If
-    /// false, a worker takes one connection, answers one request and closes, while other connections wait in the accept
-    /// queue.
+    /// True for a server with an event loop, which accepts every connection at once and handles requests in the order
+    /// of their arrival. If false, a worker takes one connection, answers one request and closes it, while other
+    /// connections wait in the accept queue.
     pub accept_at_once: bool,
-    /// Backlog. The accept queue holds one more than this; a SYN that finds it full is dropped and sent again after a
-    /// second.
+    /// Backlog of the listener. The accept queue holds one connection more; a SYN that finds it full is dropped, and
+    /// sent again after a second.
     pub backlog: u32,
     /// Round trip between client and server in nanoseconds.
     pub rtt_ns: u64,
     /// Start and end of each stall of the server, in nanoseconds since the start; sorted, without overlaps.
     pub stalls_ns: Vec<(u64, u64)>,
-    /// Rate limit. Requests beyond the limit are refused at once with status 429 (HTTP/1 only).
+    /// Rate limit. Requests beyond it are refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
-    /// Number of answers after which the server announces the end of a connection (HTTP/1 only) and closes it; 0 for no
-    /// end.
+    /// Number of answers after which the server announces the end of a connection and closes it (HTTP/1 only); 0 to
+    /// keep connections.
     pub closes_after: u32,
-    /// True if the client must close after an announced end. The worker waits for this close.
+    /// True if the client must close after an announced end. The worker waits until the client closes.
     pub leaves_close: bool,
-    /// Idle time in nanoseconds after which the server closes a connection; 0 for no such time.
+    /// Idle time after which the server closes a connection, nanoseconds; 0 to keep idle connections.
     pub keep_alive_ns: u64,
-    /// Time after each answer at which the worker sends the answer again, in nanoseconds; 0 for one answer.
+    /// Time after each answer at which the worker sends it again, nanoseconds; 0 to send each answer once.
     pub answers_again_ns: u64,
     /// Times at which the server ends all connections, in nanoseconds since the start; sorted.
     pub restarts_ns: Vec<u64>,
@@ -77,11 +77,11 @@ impl Default for SimServer {
     }
 }
 
-/// Observations at the simulated server, in addition to the generator's result.
+/// What was observed in the simulated server, in addition to the generator's result.
 #[derive(Clone, Debug, Default)]
 pub struct SimObservations {
     /// Arrival time of each SYN in nanoseconds since the start, sorted.
     pub syns_ns: Vec<u64>,
-    /// SYNs that met a full accept queue.
+    /// Number of SYNs for which the accept queue was full.
     pub dropped: u64,
 }

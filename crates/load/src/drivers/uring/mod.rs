@@ -1,7 +1,7 @@
-//! The io_uring driver. Sockets live in the table of registered files, and a connect is one chain of operations. Every
-//! connection has one multishot receive into a shared buffer ring. Sends of small requests are not acknowledged. All
-//! operations of a pass go to the kernel in one call that also waits. Under load, the call waits for a small batch of
-//! completions, with a bounded delay. Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3),
+//! The io_uring driver. Sockets are stored in the table of registered files, and a connect is one chain of operations.
+//! Every connection has one multishot receive into a shared buffer ring. Sends of small requests are not acknowledged.
+//! All operations of a pass go to the kernel in one call that also waits. Under load, this call waits for several
+//! completions, but only for a limited time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3),
 //! io_uring_setup(2) (DEFER_TASKRUN).
 
 mod ops;
@@ -20,7 +20,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in the table. Sockets live in the ring's own table, so they cannot be passed on or reused.
+/// Row of this driver in the table. Sockets are stored in the ring's own table, so that they cannot be passed to
+/// another process or used again.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -44,22 +45,22 @@ const MIN_COMPLETIONS: u32 = 4096;
 const MAX_REAPED: usize = 256;
 /// Number of completions after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;
-/// Maximum wait at the end for closed connections, in nanoseconds.
+/// Maximum time to wait at the end for connections that are closing, nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
-/// Minimum and maximum number of receive buffers. The kernel fills the buffers in turn, so fewer buffers stay in the
-/// CPU's caches. However, a receive without a buffer ends and must be restarted, which is frequent when many answers
-/// come within one pass. The driver starts with enough for few connections and doubles the number whenever a receive
-/// found none.
+/// Minimum and maximum number of receive buffers. The kernel fills the buffers in turn; if there are few, they stay in
+/// the CPU's caches. However, a receive that finds no buffer ends and must be started again, which happens often if
+/// many answers come in one pass. The driver starts with enough buffers for few connections, and doubles their number
+/// whenever a receive found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
 /// Size of one receive buffer in bytes.
 const BUFFER_BYTES: u32 = 16 * 1024;
-/// Size of the pieces of a request sent in several writes. The peer acknowledges each piece before the next one is
-/// sent.
+/// Size of the pieces in which a request is sent if it needs several writes, bytes. The next piece is sent after the
+/// peer has acknowledged the one before.
 const PIECE_BYTES: usize = 16 * 1024;
-/// Maximum number of unacknowledged bytes. Unacknowledged sends need a socket buffer that takes all bytes without
-/// waiting for the peer. The smallest buffer that the kernel gives an established connection is 87 kB, and a small
-/// segment is accounted with up to 2304 bytes.
+/// Maximum number of bytes that may be sent without completions. Such sends need a socket buffer that takes all bytes
+/// without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87 kB, and a
+/// small segment uses up to 2304 bytes of it.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 const SEGMENT_BYTES: usize = 2304;
 
@@ -72,8 +73,8 @@ pub(crate) struct UringDriver {
 }
 
 impl UringDriver {
-    /// Creates a driver for the connections of one shard. Fails with ENOSYS, EPERM or EINVAL where io_uring is
-    /// unavailable.
+    /// Creates a driver for the connections of one shard. Fails with ENOSYS, EPERM or EINVAL if io_uring is not
+    /// available.
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
         let acked = setup.burst.is_none_or(|(writes, bytes)| writes * SEGMENT_BYTES + bytes > MAX_UNACKED_BYTES);
         let slot_bytes = match setup.burst {
@@ -134,8 +135,8 @@ impl Driver for UringDriver {
         let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
-        // A pass takes at most as many completions as the ring holds. Completions start operations that may complete at
-        // once, so an unlimited pass might never end.
+        // One pass handles at most as many completions as fit into the ring. Completions start operations that may
+        // complete at once, so that a pass without this limit might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);
@@ -159,8 +160,9 @@ impl Driver for UringDriver {
 }
 
 impl Drop for UringDriver {
-    /// Finishes the connections that are still closing, in batches. If the ring were closed at once, the kernel would
-    /// search a list of all operations for each of them: half of the CPU time of a short run with 12,000 connections.
+    /// Waits for connections that are still closing, several at a time. If the ring was closed at once, the kernel
+    /// would search a list of all operations for each of them. The search would take half of the CPU time of a short
+    /// run with 12,000 connections.
     fn drop(&mut self) {
         let until_ns = clock::monotonic_ns() + MAX_SHUTDOWN_NS;
         while self.ops.ending > 0 && self.ops.refresh() < until_ns {
@@ -186,7 +188,8 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // An unacknowledged send is not among the cancelled operations. Such a send completes only on failure.
+    // A send without a completion is not one of the cancelled operations. A send without a completion completes only if
+    // it fails.
     let cancelled = kind != NOTHING && kind != OPEN && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
@@ -237,8 +240,8 @@ fn received(
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
         (Ok(_), None) => {}
-        // The buffers ran out. The buffers of this pass are returned before the next wait, so restarting the receive is
-        // enough.
+        // No buffer is left. The buffers of this pass are returned before the next wait, so that it is enough to start
+        // the receive again.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

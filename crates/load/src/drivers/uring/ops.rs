@@ -1,12 +1,12 @@
-//! Operations of the io_uring driver. A connect is one chain of operations, a small send is not acknowledged, and a
-//! close ends running operations. Each operation's number encodes its kind, connection and generation.
+//! Operations of the io_uring driver. A connect is one chain of operations, a small send has no completion, and a close
+//! ends running operations. The number of each operation contains its kind, connection and generation.
 
 use sys::uring::{File, OpFlags, Ring};
 use sys::{Errno, clock};
 
 use crate::driver::{Ops, Sent};
 
-// Kinds of operations, in the top byte of a completion's number.
+// Kinds of operations, stored in the top byte of an operation's number.
 pub(super) const OPEN: u64 = 1;
 pub(super) const CONNECT: u64 = 2;
 pub(super) const RECEIVE: u64 = 3;
@@ -26,10 +26,10 @@ pub(crate) struct UringOps {
     pub(super) sources: u32,
     pub(super) next_source: u32,
     pub(super) now_ns: u64,
-    /// True if a receive found no buffer since the last ones were added.
+    /// True if a receive found no buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
-    // Cancelled operations that have not ended yet. In one wait, the kernel ends at most as many of them as the wait
-    // requests, or twenty. Until the kernel ends them, their sockets stay open and retransmit their SYN.
+    // Number of cancelled operations that have not ended yet. In one wait, the kernel ends only as many of them as the
+    // wait requests, or twenty. Until their operations end, these sockets stay open and send their SYN again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
@@ -40,14 +40,14 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) receiving: bool,
     pub(super) sending: bool,
-    // Position of the next request in the send slot, so that one pass never overwrites queued bytes.
+    // Position of the next request in the send buffer, so that a pass never overwrites bytes that wait.
     pub(super) at: u32,
     pub(super) half_close: HalfClose,
 }
 
-/// A half close under way and the operations waiting for its end. The kernel runs the half close in a worker thread,
-/// which looks up the file by its number only when it runs. If another file had this number by then, that file would
-/// lose its sending side.
+/// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
+/// thread, which looks up the file by its number only at that moment. If another file had this number by then, its
+/// sending side would be closed instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -74,10 +74,10 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Submits socket, options, bind and connect. Reports only the connect, or the first failure. The operations are
-    /// not linked: all but the connect complete in order at submission. A link would make each a task of its own, and
-    /// the kernel runs only twenty tasks per wait. After a failure, the later operations fail too, under an outdated
-    /// generation number.
+    /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first failure.
+    /// The operations are not linked: all except the connect complete in order when they are submitted. If they were
+    /// linked, each would be a separate task, and the kernel runs only twenty tasks per wait. If one fails, the later
+    /// ones fail too; their generation number is then outdated.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
@@ -93,7 +93,7 @@ impl UringOps {
         self.ring.connect(file, 0, OpFlags::empty(), user(CONNECT, conn, generation))
     }
 
-    /// Continues the operations that waited for a half close.
+    /// Continues the operations that waited for a half-close.
     pub(super) fn half_closed(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let (ended, generation) = (std::mem::take(&mut slot.half_close), slot.generation);
@@ -117,7 +117,7 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files, which the descriptor limit bounds, is full.
+        // The table of registered files is full; the descriptor limit determines its size.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
@@ -145,8 +145,8 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// Both sends go to the kernel in one call and in order. If the first send finds the socket buffer full, the second
-    /// one has no room either.
+    /// Both sends are passed to the kernel in one call, in order. If the socket's buffer is full at the first send, it
+    /// has no space for the second one either.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -172,13 +172,13 @@ impl Ops for UringOps {
             return;
         }
         if std::mem::take(&mut slot.half_close.connects) {
-            // The connection still waited for its table entry, so there is nothing to close.
+            // The connection still waited for its entry in the table, so that there is nothing to close.
             return;
         }
         let nothing = user(NOTHING, conn, 0);
-        // A running operation would keep the socket open. The operation is cancelled by its number, which the kernel
-        // finds directly; cancelling by file would search all operations. An error here means a broken ring, which the
-        // next wait reports.
+        // An operation that is running would keep the socket open. The operation is cancelled by its number, with which
+        // the kernel finds it directly; to cancel by file, the kernel would search all operations. An error here means
+        // that the ring is broken; the next wait reports this.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;

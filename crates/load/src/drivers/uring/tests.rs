@@ -1,4 +1,5 @@
-//! Tests that a connection's kernel resources belong to it alone, however soon its number is reused.
+//! Tests that the kernel's resources of a connection are never mixed up with those of the next connection that has its
+//! number.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,10 +8,10 @@ use super::{SPEC, UringDriver};
 use crate::driver::{Batch, Completion, Driver as _, Ops as _, Sent};
 use crate::drivers::setup::Setup;
 
-/// Maximum wait, in case the awaited event never comes.
+/// Maximum time to wait for an event that may never come.
 const TIMEOUT_NS: u64 = 20_000_000_000;
 
-/// Result of a wait, reduced to the cases that these tests distinguish.
+/// Result of a wait, simplified to the cases that these tests distinguish.
 #[derive(Debug, PartialEq, Eq)]
 enum WaitResult {
     Connected,
@@ -50,7 +51,7 @@ fn echoing() -> SocketAddr {
     addr
 }
 
-/// Sets up one connection. With a burst, small sends are not acknowledged.
+/// Sets up one connection. If a burst is set, small sends have no completion.
 fn one(addr: SocketAddr, burst: Option<(usize, usize)>) -> Setup {
     Setup {
         capacity: 1,
@@ -71,7 +72,7 @@ fn word(said: &[u8]) -> impl FnOnce(&mut [u8]) -> usize {
     }
 }
 
-/// The reason for a close is sent even if the driver does not know yet that earlier bytes have left.
+/// The reason of a close is sent even if the driver does not know yet that earlier bytes were sent.
 #[test]
 fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     if (SPEC.usable)().is_err() {
@@ -101,7 +102,7 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
-/// With 12,000 connections and too few buffers the generator used twice the CPU time per request.
+/// With 12,000 connections and too few buffers, the generator needed twice the CPU time per request.
 #[test]
 fn buffers_that_run_out_are_added() {
     const CONNECTIONS: u32 = 1000;
@@ -134,7 +135,8 @@ fn buffers_that_run_out_are_added() {
     assert_eq!(driver.buffers.handed_over(), 1024);
 }
 
-/// The kernel closes the sending side in its own thread, which looks up the socket by its number only when it runs.
+/// The kernel closes the sending side in a thread of its own, which looks up the socket by its number only at that
+/// moment.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
@@ -157,7 +159,7 @@ fn a_half_close_never_meets_the_next_connection_of_its_number() {
         assert_eq!(next(&mut driver), Some(WaitResult::Bytes(b"ping".to_vec())), "{round}");
         driver.ops().close(0);
     }
-    // A connect that is given up while it waits for its table entry starts no operation later.
+    // If a connect is given up while it waits for its entry in the table, it must not start any operation later.
     driver.ops().connect(0).unwrap();
     assert_eq!(next(&mut driver), Some(WaitResult::Connected));
     let ops = driver.ops();

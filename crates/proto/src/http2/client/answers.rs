@@ -1,4 +1,4 @@
-//! Responses: header blocks, bodies, and the result of the request at their end.
+//! Responses: header blocks, bodies, and the result of each request at the end of its response.
 
 use super::ClientSession;
 use super::completions::Completions;
@@ -10,12 +10,12 @@ use crate::http2::response_headers::ResponseHeaders;
 use crate::{Fault, Outcome};
 
 impl ClientSession {
-    /// Returns true if this client has opened the stream at some time.
+    /// Returns true if this client opened the stream, now or earlier.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream < self.next_stream
     }
 
-    /// Handles a piece of DATA.
+    /// Handles a part of a DATA frame.
     pub(super) fn data(
         &mut self,
         head: &FrameHeader,
@@ -85,7 +85,7 @@ impl ClientSession {
         read
     }
 
-    /// Handles a complete header block: of a response, or its trailers.
+    /// Handles a complete header block, which belongs to a response or is its trailers.
     fn block(&mut self, head: &FrameHeader, block: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let item = self.streams.find(head.stream).map(|stream| usize::from(stream.item));
         let captures = item.map_or(&[][..], |item| &self.requests[item].capture);
@@ -97,7 +97,8 @@ impl ClientSession {
             self.decoder.decode(block, |name, value| {
                 says.header(name, value);
                 first_answer.header(name, value);
-                // The status comes before all other headers. Values in interim responses and trailers are ignored.
+                // The status must come before all other headers. Values in interim responses and in trailers are
+                // ignored.
                 if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
                     memory.header(name, value, captures);
                 }
@@ -141,7 +142,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Completes a response.
+    /// Handles the end of a response.
     fn end(&mut self, number: u32, completions: &mut Completions<'_>) {
         let Some(stream) = self.streams.close(number) else { return };
         if !stream.is_sent() {

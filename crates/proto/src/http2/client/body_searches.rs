@@ -1,11 +1,12 @@
-//! Searches for the texts that responses must contain. Pieces of several bodies arrive interleaved, so each request in
+//! Searches for the texts that responses must contain. Pieces of several bodies arrive in turn, so that each request in
 //! flight has its own search.
 
 use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Searches by request ID. IDs are few, because an ID is reused once its request has ended. The memory is kept.
+/// Searches, by the IDs of requests. The table has few IDs, because an ID is used again when its request has ended. The
+/// memory is kept.
 #[derive(Debug, Default)]
 pub(super) struct BodySearches(Vec<Search>);
 

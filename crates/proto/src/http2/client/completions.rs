@@ -1,8 +1,8 @@
-//! Completions found in a piece of input, and the sink for them.
+//! Requests that ended in a piece of input, and the function that takes them.
 
 use crate::{Done, Fault, Outcome, Progress, Which};
 
-/// Progress collected while frames are read.
+/// Results that are collected while frames are read.
 pub(super) struct Completions<'a> {
     pub(super) progress: Progress,
     done: &'a mut dyn FnMut(Done),
@@ -13,7 +13,7 @@ impl<'a> Completions<'a> {
         Self { progress: Progress::default(), done }
     }
 
-    /// Reports a complete response.
+    /// Reports a request with a complete response.
     pub(super) fn complete(&mut self, id: u16, status: u16, outcome: Outcome, bytes: u64) {
         self.progress.completed += 1;
         (self.done)(Done { which: Which::Id(id), status, outcome, bytes });

@@ -1,5 +1,5 @@
-//! The first answer of a connection in the form of HTTP/1.1, for display: status line, redirect target, and the start
-//! of its body.
+//! The first answer of a connection, in the form of HTTP/1.1 for display: status line, target of a redirect, and the
+//! beginning of the body.
 
 /// Maximum number of stored bytes.
 const KEPT_BYTES: usize = 1024;
@@ -8,15 +8,15 @@ const KEPT_BYTES: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct FirstAnswer {
     text: Vec<u8>,
-    /// The `location` header of the block being read.
+    /// The `location` header in the current header block.
     location: Vec<u8>,
-    /// The stream of the answer; 0 before its headers.
+    /// The stream of the answer; 0 before its headers arrive.
     stream: u32,
     over: bool,
 }
 
 impl FirstAnswer {
-    /// Reads a header of any block.
+    /// Reads a header of any header block.
     #[inline]
     pub(super) fn header(&mut self, name: &[u8], value: &[u8]) {
         if !self.over && name == b"location" {
@@ -25,7 +25,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Reads the start of a response with a known status.
+    /// Reads the beginning of a response, whose status is known.
     #[inline]
     pub(super) fn begins(&mut self, stream: u32, status: u16) {
         if self.over || self.stream > 0 {
@@ -41,7 +41,7 @@ impl FirstAnswer {
         self.text.extend_from_slice(b"\r\n");
     }
 
-    /// Reads a piece of a body.
+    /// Reads a piece of a response's body.
     #[inline]
     pub(super) fn body(&mut self, stream: u32, bytes: &[u8]) {
         if !self.over && stream == self.stream {
@@ -56,7 +56,7 @@ impl FirstAnswer {
         self.over |= stream == self.stream;
     }
 
-    /// Returns the whole text when its status is known.
+    /// Returns the whole text; `None` before the status is known.
     pub(super) fn text(&self) -> Option<&[u8]> {
         (self.stream > 0).then_some(&self.text)
     }

@@ -1,4 +1,4 @@
-//! Connection-level frames from the server: all frames except those of a response.
+//! Frames from the server that concern the connection: all frames except those of a response.
 
 use super::completions::Completions;
 use super::{ClientSession, Table};
@@ -7,11 +7,11 @@ use crate::http2::error_codes;
 use crate::http2::frame::{self, FrameHeader};
 use crate::http2::stream_list::AnyStream;
 
-/// Maximum bytes of unsent answers to SETTINGS and PING.
+/// Maximum size of unsent answers to SETTINGS and PING, bytes.
 const MAX_OWED: usize = 64 * 1024;
 
 impl ClientSession {
-    /// Handles a whole frame other than DATA.
+    /// Handles a complete frame of any kind except DATA.
     pub(super) fn frame(
         &mut self,
         head: &FrameHeader,
@@ -71,8 +71,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Checks the limit of unsent answers. A connection whose server sends SETTINGS or PING but does not read is given
-    /// up.
+    /// Checks the maximum size of unsent answers. If a server sends SETTINGS or PING but does not read the answers, its
+    /// connection is closed.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),
@@ -99,8 +99,8 @@ impl ClientSession {
         }
     }
 
-    /// Sends the reason for the end of the connection, and opens no further stream. Only allowed once the server has
-    /// sent its settings.
+    /// Sends the reason for the end of the connection; after that, no stream is opened. A GOAWAY is allowed only after
+    /// the server's settings have arrived.
     pub(super) fn give_up(&mut self, fault: &Fault) {
         self.leaving = true;
         self.streams.clear();
@@ -129,9 +129,9 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles GOAWAY: the server accepts no further requests. Requests that the server did not process may be retried
-    /// on another connection, and the others are finished. If the server processed no request at all, the connection
-    /// counts as refused, since retries would fail again at once.
+    /// Handles GOAWAY: the server accepts no more requests on this connection. Requests that the server did not process
+    /// may be sent again on another connection; the others are completed. If the server processed no request at all,
+    /// the connection counts as refused, because further attempts would fail immediately.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
@@ -156,10 +156,10 @@ impl ClientSession {
     }
 }
 
-/// Maximum number of shown bytes of a text in GOAWAY.
+/// Maximum number of bytes that are shown of a text in GOAWAY.
 const MAX_SHOWN: usize = 200;
 
-/// Describes a GOAWAY frame for display.
+/// Describes a GOAWAY frame for the user.
 fn leaving(code: u32, text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN)]);
     let words = if text.is_empty() { String::new() } else { format!(" and the words {:?}", run::visible(&text)) };

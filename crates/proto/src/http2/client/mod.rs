@@ -1,8 +1,9 @@
-//! The client side: requests on many streams of one connection, every answer checked.
+//! The client side: sends requests on many streams of one connection, and checks every answer.
 //!
-//! The caller starts requests at any time. The server limits how many are on the wire at once
-//! (SETTINGS_MAX_CONCURRENT_STREAMS); the others wait here. All output goes through one buffer, so frames are whole
-//! whatever pieces the driver takes. Input is stored only for a frame that arrives in two pieces.
+//! The caller starts requests at any time. The server limits how many are open at a time
+//! (SETTINGS_MAX_CONCURRENT_STREAMS); the others wait in the session. All output goes through one buffer, so that
+//! frames stay complete even if the driver takes only a part of the bytes. Input is stored only if a frame arrives in
+//! several pieces.
 
 mod answers;
 mod body_searches;
@@ -33,33 +34,33 @@ use completions::Completions;
 use first_answer::FirstAnswer;
 use refusals::Refusals;
 
-/// Last stream ID of a connection (section 5.1.1).
+/// Largest stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Prepared]>,
-    /// The requests for connections within TLS.
+    /// The requests for connections that use TLS.
     https: Arc<[Prepared]>,
     is_secure: bool,
     shared: SharedPlan,
 }
 
 impl ClientPlan {
-    /// Checks the request, reads its body, and assembles it.
+    /// Checks the request, reads its body, and builds its bytes.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         Self::with_set(plan, None)
     }
 
-    /// Prepares a set of requests in place of the plan's single request.
+    /// Prepares a set of requests, which replaces the single request of the plan.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
         Ok(Self { requests: all(false)?, https: all(true)?, is_secure: false, shared })
     }
 
-    /// Prepares calls of gRPC.
+    /// Prepares gRPC calls.
     pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
         let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
         Ok(Self { requests: call(false)?, https: call(true)?, is_secure: false, shared: SharedPlan::new(plan, None) })
@@ -93,12 +94,12 @@ impl Client for ClientPlan {
     }
 }
 
-/// State of the peer's header table with regard to our headers.
+/// What the header table of the peer contains of our headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
-    /// The table is empty.
+    /// The peer's header table is still empty.
     Empty,
-    /// Our request's headers.
+    /// The table contains the headers of our request.
     Filled,
     /// The table is too small for our headers.
     None,
@@ -110,33 +111,34 @@ pub struct ClientSession {
     outgoing: SendBuffer,
     input: Input,
     decoder: Decoder,
-    /// Content of the last header block, and the block itself, if an equal block would have equal content.
+    /// Content of the last header block, and the block itself, if another block with the same bytes would have the same
+    /// content.
     last: ResponseHeaders,
     last_block: Vec<u8>,
     header_block: HeaderBlock,
     streams: Streams,
-    /// Requests that wait for a stream.
+    /// Requests that wait for a free stream.
     waiting: VecDeque<Request>,
     next_stream: u32,
     sending: Sending,
     received: Received,
     max_streams: u32,
-    /// True once the server's SETTINGS have come.
+    /// True once the server's SETTINGS have arrived.
     settled: bool,
     table: Table,
     /// True if the server accepts no further requests on this connection (GOAWAY).
     leaving: bool,
-    /// Message in the last trailers of gRPC.
+    /// Message of the gRPC status in the last trailers.
     message: Vec<u8>,
-    /// Words of the answers with an unexpected status.
+    /// The server's words in answers with an unexpected status.
     refusals: Refusals,
-    /// First stream that the server reset, or the end of the connection that it announced with a reason.
+    /// The first stream that the server reset, or the end of the connection, if the server gave a reason.
     ended_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
     /// Searches for the texts that responses must contain.
     body_searches: BodySearches,
-    /// State of a connection whose requests are filled anew each time.
+    /// State of a connection on which values are filled into each request.
     live: Option<Box<TemplateState>>,
 }
 
@@ -170,12 +172,13 @@ impl ClientSession {
         session
     }
 
-    /// Returns true if the server has announced the end and all accepted requests are answered.
+    /// Returns true if the server has announced the end of the connection and has answered all requests that it
+    /// accepted.
     fn is_over(&self) -> bool {
         self.leaving && self.streams.is_empty()
     }
 
-    /// Reads frames until the input is used up.
+    /// Reads frames until all input is used.
     fn read(&mut self, framer: &mut Input, mut rest: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         while let Some(piece) = framer.next(&mut rest)? {
             match piece {
@@ -185,7 +188,7 @@ impl ClientSession {
                 }
                 Piece::Frame { head, payload } => self.frame(&head, payload, completions)?,
             }
-            // The connection has ended; further input is ignored.
+            // The connection has ended, so that all further input is ignored.
             if self.is_over() {
                 break;
             }
@@ -208,7 +211,7 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // The words of a plain answer are shown with the answer itself.
+        // The words of an ordinary answer are shown together with the answer itself.
         self.close_words().or_else(|| self.requests[0].grpc.then(|| self.refusals.words()).flatten())
     }
 

@@ -1,30 +1,31 @@
-//! The server's words in answers with an unexpected status: the beginning of a body, or the message of a gRPC status.
-//! Pieces of several bodies arrive interleaved, so each stream has its own words.
+//! The server's words in answers with an unexpected status: the beginning of the body, or the message of a gRPC status.
+//! Pieces of several bodies arrive in turn, so that the words of each stream are stored separately.
 
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// Maximum number of refusals of a connection whose bodies are kept at the same time. Further refusals have no words.
+/// Maximum number of such answers on a connection whose bodies are stored at the same time. For any further such
+/// answers, no words are stored.
 const MAX_STREAMS: usize = 16;
 
-/// Maximum stored bytes of the message in gRPC trailers.
+/// Maximum number of bytes that are stored of the message in gRPC trailers.
 pub(super) const MAX_MESSAGE: usize = 200;
 
-/// Words of the answers with an unexpected status.
+/// The server's words in answers with an unexpected status ("refusals").
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    /// Refusals under way, by stream.
+    /// Incomplete refusals, by stream.
     open: Vec<(u32, Refusal)>,
-    /// Body of the last refusal that ended.
+    /// Body of the last refusal that was completed.
     last: Refusal,
-    /// Buffers for further refusals.
+    /// Buffers that can be used for further refusals.
     free: Vec<Refusal>,
-    /// Status and message of the last refused call of gRPC.
+    /// Status and message of the last refused gRPC call.
     call: Option<(u16, Vec<u8>)>,
 }
 
 impl Refusals {
-    /// Begins to keep the body of a refusal.
+    /// Starts to store the body of a refusal.
     pub(super) fn begin(&mut self, stream: u32) {
         if self.open.len() < MAX_STREAMS {
             let mut refusal = self.free.pop().unwrap_or_default();
@@ -40,20 +41,21 @@ impl Refusals {
         refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
     }
 
-    /// Ends the answer of a stream. The words are those of this answer, if it is a refusal.
+    /// Handles the end of the answer on a stream. If this answer is a refusal, its words become those of the last
+    /// refusal.
     #[inline]
     pub(super) fn end(&mut self, stream: u32, is_refusal: bool) {
         let kept = self.open.iter().position(|(number, _)| *number == stream).map(|at| self.open.swap_remove(at).1);
         match (kept, is_refusal) {
             (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
             (Some(kept), false) => self.free.push(kept),
-            // A refusal without kept words must not get the words of an earlier one.
+            // If no words of a refusal were stored, it must not get the words of an earlier one.
             (None, true) => self.last.begin(true),
             (None, false) => {}
         }
     }
 
-    /// Keeps the message of a refused call.
+    /// Stores the message of a refused gRPC call.
     pub(super) fn end_call(&mut self, status: u16, message: &[u8]) {
         let (kept, words) = self.call.get_or_insert_default();
         *kept = status;
@@ -61,13 +63,13 @@ impl Refusals {
         words.extend_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
     }
 
-    /// Returns the words of the last refusal; of a gRPC call, with its status and advice.
+    /// Returns the words of the last refusal; for a gRPC call, the status and advice are added.
     pub(super) fn words(&self) -> Option<String> {
         let Some((status, message)) = &self.call else { return self.last.words() };
         let message = grpc_messages::percent_decoded(message);
         let message = String::from_utf8_lossy(&message);
         let message = (!message.is_empty()).then(|| format!("{:?}", run::visible(&message)));
-        // A proxy that answers in place of the service gives its words in the body.
+        // If a proxy answers instead of the service, its words are in the body.
         let words =
             message.or_else(|| self.last.words()).map_or("no words".into(), |words| format!("the words {words}"));
         let (name, code) = (run::STATUS_CLASSES[run::status_class(*status)], status.saturating_sub(run::GRPC_STATUS));

@@ -1,4 +1,5 @@
-//! Sending: the greeting, requests as far as the server accepts them, and their bodies as far as its windows allow.
+//! Sending: settings at the start, as many requests as the server accepts, and as much of their bodies as its windows
+//! allow.
 
 use super::{ClientSession, Table};
 use crate::Request;
@@ -11,7 +12,7 @@ use crate::http2::stream::Stream;
 const FILL_BYTES: usize = 16 * 1024;
 
 impl ClientSession {
-    /// Writes the preface, our settings, and a window for the whole connection.
+    /// Writes the preface, our settings, and the window for the whole connection.
     pub(super) fn greet(&mut self) {
         let to = self.outgoing.end();
         to.extend_from_slice(frame::PREFACE);
@@ -19,12 +20,12 @@ impl ClientSession {
         frame::write(to, frame::WINDOW_UPDATE, 0, 0, &(CONNECTION_WINDOW - 65_535).to_be_bytes());
     }
 
-    /// Returns true if a waiting request may open its stream now.
+    /// Returns true if a waiting request may now open its stream.
     pub(super) fn opens(&self) -> bool {
         self.settled && !self.leaving && !self.waiting.is_empty() && (self.streams.len() as u32) < self.max_streams
     }
 
-    /// Puts new requests, and as much of their bodies as the windows allow, into the send buffer.
+    /// Writes new requests, and as much of their bodies as the windows allow, into the send buffer.
     pub(super) fn fill(&mut self) {
         while self.outgoing.waiting() < FILL_BYTES {
             if self.opens() {
@@ -58,7 +59,7 @@ impl ClientSession {
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
         }
         let block = match self.table {
-            // With several requests, table entries for one request do not fit the other requests.
+            // If there are several requests, table entries of one request cannot be used for the others.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
             Table::Filled => &blocks.later,

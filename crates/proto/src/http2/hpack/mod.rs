@@ -1,7 +1,8 @@
-//! Header blocks of HTTP/2 (RFC 7541): a bounded decoder, and an encoder for requests.
+//! Header blocks of HTTP/2 (RFC 7541): a decoder with limited memory, and an encoder for requests.
 //!
-//! loadline has its own code, because the available crates allocate for every decoded header or require a runtime. The
-//! responses that a load generator receives mostly repeat the previous block, and only two headers matter.
+//! loadline has its own code for this, because the existing crates allocate memory for every decoded header or require
+//! a runtime. Most responses that a load generator gets repeat the block of the response before, and only two of their
+//! headers matter.
 
 mod encode;
 mod primitives;
@@ -15,14 +16,14 @@ pub(super) use primitives::{INVALID, write_length};
 use primitives::{integer, string};
 use static_table::STATIC_TABLE;
 
-/// Size of a decoder's table in bytes, which is the default of both sides (RFC 9113, section 6.5.2).
+/// Size of a decoder's table, bytes: the default of both sides (RFC 9113, section 6.5.2).
 pub(super) const TABLE_BYTES: usize = 4096;
-/// Overhead of each table entry in bytes (RFC 7541, section 4.1).
+/// Additional size of each table entry, bytes (RFC 7541, section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
-/// Maximum size of all decoded headers of one block, bytes. A small block may encode large headers.
+/// Maximum size of all decoded headers of one block, bytes. A small block may contain large headers.
 const MAX_LIST_BYTES: usize = 256 * 1024;
 
-/// A header written before: name and value in one buffer.
+/// A header in the table: name and value in one buffer.
 #[derive(Debug, Default)]
 struct Entry {
     bytes: Vec<u8>,
@@ -35,7 +36,7 @@ impl Entry {
     }
 }
 
-/// The decoder of a connection.
+/// The decoder of one connection.
 #[derive(Debug)]
 pub(super) struct Decoder {
     entries: VecDeque<Entry>,
@@ -43,7 +44,7 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// True if the last block left the table unchanged, so that an equal block has equal content.
+    /// True if the last block did not change the table. A block with the same bytes then has the same content.
     pub(super) repeatable: bool,
 }
 
@@ -55,13 +56,13 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Reads a whole block and calls `each` with its headers.
+    /// Decodes a complete block, and calls `each` with its headers.
     pub(super) fn decode(&mut self, mut block: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Fault> {
         self.repeatable = true;
         let (mut list, mut begun) = (0, false);
         while let Some(&first) = block.first() {
             if first & 0xe0 == 0x20 {
-                // A new table size, allowed only before the first header.
+                // This is a new size of the table, which is allowed only before the first header.
                 let size = integer(&mut block, 5)?;
                 if begun || size > TABLE_BYTES {
                     return Err(INVALID);
@@ -95,7 +96,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes the name, and for an indexed header the value, from the tables.
+    /// Looks up the name in the tables, and also the value if the whole header is indexed.
     fn named(&mut self, index: usize, whole: bool) -> Result<(), Fault> {
         self.name.clear();
         self.value.clear();
@@ -136,7 +137,8 @@ impl Decoder {
         self.evict(limit);
     }
 
-    /// Drops the oldest entries until `room` bytes are free. Returns the last dropped entry, to reuse its memory.
+    /// Drops the oldest entries until `room` bytes are free. Returns the entry that was dropped last, so that its
+    /// memory can be used again.
     fn evict(&mut self, room: usize) -> Option<Entry> {
         let mut last = None;
         while self.size > room {
@@ -147,7 +149,7 @@ impl Decoder {
         last
     }
 
-    /// Forgets the connection.
+    /// Prepares for a new connection.
     pub(super) fn reset(&mut self) {
         self.entries.clear();
         (self.size, self.limit, self.repeatable) = (0, TABLE_BYTES, false);

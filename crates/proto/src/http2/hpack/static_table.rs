@@ -1,6 +1,6 @@
-//! Headers that both sides know from the start.
+//! The static table: headers that both sides know in advance.
 
-/// RFC 7541, appendix A.
+/// The static table (RFC 7541, appendix A).
 #[rustfmt::skip]
 pub(super) const STATIC_TABLE: [(&str, &str); 61] = [
     (":authority", ""),

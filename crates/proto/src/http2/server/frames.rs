@@ -1,4 +1,4 @@
-//! Connection-level frames from the client: all frames except those of a request.
+//! Frames from the client that concern the connection: all frames except those of a request.
 
 use super::ServerSession;
 use crate::http1::Site;
@@ -9,7 +9,7 @@ use crate::http2::stream_list::AnyStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Writes our settings, and a window for the whole connection.
+    /// Writes our settings, and the window for the whole connection.
     pub(super) fn greet(&mut self) {
         let settings = [(frame::MAX_CONCURRENT_STREAMS, self.max_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
         frame::write_settings(self.outgoing.end(), &settings);
@@ -25,7 +25,7 @@ impl<S: Site> ServerSession<S> {
         self.streams.clear();
     }
 
-    /// Handles a whole frame other than DATA.
+    /// Handles a complete frame of any kind except DATA.
     pub(super) fn frame(&mut self, head: &FrameHeader, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
         self.header_block.allows(head)?;
         head.fits()?;

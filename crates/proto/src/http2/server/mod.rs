@@ -1,9 +1,9 @@
-//! The server side: requests on many streams, answered with pages of a [`Site`], stream by stream. Bodies of requests
-//! are skipped.
+//! The server side: answers requests on many streams with pages of a [`Site`]; the streams take turns. Bodies of
+//! requests are skipped.
 //!
-//! A connection that violates the protocol gets a GOAWAY and ends. A fault of a single request only resets its stream.
-//! Memory is bounded: at most [`MAX_STREAMS`] answers are under way, each without a copy of its page. The server models
-//! read no further input while output waits.
+//! If a connection violates the protocol, it gets a GOAWAY and ends. If only one request is wrong, its stream is reset.
+//! Memory use is limited: at most [`MAX_STREAMS`] answers are being sent, and none of them has a copy of its page. The
+//! server models read no more input while output waits to be sent.
 
 mod frames;
 mod requests;
@@ -25,16 +25,16 @@ use crate::{Fault, Progress, Session};
 const FILL_BYTES: usize = 16 * 1024;
 /// Default number of streams of one connection.
 const MAX_STREAMS: u32 = 128;
-/// Maximum bytes of unsent answers to SETTINGS and PING, and resets.
+/// Maximum size of unsent answers to SETTINGS and PING, and of unsent resets, bytes.
 const MAX_OWED: usize = 256 * 1024;
 
 /// Server side of one connection.
 pub struct ServerSession<S> {
     site: Arc<S>,
     max_streams: u32,
-    /// Number of preface bytes received.
+    /// Number of bytes of the preface that have arrived.
     preface: usize,
-    /// True once a GOAWAY was sent: further input is ignored.
+    /// True once a GOAWAY was sent; further input is then ignored.
     over: bool,
     /// True if the client announced the end of the connection (GOAWAY).
     leaving: bool,
@@ -42,12 +42,12 @@ pub struct ServerSession<S> {
     input: Input,
     decoder: Decoder,
     headers: RequestHeaders,
-    /// The last request, and its page in this second.
+    /// The last request, and its page for the current second.
     last: (Vec<u8>, Vec<u8>, Option<Arc<Page>>),
     header_block: HeaderBlock,
     streams: ServerStreams,
     last_stream: u32,
-    /// The last streams that we ended before their requests were complete.
+    /// Streams that the server ended last, before their requests were complete.
     ended: [u32; 8],
     sending: Sending,
     received: Received,
@@ -158,7 +158,7 @@ impl<S: Site> Session for ServerSession<S> {
 }
 
 impl<S: Site> ServerSession<S> {
-    /// Reads frames until the input is used up.
+    /// Reads frames until all input is used.
     fn read(&mut self, framer: &mut Input, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
         while let Some(piece) = framer.next(rest)? {
             match piece {

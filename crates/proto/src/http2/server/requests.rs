@@ -1,4 +1,4 @@
-//! Requests: header blocks, skipped bodies, and the page that answers each.
+//! Requests: header blocks, bodies (which are skipped), and the page that answers each request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::http2::server_streams::ServerStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Returns true if the client has opened this stream at some time.
+    /// Returns true if the client opened this stream, now or earlier.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream <= self.last_stream
     }
@@ -38,7 +38,7 @@ impl<S: Site> ServerSession<S> {
         read
     }
 
-    /// Handles a complete header block: of a request, or its trailers.
+    /// Handles a complete header block, which belongs to a request or is its trailers.
     fn block(&mut self, head: &FrameHeader, block: &[u8], progress: &mut Progress) -> Result<(), Fault> {
         self.headers.begin();
         let headers = &mut self.headers;
@@ -79,8 +79,8 @@ impl<S: Site> ServerSession<S> {
         }
     }
 
-    /// Returns the page for the request. Reuses the previous page if the previous request was equal, in the same
-    /// second.
+    /// Returns the page that answers the request. If the request equals the one before, in the same second, the same
+    /// page is returned.
     fn page(&mut self) -> Arc<Page> {
         if let Some(refused) = self.site.refuse() {
             return refused;
@@ -133,10 +133,10 @@ impl<S: Site> ServerSession<S> {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
         }
         self.received.take(length)?;
-        // Data for a request that has ended counts for the connection alone.
+        // If a request has ended, its data counts only for the connection's window.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // Data for a stream that we ended may still have been on its way. If we did not end the stream, the client
-            // did, and it must not send data afterwards.
+            // For a stream that the server ended, some data may still arrive. For any other stream, the client has
+            // ended it, and must not send data afterwards.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }

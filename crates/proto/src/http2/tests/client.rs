@@ -1,4 +1,4 @@
-//! The client side against frames written by hand.
+//! Tests of the client side with frames written by hand.
 
 use proptest::prelude::*;
 use run::Protocol;
@@ -8,7 +8,7 @@ use crate::http2::hpack::{Decoder, write_fields};
 use crate::http2::{ClientPlan, ClientSession, frame};
 use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which, http1};
 
-/// Builds a response with a body in two frames, the second padded.
+/// Builds a response whose body is in two frames, the second one with padding.
 fn answer(stream: u32, status: u8, body: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut block = vec![status];
@@ -280,7 +280,7 @@ fn a_window_is_given_back_before_it_runs_short() {
     assert_eq!(given, [1]);
 }
 
-/// Builds a piece of the body of a response whose headers were sent before.
+/// Builds a part of the body of a response; its headers were sent before.
 fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, frame::DATA, if ends { frame::END_STREAM } else { 0 }, stream, text.as_bytes());
@@ -297,7 +297,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     frame::write_settings(&mut hello, &[]);
     receive(&mut session, &hello).0.unwrap();
     let wrong = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
-    // Two rounds, because text left from the first round must not be found in the second.
+    // There are two rounds, because text from the first round must not be found in the second.
     for round in [0, 4] {
         (0..4).for_each(|id| session.begin(Request { id, item: id / 3 }));
         sent(&mut session);
@@ -331,7 +331,7 @@ fn call() -> ClientSession {
     session
 }
 
-/// Answers a call with HTTP headers, an optional message, and trailers, and returns the result.
+/// Answers a gRPC call with HTTP headers, an optional message, and trailers; returns the result.
 fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> Done {
     let mut session = call();
     session.begin(Request::default());

@@ -1,4 +1,5 @@
-//! Tests of both sides against frames written by hand, and against each other. This file has their shared helpers.
+//! Tests of both sides: with frames written by hand, and with each other. This file has the helper functions for all of
+//! these tests.
 
 mod client;
 mod server;
@@ -9,14 +10,14 @@ use super::frame::{self, FrameHeader};
 use super::{ClientPlan, ClientSession};
 use crate::{Client, Done, Fault, Progress, Request, Requester, http1};
 
-/// A block of the single field `:status: 200`.
+/// A header block with the single field `:status: 200`.
 pub(super) const OK: u8 = 0x88;
 
 fn plan() -> ClientPlan {
     ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
 }
 
-/// Creates a session whose server has sent its settings.
+/// Creates a session after the server's settings have arrived.
 pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
     let mut session = plan().session();
     assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));

@@ -1,4 +1,4 @@
-//! The server side: with our client, in pieces of any size, and against protocol violations.
+//! Tests of the server side: with our client, with input in pieces of any size, and with violations of the protocol.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ proptest! {
     }
 }
 
-/// Returns the server's frames after these bytes, sent behind the preface.
+/// Returns the frames that the server sends for these bytes, which follow the preface.
 fn to(bytes: &[u8]) -> (Vec<SentFrame>, Progress) {
     let (mut server, mut all) = (server(10, 3), frame::PREFACE.to_vec());
     frame::write_settings(&mut all, &[]);

@@ -1,5 +1,5 @@
-//! The drawing of the chain of upstreams. The drawing shows the first few services, and each full one with the path to
-//! it.
+//! The drawing of the chain of upstreams. The drawing shows the first few services, and each service that is full with
+//! the path to it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
@@ -46,7 +46,7 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // Services whose predecessor is drawn come before the others. Within both groups, the first ones come first.
+    // Services whose predecessor is shown come before the others. Within both groups, the order stays the same.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();

@@ -1,5 +1,5 @@
-//! The chain from the client through the server to its upstreams: how busy each one was, and how much of the throughput
-//! it explains.
+//! The chain from the client through the server to its upstream services: how busy each of them was, and how much of
+//! the throughput it explains.
 
 mod drawn;
 mod stop;
@@ -35,7 +35,7 @@ fn unwatched(run: &Run) -> Option<Block> {
     some.then(|| Note::block(Tone::Plain, text))
 }
 
-/// Returns the table of all services. In a terminal, the drawing contains these figures.
+/// Returns the table of all services. In a terminal, the chain itself contains these figures.
 fn table(stops: &[Stop], figure: &str) -> Table {
     let columns = vec![
         Col::words("at", 0),

@@ -69,9 +69,10 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
 #[derive(Default)]
 struct ParsedOptions {
     method: Option<String>,
-    /// Headers of `-H`. These headers replace headers from other options, in any order of the options.
+    /// Headers that the option `-H` gives. These headers replace headers from other options, in any order of the
+    /// options.
     headers: Vec<(String, String)>,
-    /// Headers from other options, such as `-A`.
+    /// Headers that other options give, such as `-A`.
     made: Vec<(&'static str, String)>,
     /// Headers that the command line removes: `-H 'NAME:'`.
     removed: Vec<String>,
@@ -87,7 +88,7 @@ struct ParsedOptions {
     remarks: Vec<&'static str>,
 }
 
-/// Value of an option, with the place of its word.
+/// Value of an option, with the place of the word that contains it.
 type Value<'a> = (usize, &'a [u8]);
 
 fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptions, PlacedError> {
@@ -114,7 +115,7 @@ fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptio
     Ok(parsed)
 }
 
-/// An option, with its value if that is part of the option's word.
+/// An option, with its value if both are in the same word.
 type GivenOption<'a> = (OptionEffect, Option<&'a [u8]>);
 
 /// Returns the options of one word (one long option or several letters), with the value if the word contains it.

@@ -59,10 +59,10 @@ struct Entry {
     response: Option<Answer>,
     #[serde(rename = "_resourceType")]
     kind: Option<String>,
-    /// Chrome's mark of an answer from its cache: `memory` or `disk`.
+    /// Chrome's field for an answer from its cache: `memory` or `disk`.
     #[serde(rename = "_fromCache")]
     cached: Option<Value>,
-    /// WebKit's mark: `Memory Cache`, `Disk Cache`, `Service Worker` or `Network Load`.
+    /// WebKit's field for the origin of an answer: `Memory Cache`, `Disk Cache`, `Service Worker` or `Network Load`.
     #[serde(rename = "_fetchType")]
     fetched: Option<Value>,
 }
@@ -176,7 +176,7 @@ fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     }
 }
 
-/// `text/html; charset=utf-8` as a class: `html`.
+/// Returns the short type of a MIME type: `html` for `text/html; charset=utf-8`.
 fn mime_kind(answer: Answer) -> Option<String> {
     let mime = answer.content?.mime_type?;
     let mime = mime.as_str()?;
@@ -192,7 +192,7 @@ mod tests {
         (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
     }
 
-    /// Reads a file with these entries: the content of the `request` of each, and the text after the request.
+    /// Reads a file with these entries. Each entry gives the content of its `request` and the text after the request.
     fn entries(all: &[(&str, &str)]) -> Imported {
         let entry = |(request, more): &(&str, &str)| {
             format!(r#"{{"request":{{"method":"GET","url":"http://h/a","headers":[]{request}}}{more}}}"#)

@@ -1,5 +1,6 @@
-//! Stored form of the recordings of a run. Every name is stored once, and sides refer to it by its index, from 0.
-//! Values are stored as differences, because most counters change little. Reading restores the exact values.
+//! Stored form of the recordings of a run. Every name is stored once, and the samples of each side refer to it by its
+//! index, from 0. Values are stored as differences, because most counters change little. Reading restores the exact
+//! values.
 
 mod pack;
 mod samples;
@@ -11,7 +12,7 @@ pub(crate) use self::samples::Samples;
 use crate::figure::Figure;
 use crate::{Absence, CounterId, Peak};
 
-/// Counter samples of all sides of a run. Older versions stored these samples in each side.
+/// Counter samples of all sides of a run. Older versions stored these samples within each side.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -64,7 +65,7 @@ struct StoredRecording {
     /// Indexes of absent counters in `absent`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     absent: Vec<usize>,
-    /// Largest values of levels among the samples that share a row of a long recording.
+    /// Largest values of gauges in long recordings, where several samples share a row.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     peaks: Vec<Peak>,
 }
@@ -74,11 +75,11 @@ struct StoredRecording {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum StoredColumns {
-    /// Index of a group in `groups`. All samples of its columns have their start values.
+    /// Index of a group in `groups`. All samples of the columns in this group equal their start values.
     Unchanged(usize),
     /// Index of a group in `groups`, its set of samples (0 for all), and the values of each column. If a column has one
-    /// value, its entry is one number: the difference to the start value. Otherwise its entry is one number per sample:
-    /// the difference to the sample before, and to the start value for the first sample.
+    /// value, its entry is one number: the difference to the start value. Otherwise its entry is a list with one number
+    /// per sample: the difference to the sample before, or to the start value for the first sample.
     Changed(usize, usize, Vec<Samples>),
 }
 
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(read.at_rest[0].recording, recording(7.0));
     }
 
-    /// Changes the stored recordings of a run, and returns the error from reading this run.
+    /// Changes the stored recordings of a run, and returns the error that reading this run gives.
     fn refused(change: impl Fn(&mut Value)) -> String {
         let mut written = serde_json::to_value(run()).unwrap();
         change(&mut written["recordings"]);
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn few_numbers_cannot_stand_for_many_values() {
-        // Five sides, each with six columns of three samples and one absent counter.
+        // The file has five sides, each with six columns of three samples and one absent counter.
         let of_file = || Room { values: 90, objects: 35, ..Room::of_a_file() };
         let read = |mut room: Room| StoredRecordings::pack(&run()).unpack_within(&mut run(), &mut room);
         assert_eq!(read(of_file()), Ok(()));

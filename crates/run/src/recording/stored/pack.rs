@@ -1,4 +1,4 @@
-//! Writes recordings: collects all names in tables, and stores the indexes of its names for each side.
+//! Writes recordings: collects all names in tables, and stores for each side the indexes of its names.
 
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Stores columns of one counter that have values in the same samples.
+    /// Stores columns of one counter that have values at the same samples.
     fn columns(&mut self, columns: &[Present<'a>], sets: &mut RowSets) -> Option<StoredColumns> {
         let rows = &columns.first()?.1;
         let values: Vec<Vec<f64>> = columns.iter().map(|(column, rows)| values(column, rows)).collect();
@@ -118,7 +118,7 @@ fn values(column: &Column, rows: &[usize]) -> Vec<f64> {
     rows.iter().filter_map(|row| column.values.get(*row).copied().flatten()).collect()
 }
 
-/// Sets of samples in which columns have values. The first set has all samples.
+/// Sets of samples in which columns have values. The first set contains all samples.
 struct RowSets(HashMap<Vec<usize>, usize>);
 
 impl RowSets {

@@ -1,5 +1,5 @@
-//! Values of one column as differences. Differences are computed in whole thousandths, so that reading gives back each
-//! value without a rounding error.
+//! Values of one column as differences. Differences are computed in whole thousandths, so that the stored values are
+//! restored without a rounding error.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use crate::short;
 pub(crate) enum Samples {
     /// One value for all samples: its difference to the start value.
     Constant(#[serde(serialize_with = "short::one")] f64),
-    /// Difference of each sample to the sample before; of the first one to the start value.
+    /// Difference of each sample to the sample before, and of the first sample to the start value.
     Steps(#[serde(serialize_with = "short::list")] Vec<f64>),
-    /// The values as they are, if they have more than three decimals or are very large.
+    /// The unchanged values, if they have more than three decimals or are very large.
     Exact {
         /// One value per sample.
         values: Vec<f64>,
@@ -21,7 +21,7 @@ pub(crate) enum Samples {
 }
 
 impl Samples {
-    /// Stores values as differences, if these are exact.
+    /// Stores values as differences, if the differences are exact.
     pub(super) fn store(values: &[f64], start: f64) -> Self {
         let stored = Self::differences(values, start);
         let same = |stored: &Self| stored.values(start, values.len()).is_some_and(|read| read == values);
@@ -67,25 +67,24 @@ fn sums(start: i64, steps: &[f64]) -> Vec<f64> {
     steps.iter().map(&mut next).collect()
 }
 
-/// Returns the start value of columns by their first value: the first value itself if differences to it are exact, else
-/// 0.
+/// Returns the start value of columns from their first value: the first value itself if differences to it are exact,
+/// otherwise 0.
 pub(super) fn start_value(first: Option<f64>) -> f64 {
     first.filter(|value| thousandths(*value).is_some()).unwrap_or(0.0)
 }
 
-/// Returns the number of thousandths in a value; `None` if the value is no whole number of thousandths, or is too
-/// large.
+/// Returns a value in thousandths; `None` if the value is no whole number of thousandths, or is too large.
 fn thousandths(value: f64) -> Option<i64> {
-    /// Largest whole number whose difference to another one, in thousandths, surely fits into an `i64`.
+    /// Largest whole number for which any difference in thousandths fits into an `i64`.
     const MAX_WHOLE: f64 = (1_u64 << 51) as f64;
-    /// Largest number at which a thousandth is surely more than the rounding error of an `f64`.
+    /// Largest number for which the rounding error of an `f64` is below a thousandth.
     const MAX_DECIMAL: f64 = (1_u64 << 40) as f64;
     let most = if value.fract() == 0.0 { MAX_WHOLE } else { MAX_DECIMAL };
     let count = nearest_thousandths(value);
     (value.abs() <= most && number(count) == value).then_some(count)
 }
 
-/// Returns the number of thousandths nearest to a value.
+/// Returns a value in thousandths, rounded to a whole number.
 fn nearest_thousandths(value: f64) -> i64 {
     let whole = (value.trunc() as i64).saturating_mul(1000);
     whole.saturating_add((value.fract() * 1000.0).round() as i64)
@@ -131,7 +130,7 @@ mod tests {
         assert!(extreme.values(f64::NAN, 3).is_some_and(|values| values.iter().all(|value| value.is_finite())));
     }
 
-    /// Returns numbers like those of counters: thousandths, large whole numbers, and any others.
+    /// Returns typical values of counters: thousandths, large whole numbers, and any others.
     fn value() -> impl Strategy<Value = f64> {
         prop_oneof![
             (-1_000_000_000_000_i64..1_000_000_000_000).prop_map(|n| n as f64 / 1000.0),

@@ -1,5 +1,5 @@
-//! Reads recordings. A file is untrusted, so every index is checked. The values are counted before they take memory,
-//! because one number of the file can stand for many values.
+//! Reads recordings. A file is untrusted, so every index is checked. The values are counted before memory for them is
+//! allocated, because one number in the file can stand for many values.
 
 use super::{ColumnGroup, Samples, StoredColumns, StoredRecording, StoredRecordings};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl StoredRecordings {
-    /// Gives each side of the run its recording. Fails with the reason if the tables do not fit together.
+    /// Sets the recording of each side of the run. Fails with the reason if the tables contradict each other.
     pub(crate) fn unpack(self, run: &mut Run) -> Result<(), String> {
         self.unpack_within(run, &mut Room::of_a_file())
     }
@@ -90,7 +90,7 @@ impl StoredRecording {
         }
     }
 
-    /// Assigns the values to the samples in `rows`, or to all samples.
+    /// Places the values at the samples in `rows`, or at all samples.
     fn spread(&self, rows: Option<&Vec<usize>>, values: Vec<f64>) -> Vec<Option<f64>> {
         let Some(rows) = rows else { return values.into_iter().map(Some).collect() };
         let mut all = vec![None; self.t_s.len()];
@@ -103,7 +103,7 @@ impl StoredRecording {
     }
 }
 
-/// Remaining numbers of values, of columns and absent counters, and of bytes of names that recordings may have.
+/// Numbers of values, of columns and absent counters, and of bytes of names that may still be read from a file.
 pub(super) struct Room {
     pub(super) values: usize,
     pub(super) objects: usize,
@@ -115,7 +115,7 @@ impl Room {
         Self { values: MAX_RUN_VALUES, objects: MAX_RUN_OBJECTS, name_bytes: MAX_RUN_BYTES as usize }
     }
 
-    /// Deducts one column or one absent counter. Fails if too little remains.
+    /// Deducts one column or one absent counter. Fails if the remaining number is too small.
     fn take(&mut self, values: usize, name_bytes: usize) -> Result<(), String> {
         take(&mut self.values, values, "values")?;
         take(&mut self.objects, 1, "columns and absent counters")?;

@@ -24,8 +24,8 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(of(RESPONSE)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Older runs did not record the requests in flight at the start of the window. The ages at its end then matter only
-    // if they show a stall.
+    // Older runs did not record the requests in flight at the start of the window. In older runs, the ages at the end
+    // matter only if they show a stall.
     let longest = histograms.get(RESPONSE).map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))

@@ -1,13 +1,14 @@
 //! Right-censored times: distributions in which some requests have only a lower bound.
 //!
-//! A request that failed was never answered, so its time is above every finite one. Only the time until its failure is
-//! known. A request in flight at the end of the window takes at least its age. Such a request counts in the sample up
-//! to its age, and not beyond (product-limit estimate: Kaplan and Meier 1958). The requests in flight at the start of a
-//! window join the sample at their age. In a steady load the two groups cancel out, and the result is the plain
-//! distribution of the requests that ended in the window.
+//! A request that failed was never answered, so its response time counts as longer than any finite time. Only the time
+//! until the failure is known. A request in flight at the end of the window takes at least its age. Such a request
+//! counts in the sample up to its age, but not beyond (product-limit estimate: Kaplan and Meier 1958). The requests in
+//! flight at the start of a window join the sample at their age. Under a steady load the requests at both ends cancel
+//! out, and the result is the plain distribution of the requests that ended in the window.
 //!
-//! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and slow
-//! ones must not be forgotten. So a percentile is that of the good answers or that of all answers, whichever is longer.
+//! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
+//! slow ones must not be forgotten. So a percentile is that of the good answers or that of all answers, whichever is
+//! longer.
 
 mod histograms;
 mod survival;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 pub use histograms::{censored_summary, response_summary, response_times, summary_with_unanswered};
 
-/// Counts at one time.
+/// Counts of requests at one point of the time scale.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     answered: u64,
@@ -24,15 +25,15 @@ struct Counts {
     failed: u64,
     /// Requests that were refused after this time.
     refused: u64,
-    /// Requests of this age at the end of the window, minus those of this age at its start.
+    /// Requests of this age at the end of the window, minus requests of this age at its start.
     left: i64,
 }
 
-/// Times of answered requests and lower bounds of all others. The times of several threads, hosts or windows are merged
-/// by adding their counts.
+/// Times of answered requests and lower bounds of all others. Times of several threads, hosts or windows are merged by
+/// adding their counts.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredTimes {
-    /// Counts by time in nanoseconds. Requests that failed after an unknown time are at 0.
+    /// Counts by time in nanoseconds. Requests that failed after an unknown time are counted at 0.
     counts: BTreeMap<u64, Counts>,
 }
 
@@ -86,7 +87,7 @@ impl CensoredTimes {
         self.counts.entry(ns).or_default()
     }
 
-    /// Adds other times.
+    /// Adds the times of another thread, host or window.
     pub fn merge(&mut self, other: &Self) {
         for (ns, more) in &other.counts {
             let sum = self.at(*ns);

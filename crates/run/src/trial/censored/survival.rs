@@ -1,8 +1,8 @@
 //! Survival curves of censored times, their percentiles and their mean.
 //!
-//! A percentile is exact only if the share of failed requests is surely below the share of requests beyond the
-//! percentile. If it is not, the percentile would depend on single failures, and only a lower bound is given. Bounds
-//! never fall from one percentile to the next.
+//! A percentile is exact only if the share of failed requests is clearly below the share of requests beyond the
+//! percentile. Otherwise the percentile would depend on single failures, and only a lower bound is given. The lower
+//! bound of a higher percentile is never smaller than that of a lower percentile.
 
 use super::{CensoredTimes, Counts};
 use crate::{Summary, SummaryFigure, TimeFigure};
@@ -13,8 +13,8 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the mean. If any request was never answered, this is a lower bound: the mean of the answers, or the mean
-    /// of all requests with failed ones counted at their failure, whichever is longer.
+    /// Returns the mean. If any request was never answered, the result is a lower bound: the mean of the answers, or
+    /// the mean of all requests with failed ones counted up to their failure, whichever is longer.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -30,7 +30,7 @@ impl CensoredTimes {
         }
     }
 
-    /// Returns the summary. If nothing is censored, the figures stay as in `plain`, the summary of the answered
+    /// Returns the summary. If no times are censored, the figures are those of `plain`, the summary of the answered
     /// requests.
     pub(crate) fn summary(&self, plain: Summary) -> Summary {
         let survivals = Survivals::of(self);
@@ -40,7 +40,7 @@ impl CensoredTimes {
         let bound = |(figure, found): &(SummaryFigure, TimeFigure)| found.exact().is_none().then_some(*figure);
         summary.at_least = figures.iter().filter_map(bound).collect();
         for (figure, found) in figures.into_iter().filter(|(figure, found)| {
-            // The histogram's own mean is not rounded up to the ends of its buckets.
+            // The mean comes from the histogram itself, because it is not rounded up to the ends of the buckets.
             *figure != SummaryFigure::Mean || found.exact().is_none() || self.count_refused() > 0
         }) {
             *summary.field(figure) = found.lowest().unwrap_or(0.0);
@@ -48,8 +48,8 @@ impl CensoredTimes {
         summary
     }
 
-    /// Returns the share of requests that take longer than each time, if requests end as `ends` counts. `never` requests
-    /// take longer than every time.
+    /// Returns the share of requests that take longer than each time, if requests end as `ends` counts. `never`
+    /// requests take longer than every time.
     fn survival(&self, ends: impl Fn(&Counts) -> f64, never: u64) -> Vec<(u64, f64)> {
         // Number of requests known to take longer than a time, from the longest down.
         let (mut at_risk, mut left) = (never as f64, 0.0);
@@ -87,11 +87,11 @@ impl CensoredTimes {
     }
 }
 
-/// Half-width, in standard errors, of the 95 % interval of the share of failures. Within this interval a percentile
+/// Half the width, in standard errors, of the 95 % interval of the share of failures. Within this interval a percentile
 /// depends on chance.
 const SURELY: f64 = 1.96;
 
-/// Survival curves: failed requests never end, or end when they fail.
+/// Survival curves for both cases: failed requests never end, or end when they fail.
 struct Survivals {
     never: Vec<(u64, f64)>,
     at_failure: Vec<(u64, f64)>,
@@ -122,7 +122,7 @@ impl Survivals {
         }
     }
 
-    /// Returns the highest exact percentile. Every higher percentile is at least as long.
+    /// Returns the highest exact percentile. Every higher percentile is at least as long as this time.
     fn longest_known(&self) -> Option<u64> {
         let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
         first(&self.never, least).filter(|_| least < 1.0)

@@ -6,7 +6,7 @@ use super::*;
 use crate::{Hist, Summary, SummaryFigure, TimeFigure, UnansweredTimes};
 
 /// A server answers half of the requests in 5 ms, one in a hundred in 82 ms, and refuses the others after 50 ms. An
-/// earlier version printed a p90 of at least 50 ms beside a p50 of 82 ms.
+/// earlier version of loadline printed a p90 of at least 50 ms beside a p50 of 82 ms.
 #[test]
 fn bounds_do_not_fall_where_refusals_are_slow() {
     let ms = |ms: u64| ms * 1_000_000;
@@ -30,7 +30,7 @@ fn timeouts_leave_low_percentiles_known_and_bound_the_high_ones() {
     assert_eq!((times.count_answered(), times.count_unanswered()), (80, 20));
 }
 
-/// A reset after 0.1 ms is no fast answer.
+/// A reset after 0.1 ms is not a fast answer.
 #[test]
 fn early_failures_count_as_slower_than_every_answer() {
     let times = CensoredTimes::default().answered(ms(&[(5, 700), (9, 100)])).unanswered([(100_000, 200)]);

@@ -9,9 +9,10 @@ pub use payload::HistError;
 pub(crate) use payload::short;
 pub use summary::Summary;
 
-/// Longest distinct duration, nanoseconds: 1 hour. Longer durations count as 1 hour, and also in [`Hist::saturated`].
+/// Longest duration that is told apart from longer ones, nanoseconds: 1 hour. Longer durations are stored as 1 hour,
+/// and counted in [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
-/// Three significant digits: values are off by at most 0.1 %.
+/// Number of significant digits: values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
 
 /// A histogram of durations. Recording a duration never allocates.
@@ -28,10 +29,10 @@ impl Default for Hist {
 }
 
 impl Hist {
-    /// Longest distinct duration, nanoseconds.
+    /// Longest duration that is told apart from longer ones, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
-    /// Makes an empty histogram. Only this call allocates memory (270 KiB), and it touches all of it.
+    /// Makes an empty histogram. Only this call allocates memory (270 KiB), and it writes to all of it.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
         // The library accepts these constant bounds; the fallback only satisfies the type checker.
@@ -58,12 +59,12 @@ impl Hist {
 
     /// Adds all counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        // The bounds are equal on both sides, so this cannot fail.
+        // Both histograms have the same bounds, so adding cannot fail.
         let _ = self.inner.add(&other.inner);
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Adds another histogram and consumes it. An empty histogram takes its place without copying.
+    /// Adds another histogram and consumes it. An empty histogram is replaced by the other one without copying.
     pub fn absorb(&mut self, other: Self) {
         if self.is_empty() && self.saturated == 0 {
             *self = other;
@@ -72,7 +73,7 @@ impl Hist {
         }
     }
 
-    /// Clears all counts and keeps the memory. Does not touch the memory of an empty histogram.
+    /// Clears all counts and keeps the memory. If the histogram is empty, its memory is not touched.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.inner.reset();
@@ -110,13 +111,15 @@ impl Hist {
         if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
     }
 
-    /// Returns the `q` quantile (0 to 1) of the wait that arrivals at random moments would see, in microseconds.
-    /// Assumes that the durations follow each other without a gap, as for one closed-loop client. An arrival in the
-    /// middle of a long duration waits until it ends, but a closed-loop client meets each long duration only once.
+    /// Returns the `q` quantile (0 to 1) of the time until the current duration ends, for arrivals at random moments,
+    /// in microseconds. The result assumes that durations follow each other without gaps, as for one closed-loop
+    /// client. An arrival during a long duration waits until it ends, but a closed-loop client meets each long duration
+    /// only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
-        // Share of arrivals that wait longer than v = sum of (x - v) over all x > v, divided by the sum of all x.
+        // The share of arrivals that wait longer than v is the sum of (x - v) over all x > v, divided by the sum of all
+        // x.
         let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
         let (mut longer, mut sum) = (0.0, 0.0);
         for (x, n) in steps.iter().rev() {
@@ -143,12 +146,12 @@ impl Hist {
         }
     }
 
-    /// Returns points of the percentile curve: (share of counts, microseconds), denser towards 1.
+    /// Returns points of the percentile curve, as (share of counts, microseconds), closer together towards 1.
     pub fn curve_us(&self) -> Vec<(f64, f64)> {
         self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
     }
 
-    /// Returns the library's histogram, with values in nanoseconds, for writers of other formats.
+    /// Returns the histogram as the library's type, with values in nanoseconds, for writers of other formats.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.inner
     }
@@ -177,7 +180,7 @@ mod tests {
     fn arrivals_meet_a_duration_in_proportion_to_its_length() {
         let mut even = Hist::new();
         (0..1000).for_each(|_| even.record_ns(100_000));
-        // Arrivals spread evenly over durations of 100 us: 1 % wait longer than 99 us.
+        // If arrivals are spread evenly over durations of 100 us, 1 % of them wait longer than 99 us.
         assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
         // One stall of 50 ms after 100 ms of work covers a third of all moments.
         even.record_ns(50_000_000);

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{DIGITS, HIGHEST_NS, Hist};
 
-/// Names of a trial's histograms of which only the summary is used. A file keeps two significant digits of these
+/// Names of the histograms of a trial for which only the summary is used. A file keeps two significant digits of these
 /// histograms.
 const SUMMARIZED: [&str; 3] = ["service", "blocked", "start_error"];
 const SUMMARIZED_DIGITS: u8 = 2;
-/// Cookie of an uncompressed payload, and number of bytes before its counts.
+/// Identifier at the start of an uncompressed payload, and the number of bytes before its counts.
 const COOKIE: u32 = 0x1c84_9313;
 const HEADER_BYTES: usize = 40;
-/// Cookie of a compressed payload, and number of bytes before the compressed bytes.
+/// Identifier at the start of a compressed payload, and the number of bytes before the compressed data.
 const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 const COMPRESSED_HEADER_BYTES: usize = 8;
 /// Maximum length of a payload, bytes: 34,816 counts of at most 9 bytes, and the header.
@@ -32,7 +32,7 @@ pub enum HistError {
     /// The text is not valid base64.
     #[error("histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// Not an HdrHistogram V2 payload.
+    /// The bytes are not an HdrHistogram V2 payload.
     #[error("histogram is not an HdrHistogram V2 payload: {0}")]
     Payload(String),
 }
@@ -61,7 +61,8 @@ impl Hist {
         STANDARD.encode(bytes)
     }
 
-    /// Reads an HdrHistogram V2 payload in base64, compressed or not. The format has no count of saturated values.
+    /// Reads an HdrHistogram V2 payload in base64, compressed or not. The payload does not contain the number of
+    /// saturated values.
     pub fn from_base64(text: &str) -> Result<Self, HistError> {
         let bytes = STANDARD.decode(text)?;
         let bytes = inflated(&bytes).map_err(HistError::Payload)?;
@@ -77,7 +78,8 @@ impl Hist {
     }
 }
 
-/// Returns the payload without compression. A short text could expand to gigabytes, so the length is bounded.
+/// Returns the payload without compression. A short text could expand to gigabytes, so the length of the result is
+/// limited.
 fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let Some(compressed) = bytes.get(COMPRESSED_HEADER_BYTES..).filter(|_| bytes.starts_with(&COMPRESSED_COOKIE))
     else {
@@ -97,9 +99,9 @@ pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s
     s.collect_map(histograms.iter().map(|(name, hist)| (name, hist.to_short_base64(digits(name)))))
 }
 
-/// Checks that a payload's header claims no larger bounds than those of [`Hist`], and no more counts than follow. The
-/// library allocates memory as the header says before it reads further. Otherwise, a text of under 200 bytes could take
-/// gigabytes, by claiming five digits up to 2^62, or 4 GB of counts.
+/// Checks that a payload's header claims no larger bounds than [`Hist`] has, and no more counts than the payload
+/// contains. The library allocates as much memory as the header claims, before it reads further. Without this check, a
+/// text of under 200 bytes could take gigabytes: it could claim five digits up to 2^62, or 4 GB of counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
@@ -178,8 +180,8 @@ mod tests {
         assert!(Hist::from_base64(&broken).unwrap_err().to_string().contains("cannot be decompressed"));
     }
 
-    /// Fields: cookie, payload length, normalizing offset, digits, lowest, highest, ratio. The library would allocate 4
-    /// GB for this header.
+    /// The arguments are cookie, payload length, normalizing offset, digits, lowest, highest and ratio. The library
+    /// would allocate 4 GB for this header.
     #[test]
     fn a_header_that_claims_more_memory_than_ours_is_refused_before_the_library_sees_it() {
         let whole = |cookie: u32, counts: u32, digits: u32, highest: u64| {

@@ -6,8 +6,8 @@ use crate::figure::Figure;
 use crate::skip_empty;
 use crate::{LowerBounds, SummaryFigure, TimeFigure};
 
-/// Summary of durations, all in microseconds. Requests that were never answered count as longer than every duration;
-/// see [`crate::CensoredTimes`].
+/// Summary of durations, all in microseconds. Requests that were never answered count as longer than any duration; see
+/// [`crate::CensoredTimes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Summary {
     /// Longest value.
     #[serde(with = "Figure")]
     pub max: f64,
-    /// Number of requests that were never answered. They affect every figure except `count` and `min`.
+    /// Number of requests that were never answered. They affect all figures except `count` and `min`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unanswered: u64,
     /// Names of the figures that are lower bounds, because too many requests were not answered.
@@ -44,7 +44,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns a figure, or its lower bound.
+    /// Returns a figure, or its lower bound if it is unknown.
     pub fn figure(&self, figure: SummaryFigure) -> TimeFigure {
         let mut copy = *self;
         let us = *copy.field(figure);
@@ -55,7 +55,7 @@ impl Summary {
         }
     }
 
-    /// Returns the field of a figure.
+    /// Returns the field that holds a figure.
     pub(crate) fn field(&mut self, figure: SummaryFigure) -> &mut f64 {
         match figure {
             SummaryFigure::Mean => &mut self.mean,

@@ -1,4 +1,4 @@
-//! Maximum time for a request head on a blocking socket.
+//! Maximum time for the head of a request on a blocking socket.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::connection::Activity;
 use crate::strategies::Limits;
 
-/// Read timeout of a socket: the limit for an incomplete request head, or else the limit for a silent peer.
+/// Read timeout of a socket: the limit for an incomplete head, otherwise the limit for a peer that sends nothing.
 #[derive(Default)]
 pub(super) struct HeadTimer {
     /// True if the current timeout limits a request head.

@@ -1,8 +1,8 @@
 //! The blocking server of the Windows study, with two threads per connection. One thread receives and puts answers into
 //! a queue, and the other sends them. Every call blocks.
 //!
-//! The number of threads limits this server (memory of their stacks, process IDs, threads-max). If no threads can be
-//! started for a connection, the connection is reset, because a Linux listener never refuses one itself.
+//! The number of connections is limited by the number of threads (memory of their stacks, process IDs, threads-max). If
+//! no threads can be started for a connection it is reset, because a Linux listener never refuses a connection itself.
 //!
 //! Cost of an event: a recv, a send, and two thread switches with a condition variable between them.
 
@@ -36,7 +36,7 @@ struct Shared {
     /// Maximum time for the head of a request in milliseconds; 0 for no limit.
     head_ms: u32,
     cell: Arc<Cell>,
-    /// Open sockets. When the server stops, these sockets are shut down to wake blocked threads.
+    /// Open sockets. When the server stops, they are shut down to wake blocked threads.
     open: Mutex<Slab<Arc<TcpStream>>>,
 }
 
@@ -97,7 +97,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     let receives = sends.and_then(|_| {
         b.clone().control.spawn_detached("recv", move || {
             let end = receive(&b, &from, &receiver);
-            // The receiver ends last, because it waits until the sender has emptied the queue.
+            // The receiver ends last, because it waits until the sender has sent everything in the queue.
             lock(&b.open).remove(token);
             b.cell.closed_shared(end);
             Ok(())
@@ -135,7 +135,7 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
             Ok(Next::Close(end)) | Err(end) => return end,
         }
         if !timer.before_read(&connection.activity, now_ms(), shared.head_ms, shared.limits, stream) {
-            // Counted before the peer gets the response, so that the count includes the connection when the peer has
+            // The close is counted before the peer gets the response, so that the counts are right when the peer has
             // read it.
             close_at_limit(shared, stream, LimitHit::SlowHead);
             connection.head_is_late();
@@ -160,7 +160,7 @@ enum ReadEnd {
     Over(End),
 }
 
-/// Reads once and returns the number of requests that the bytes completed.
+/// Reads from the socket once, and returns the number of requests that the bytes completed.
 fn read(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> Result<u32, ReadEnd> {
     shared.service.tick(clock::realtime_ns() / 1_000_000_000);
     let completed = match (&*stream).read(input) {
@@ -180,7 +180,7 @@ fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Puts all available output into the queue and returns the next step.
+/// Puts all output that is available into the queue; returns the next step.
 fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
     while connection.wants_write() {
         let mut piece = vec![0; PIECE_BYTES];
@@ -199,7 +199,7 @@ fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
     Ok(connection.settle(now_ms()))
 }
 
-/// Closes the server's side and continues reading for a while, so that the close does not destroy the last reply.
+/// Closes the server's side and continues to read for some time, because closing at once could destroy the last reply.
 fn linger(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> End {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_millis(LINGER_MS.into())));

@@ -1,4 +1,4 @@
-//! Forwards the upstream's response until it is complete or the upstream has gone.
+//! Forwards the response of the upstream server, until it is complete or the upstream connection has ended.
 
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::body::Body;
@@ -29,7 +29,7 @@ impl Pair {
         }
     }
 
-    /// Handles bytes from the upstream.
+    /// Handles bytes from the upstream server.
     fn answer(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
         if self.answer != Answer::Head {
             return self.answer_body(io, bytes);
@@ -86,7 +86,8 @@ impl Pair {
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
         let done = body.done();
         if before + own < bytes.len() {
-            // The upstream sent more bytes than it announced, so the rest of the connection cannot be trusted.
+            // The upstream server sent more bytes than it announced, so that the rest of the connection cannot be
+            // trusted.
             self.keep_upstream = false;
         }
         match self.to_client.send(&mut self.client, &bytes[..before + own]) {
@@ -125,7 +126,8 @@ impl Pair {
             return self.end(io);
         }
         self.phase = Phase::Idle;
-        // A pipelined request waits until the other clients have had their turn.
+        // If the client has sent another request already, that request waits until the other clients have had their
+        // turn.
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 

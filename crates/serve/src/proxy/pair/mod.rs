@@ -1,8 +1,9 @@
-//! A client of the proxy with its upstream connection. Bytes move in both directions as far as each side accepts them.
+//! A client of the proxy, with its upstream connection. Bytes move in both directions as fast as each side accepts
+//! them.
 //!
-//! While bytes wait for one side, the other side is not read, so backpressure works in both directions. Bodies pass
-//! unchanged. Heads pass unchanged unless they have fields for the proxy. A repeatable request is sent again if a kept
-//! upstream connection closed before any byte of the response.
+//! While bytes wait for one side, the other side is not read, so that a slow receiver also slows its sender down.
+//! Bodies pass unchanged. Heads pass unchanged unless they have fields for the proxy. If a kept upstream connection is
+//! closed before any byte of the response, a repeatable request is sent again.
 
 mod answer;
 mod ending;
@@ -12,7 +13,7 @@ use super::body::Body;
 use super::end::{End, Out};
 use super::io::Io;
 
-/// Phase of a client's connection.
+/// Phase of a connection to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Waiting for a request head.
@@ -21,8 +22,7 @@ pub(super) enum Phase {
     Exchange,
     /// Writing the last bytes. After these bytes, the proxy closes its side.
     Closing,
-    /// The proxy has closed its side. The proxy drops further bytes of the client, which can still read its last
-    /// response.
+    /// The proxy has closed its side. Further bytes from the client are dropped; it can still read its last response.
     Lingering,
 }
 
@@ -38,7 +38,7 @@ enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// Take another turn after the other pairs, without waiting for an event.
+    /// Take another turn after the other pairs, even without an event.
     Again,
     Close,
 }
@@ -49,7 +49,7 @@ pub(super) struct Pair {
     pub(super) phase: Phase,
     /// Number that distinguishes this pair from earlier ones with the same index.
     pub(super) serial: u32,
-    /// Time at which the last byte moved, in milliseconds.
+    /// Time when a byte was last moved, milliseconds.
     pub(super) progress_ms: u64,
     /// Time at which the incomplete request head began, in milliseconds.
     pub(super) head_since_ms: Option<u64>,
@@ -68,7 +68,7 @@ pub(super) struct Pair {
     input: Vec<u8>,
     /// Bytes of an incomplete response head.
     partial: Vec<u8>,
-    /// The request head as sent to the upstream, kept for sending it again.
+    /// The request's head as sent to the upstream server, kept so that it can be sent again.
     request: Vec<u8>,
     to_client: Out,
     to_upstream: Out,
@@ -115,7 +115,7 @@ impl Pair {
         }
     }
 
-    /// Returns true if progress depends on the client.
+    /// Returns true if the next step depends on the client.
     pub(super) fn waits_for_client(&self) -> bool {
         !self.to_client.is_empty() || self.answer == Answer::Head && !self.upload.done() && self.to_upstream.is_empty()
     }
@@ -129,18 +129,19 @@ impl Pair {
         }
     }
 
-    /// Returns true if an exchange is in progress in which the client is not read now.
+    /// Returns true if an exchange is in progress and the client is currently not read.
     pub(super) fn leaves_client_unread(&self) -> bool {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if the client could leave unnoticed during an exchange in which it is not read now.
+    /// Returns true if an exchange is in progress, the client is currently not read, and it could leave without being
+    /// noticed.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
 
-    /// Returns true if the client's side should be watched for data or its end. Unread bytes forbid watching, because a
-    /// level-triggered backend would report them in every call.
+    /// Returns true if the client's side should be watched for data or its end. If there are unread bytes, this is
+    /// impossible, because a level-triggered backend would report them in every call.
     pub(super) fn watches_client(&self) -> bool {
         self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }
@@ -161,8 +162,8 @@ impl Pair {
         !self.upload.done() && !self.connecting
     }
 
-    /// Moves as many bytes as possible. A turn reads each side at most once, so that a fast pair does not delay others.
-    /// Returns `Again` if more bytes may follow.
+    /// Moves as many bytes as possible. Each side is read at most once per turn, so that a fast pair does not delay
+    /// others. Returns `Again` if more bytes may follow at once.
     pub(super) fn turn(&mut self, io: &mut Io) -> Next {
         if self.to_client.flush(&mut self.client).map(|n| io.sent(n)).is_err() {
             return Next::Close;

@@ -1,4 +1,4 @@
-//! Forwards a request: waits for its head, takes an upstream connection, and sends head and body.
+//! Forwarding of a request: waits for its head, takes an upstream connection, and sends head and body.
 
 use proto::http1::empty_lines;
 
@@ -11,7 +11,7 @@ use crate::proxy::io::Io;
 enum Begin {
     Incomplete,
     Forwarded,
-    /// The request must not be forwarded, and the proxy's own response waits to be sent.
+    /// The request must not be forwarded; the proxy's own response waits to be sent.
     Answered,
 }
 
@@ -21,7 +21,7 @@ impl Pair {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // Bytes that arrived with the previous request are parsed first.
+        // Bytes that arrived with the request before are parsed first.
         let mut looked = false;
         loop {
             if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
@@ -71,13 +71,13 @@ impl Pair {
         (self.phase, self.progress_ms) = (Phase::Exchange, io.now_ms);
         self.may_probe = found.interim;
         self.partial.clear();
-        // A request that must not be sent twice does not use a kept connection, because the upstream may have closed
-        // it.
+        // A request that must not be sent twice gets a new connection, because the upstream server may have closed the
+        // unused ones.
         self.attach(io, self.repeatable)?;
         Ok(Begin::Forwarded)
     }
 
-    /// Takes a kept upstream connection or starts a new one, and sends the request head.
+    /// Takes an unused upstream connection or starts a new one, and sends the head of the request.
     pub(super) fn attach(&mut self, io: &mut Io, may_keep: bool) -> Result<(), Refused> {
         self.to_upstream.clear();
         let kept = if may_keep { io.take_kept() } else { None };
@@ -89,7 +89,8 @@ impl Pair {
         if self.connecting {
             self.to_upstream.push(&self.request);
         } else if self.to_upstream.send(&mut end, &self.request).is_err() {
-            // The connection is already broken. A read will report this, and then a new connection is tried.
+            // The connection is already broken. A read will report the broken connection, and another connection is
+            // then tried.
             end.readable = true;
         }
         self.upstream = Some(end);
@@ -97,7 +98,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Detaches the upstream connection from the pair.
+    /// Separates the upstream connection from the pair.
     pub(in crate::proxy) fn detach(&mut self, io: &mut Io) -> Option<End> {
         let end = self.upstream.take()?;
         io.attached -= 1;
@@ -147,7 +148,7 @@ impl Pair {
         let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
         if !self.input.is_empty() {
             let Ok(own) = self.upload.take(&self.input) else { return Err(self.refuse(io, 400)) };
-            // A read reports a broken upstream.
+            // If the upstream connection is broken, a read reports this.
             let _ = self.to_upstream.send(upstream, &self.input[..own]);
             self.input.drain(..own);
             return Ok(if self.upload.done() { Next::Wait } else { Next::Again });
@@ -168,7 +169,7 @@ impl Pair {
                 Ok(if more { Next::Again } else { Next::Wait })
             }
             Read::Nothing => Ok(Next::Wait),
-            // The request is incomplete, so there is no response to wait for.
+            // The request is incomplete, so that there will be no response.
             Read::End | Read::Broken => Err(Next::Close),
         }
     }

@@ -1,4 +1,4 @@
-//! axum with a mutex of std that a handler holds while it sleeps. The program takes the port as its argument.
+//! An axum server in which a handler holds a mutex of std while it sleeps. The program's argument is its port.
 use std::sync::Mutex;
 use std::time::Duration;
 
