@@ -20,24 +20,41 @@ impl Core {
         }
     }
 
-    /// Starts due requests.
+    /// Starts due requests. Requests that are due at the same time and fit on one connection leave together, as they do
+    /// in a closed loop with the same pipeline.
     pub(super) fn open_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
-        for _ in 0..MAX_DUE_PER_PASS {
+        let mut started = 0;
+        while started < MAX_DUE_PER_PASS {
+            let due = self.take_due(now);
+            if due == 0 {
+                return;
+            }
+            started += due;
             let Some(pool) = self.pool() else { return };
-            let Some(due) = pool.dues.take_due(now) else { return };
+            let no_other_waits = pool.dues.waiting() == u64::from(due);
+            let idle = if no_other_waits { pool.idle.pop() } else { None };
+            match idle {
+                Some(conn) => self.serve_waiting(ops, conn, false),
+                None => (0..due).for_each(|_| self.grow_or_join(ops)),
+            }
+        }
+    }
+
+    /// Takes the due requests, at most as many as fit on one connection. Returns their number.
+    #[inline]
+    fn take_due(&mut self, now: u64) -> u32 {
+        let depth = u32::try_from(self.depth).unwrap_or(u32::MAX).max(1);
+        for taken in 0..depth {
+            let Some(pool) = self.pool() else { return taken };
+            let Some(due) = pool.dues.take_due(now) else { return taken };
             pool.demand.arrived();
-            let first = pool.dues.waiting() == 1;
-            let idle = if first { pool.idle.pop() } else { None };
             self.record.counts.due += 1;
             if self.record.measuring {
                 self.record.start_error.record_ns(now.saturating_sub(due));
             }
-            match idle {
-                Some(conn) => self.serve_waiting(ops, conn, false),
-                None => self.grow_or_join(ops),
-            }
         }
+        depth
     }
 
     /// Starts all recorded requests that are due when the window ends. Without this step, a late thread would lose the

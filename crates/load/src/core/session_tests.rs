@@ -216,3 +216,22 @@ fn classes_are_drawn_told_and_counted_apart() {
     assert_eq!((part.total.completed, part.classes[1].response.len()), (asked[1], asked[1]));
     assert!(Fixture::ready(1, 0.0, &[1.0]).part().classes.is_empty());
 }
+
+/// One request is due each millisecond, and the generator looks after 6 ms. An earlier version sent each of the due
+/// requests by itself, so an open loop never had the load of the closed loop before it.
+#[test]
+fn requests_of_an_open_loop_that_are_due_together_leave_together() {
+    let (rate, arrival) = (1000.0, run::Arrival::Constant);
+    let open = run::Intensity::Open { rate, arrival, max_connections: 2, pipeline: 4 };
+    let mut fixture = Fixture::with(open, &[1.0]);
+    fixture.at_ms(1);
+    fixture.up();
+    fixture.hear(b"h");
+    while fixture.core.in_flight > 0 {
+        fixture.hear(b"A\0");
+    }
+    fixture.sent();
+    fixture.at_ms(7);
+    let sent = fixture.sent();
+    assert_eq!(sent.first(), Some(&b"R\0\0".repeat(4)), "{sent:?}");
+}

@@ -61,14 +61,19 @@ impl Fixture {
     /// Connects one connection, with up to `pipeline` requests in flight; everything is measured.
     pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
-        let intensity = Intensity::Closed { connections: 1, pipeline, think };
+        let mut fixture = Self::with(Intensity::Closed { connections: 1, pipeline, think }, weights);
+        fixture.up();
+        fixture
+    }
+
+    /// Starts a load of this intensity; everything is measured.
+    pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
         let plan = LoadPlan { intensity, ..LoadPlan::default() };
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
         let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &TestProtocol { mix });
         let mut fixture = Self { core, wire: MemoryWire::default() };
         fixture.core.enter(&mut fixture.wire, Phase::Measure, 0);
         fixture.core.start(&mut fixture.wire);
-        fixture.core.on(&mut fixture.wire, Completion::Connected { conn: 0 });
         fixture
     }
 
