@@ -153,7 +153,7 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
             watched(binary!(), &[&args[..], &["--warmup", "0s", "--no-stacks"]].concat());
         let errors = run.unwrap()["trials"][0]["errors"].clone();
         println!("{version} {io}: {peak_kib} KiB at most, {errors}");
-        assert!(generators > 0 && errors["connect_failed"].as_u64().unwrap_or(0) > 0, "{version} {io}: {errors}");
+        assert!(generators > 0 && errors["handshake_failed"].as_u64().unwrap_or(0) > 0, "{version} {io}: {errors}");
         assert!(peak_kib > 0 && peak_kib < MAX_MEMORY_KIB, "{version} {io}: {peak_kib} KiB");
     }
 }
