@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
-/// Flags for a page that uses most of a medium's rate.
+/// Flags of the server for an answer of 20 kB, large enough to fill most of a testbed's link.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
 /// Checks that the verdict is a full link, proven by this lever.

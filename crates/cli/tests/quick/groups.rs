@@ -1,5 +1,6 @@
-//! Models with groups of connections, if the next group cannot start or serve because descriptors ran out. The
-//! connections of such a group are reset and reported, never left hanging, and the other groups continue.
+//! Models that divide connections into groups, on a server that runs out of file descriptors, so that the next group
+//! cannot start or cannot serve. The connections of such a group are reset and reported, never left hanging, and the
+//! other groups continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -160,8 +160,8 @@ fn h2spec_finds_no_errors_in_our_server() {
     spec_of_server(&peers, "epoll", true);
 }
 
-/// The first connection of each program, which checks the server before the load, gets correct answers. The connections
-/// of the load get the test cases. The load lasts a second. If a load is shorter and the machine stalls, it may end
+/// h2spec plays the server and starts loadline once for each of its cases. It answers loadline's first connection, the
+/// test request, correctly. The connections of the load get the case. The load lasts a second. If a load is shorter and the machine stalls, it may end
 /// before a case is complete, and then rightly closes its connection.
 #[test]
 fn h2spec_finds_no_errors_in_our_client() {

@@ -101,7 +101,7 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
     command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
     command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
     let mut run = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    // These clients connect and send nothing, or send data endlessly.
+    // One client sends nothing. The other one sends a request line that never ends.
     let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
     let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _ = endless.write_all(&[b'x'; 20_000]);

@@ -20,8 +20,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Returns the two loads, both of which use epoll. Only epoll supports the option, and the two loads must use the same
-/// driver.
+/// Returns two loads that differ only in `quick_ack`. Both use epoll, the only driver that supports it.
 fn load_pair(_: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let off = LoadPlan { io: Io::Epoll, quick_ack: false, ..load.clone() };
     Ok(LoadPair { on: LoadPlan { quick_ack: true, ..off.clone() }, off, dose: 1.0, change: None })

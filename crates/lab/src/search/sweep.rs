@@ -5,7 +5,7 @@ const FLAT_STEPS: u32 = 2;
 /// Minimum ratio of a step's throughput per client to that of the step before, for which throughput counts as growing
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Minimum growth over the step before that cannot be noise. A step with this growth is not flat, even if its rate is
+/// Smallest growth of the throughput from one step to the next that cannot be noise. A step with this growth is not flat, even if its rate is
 /// below the best one: the steps between may have been disturbed.
 const MIN_GROWTH: f64 = 0.25;
 

@@ -17,7 +17,7 @@ const MAX_SHOWN: usize = 200;
 /// Maximum size of a value, bytes, which is larger than memcached allows.
 const MAX_VALUE: u64 = 1 << 30;
 
-/// Settings of the clients of a plan, checked and prepared.
+/// The encoded memcached commands that every client of a plan sends.
 #[derive(Clone)]
 pub struct ClientPlan(Commands);
 

@@ -129,7 +129,7 @@ fn activity(state: ThreadState, key: &str) -> String {
         ThreadState::Peer => with("waits for the peer"),
         ThreadState::Sleep => "sleeps".into(),
         ThreadState::Disk => with("waits for the disk in"),
-        ThreadState::NewSocket => "waits for a socket opened a moment ago".into(),
+        ThreadState::NewSocket => "waits for a new socket (peer not yet known)".into(),
         ThreadState::FileLock => with("waits for the file lock"),
         ThreadState::ClientWrite => "waits for a slow client".into(),
         ThreadState::Pipe => with("waits for the"),
