@@ -47,6 +47,16 @@ impl Counts {
         self.errors[kind as usize] += n;
     }
 
+    /// Turns early races into failures: their requests, also those that were sent again, got no answer.
+    pub(crate) fn early_races_are_failures(mut self) -> Self {
+        let early = std::mem::take(&mut self.early_races);
+        self.keep_alive_races -= early.connections;
+        self.resent -= early.resent;
+        self.errors[ErrorKind::KeepAliveRace as usize] -= early.failed;
+        self.fail(ErrorKind::ShortResponse, early.resent + early.failed);
+        self
+    }
+
     /// Counts a connection that the server ended with requests on it, after this number of answers.
     pub(crate) fn lost_after(&mut self, answers: u64) {
         self.lost_connections += 1;
