@@ -11,7 +11,7 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
         format!(
-            "{} sent again, since the server ended their connection without processing them",
+            "{} sent again, since the server closed their connection unanswered",
             counted(tally.unprocessed as f64, "request")
         )
     });
