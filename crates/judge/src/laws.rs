@@ -98,6 +98,11 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.sweep.iter().find(over).copied()
 }
 
+/// Returns R1, microseconds, if it is the service time of one request; see [`beyond_bound`].
+pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
+    if beyond_bound(facts).is_some() { None } else { crate::single::r1_us(facts.unloaded?) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,9 @@ use run::{Counted, InstanceFilter};
 
 use crate::Facts;
 use crate::ack_timer;
+use crate::laws::service_us;
 use crate::number::{figure, positive};
-use crate::single::{clients, good, r1_us, server_of};
+use crate::single::{clients, good, server_of};
 use crate::thresholds::{BUSY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
 
@@ -27,9 +28,7 @@ impl Places {
     /// load filled the server already, if R1 is not the service time, or if most of R1 is the network path or a timer
     /// of TCP.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
-        if crate::laws::beyond_bound(facts).is_some() {
-            return None;
-        }
+        let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
         // For a saturated step, Little's law only returns that step's number of clients.
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
@@ -38,7 +37,6 @@ impl Places {
         if ack_timer::fills_light_load(facts) {
             return None;
         }
-        let r1 = r1_us(one)?;
         let way = server_of(one).and_then(|v| v.value("connection.min_rtt")).filter(|us| *us > 0.0).unwrap_or(0.0);
         if way > TRIP_SHARE * r1 {
             return None;

@@ -175,10 +175,7 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
 
 /// Returns Xmax × R1, if both are known and R1 is the service time.
 fn held_places(facts: &Facts<'_>) -> Option<f64> {
-    if crate::laws::beyond_bound(facts).is_some() {
-        return None;
-    }
-    Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
+    Some(facts.x_max()? * crate::laws::service_us(facts)? / 1e6)
 }
 
 /// Returns evidence that the threads wait for a disk that is not full: more threads would use it better.

@@ -23,7 +23,7 @@ impl<'a> Activity<'a> {
     }
 
     pub(super) fn on_cpu(&self) -> f64 {
-        self.threads(|state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable))
+        self.threads(ThreadState::wants_cpu)
     }
 
     /// Returns the state in which most active threads wait, with the most frequent key of these threads.

@@ -13,12 +13,10 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
         Lock if super::locks::is_of_runtime(name) => {
             format!("Start more processes of {process}: one thread at a time holds {name}.")
         }
-        Lock => match finding.holder {
-            Some(ThreadState::OnCpu | ThreadState::Runnable) | None => {
-                format!("Shorten the work of {process} under this lock, or split the lock.")
-            }
-            Some(_) => format!("Let {process} release this lock before it waits."),
-        },
+        Lock if finding.holder.is_none_or(ThreadState::wants_cpu) => {
+            format!("Shorten the work of {process} under this lock, or split the lock.")
+        }
+        Lock => format!("Let {process} release this lock before it waits."),
         WorkerPool => {
             format!("Raise the number of workers of {process}, or shorten the time for which each one waits.")
         }

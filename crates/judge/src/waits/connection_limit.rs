@@ -4,7 +4,7 @@
 use run::number::number;
 use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitProfile};
 
-use super::explain::{UNKNOWN, joined, line};
+use super::explain::{UNKNOWN, line, tell};
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
@@ -19,10 +19,7 @@ pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run)
     let [open_text, queued_text] = [open, queued].map(number);
     let text =
         format!("{process} never held more than {open_text} connections, and {queued_text} more waited to be accepted");
-    verdict.sentence = match verdict.id == UNKNOWN {
-        true => joined(&verdict.sentence, &text),
-        false => joined(&text, &verdict.sentence),
-    };
+    tell(verdict, &text);
     verdict.evidence.push(line(&text, process, open));
     let counts = if is_proxy { ", which also counts connections to other servers" } else { "" };
     let advice =

@@ -51,7 +51,7 @@ const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];
 /// Returns true if a cause agrees with a verdict.
 fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) -> bool {
     let cause = &finding.cause;
-    let holder_computes = finding.holder.is_none_or(computes);
+    let holder_computes = finding.holder.is_none_or(ThreadState::wants_cpu);
     match () {
         // A command that a database executes all the time explains its CPU use.
         () if finding.session == Some(SessionState::Running) => agreement.by_function || verdict.waits_for.is_some(),
@@ -59,7 +59,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
         () if verdict.id == "server-single-thread" => agreement.causes.contains(cause) && holder_computes,
         () if verdict.id == "server-disk" && *cause == Lock => {
-            finding.holder.is_none_or(|state| state == ThreadState::Disk || computes(state))
+            finding.holder.is_none_or(|state| state == ThreadState::Disk || state.wants_cpu())
         }
         // The only worker of a server is no observation among others: all requests wait for it.
         () if verdict.id == UNKNOWN && matches!(cause, Sleep | Peer) => finding.holder.is_some(),
@@ -71,16 +71,11 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
 fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
     // Several processes of one name have one finding, without an ID.
     let is_own = |process: &String| *process == finding.process || program(process) == finding.process;
-    let fits = |state| match upstream.limit {
+    let fits = |state: ThreadState| match upstream.limit {
         Some(UpstreamLimit::Disk) => state == ThreadState::Disk,
-        _ => computes(state),
+        _ => state.wants_cpu(),
     };
     finding.cause == Lock && finding.holder.is_none_or(fits) && upstream.processes.iter().any(is_own)
-}
-
-/// Returns true for a thread that computes or lacks a CPU.
-const fn computes(state: ThreadState) -> bool {
-    matches!(state, ThreadState::OnCpu | ThreadState::Runnable)
 }
 
 /// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function that
@@ -91,10 +86,7 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     let behind = upstream.and_then(|upstream| findings.iter().find(|finding| is_lock_inside(upstream, finding)));
     if let Some(finding) = behind.or_else(|| findings.iter().find(|finding| agrees(agreement, verdict, finding))) {
         let finding = &fitting(verdict, finding);
-        verdict.sentence = match verdict.id == UNKNOWN {
-            true => joined(&verdict.sentence, &finding.sentence),
-            false => joined(&finding.sentence, &verdict.sentence),
-        };
+        tell(verdict, &finding.sentence);
         let line = evidence(finding);
         if !verdict.evidence.contains(&line) {
             verdict.evidence.push(line);
@@ -117,11 +109,11 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     }
 }
 
-/// Returns a finding as the verdict tells it. A thread that flushes a file under a lock is often seen just before and after
-/// the flush. If the counters show that the disk is the limit, nothing is said about what the holder does.
+/// Returns a finding as the verdict tells it. A thread that flushes a file under a lock is often seen just before and
+/// after the flush. If the counters show that the disk is the limit, nothing is said about what the holder does.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
-    if verdict.id == "server-disk" && told.holder.is_some_and(computes) {
+    if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
         told.holder = None;
         told.sentence = sentence(&told);
     }
@@ -134,7 +126,16 @@ fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-pub(super) fn joined(first: &str, second: &str) -> String {
+/// Adds words about waits to a verdict's sentence. The words come first, but in a verdict without a cause they follow
+/// as an observation.
+pub(super) fn tell(verdict: &mut Bottleneck, words: &str) {
+    verdict.sentence = match verdict.id == UNKNOWN {
+        true => joined(&verdict.sentence, words),
+        false => joined(words, &verdict.sentence),
+    };
+}
+
+fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 

@@ -1,4 +1,4 @@
-//! A server whose only worker is blocked while further requests wait: one process with one thread, without an event loop.
+//! A server whose only worker is blocked while further requests wait: one process with one thread, and no event loop.
 
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: 
     Some(with_holder(finding, state, &key))
 }
 
-/// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a connection to a peer
-/// for each request. A wait for such a new socket is a wait for a peer if a request was read and not answered
+/// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a connection to a
+/// peer for each request. A wait for such a new socket is a wait for a peer if a request was read and not answered
 /// meanwhile: otherwise, the socket may belong to a client.
 fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
     let known = activity.blocked();
@@ -75,15 +75,15 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
 }
 
 /// Returns true if the worker has one request, and others wait for it. A worker behind the server has the requests that
-/// other sampled processes sent. A program beside an event loop may sleep, too, but then the loop has read the requests.
+/// other sampled processes sent. A program beside an event loop may sleep, too, but then the loop has read the
+/// requests.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {
         return pools::demand_of(profile, process, requests).is_some_and(|sent| sent >= all + WAIT_QUEUE);
     }
     let others = profile.groups.iter().filter(|group| group.process != process.process);
-    let computing = |state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable);
-    let busy: f64 = others.filter(|group| computing(group.state)).map(|group| group.threads).sum();
+    let busy: f64 = others.filter(|group| group.state.wants_cpu()).map(|group| group.threads).sum();
     let reads_one = requests.in_progress().is_some_and(|(low, _)| low <= 1.0 + WAIT_QUEUE);
     reads_one && busy < WAIT_MOSTLY && requests.queued >= all - 1.0 + WAIT_QUEUE
 }

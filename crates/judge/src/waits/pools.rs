@@ -56,7 +56,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
     let mut names: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
     for group in activity.groups.iter().filter(|group| group.thread != name_of(&process.process)) {
         let sums = names.entry(group.thread.as_str()).or_default();
-        let on_cpu = matches!(group.state, ThreadState::OnCpu | ThreadState::Runnable);
+        let on_cpu = group.state.wants_cpu();
         let parts = [
             group.threads,
             f64::from(u8::from(on_cpu)) * group.threads,

@@ -175,7 +175,7 @@ pub fn headline(profile: &WaitProfile, findings: &[WaitFinding]) -> String {
     let sum = |is_counted: fn(ThreadState) -> bool| -> f64 {
         profile.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum()
     };
-    let on_cpu = sum(|state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable));
+    let on_cpu = sum(ThreadState::wants_cpu);
     let active = sum(ThreadState::is_active);
     format!(
         "No cause of waiting stands out: of {} threads, {} compute, {} are blocked in their work, and {} wait for work or for each other.",

@@ -59,6 +59,11 @@ impl ThreadState {
         matches!(self, Self::Events | Self::ClientRead | Self::Accept | Self::Signal)
     }
 
+    /// Returns true if the thread runs on a CPU or is ready to run.
+    pub const fn wants_cpu(self) -> bool {
+        matches!(self, Self::OnCpu | Self::Runnable)
+    }
+
     /// Returns true if the thread works on something, or waits in the middle of its work. A wait for a futex or in an
     /// unknown system call is neither idle nor active.
     pub const fn is_active(self) -> bool {
