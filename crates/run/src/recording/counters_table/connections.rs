@@ -1,0 +1,145 @@
+//! Counters of listeners and of sampled connections.
+
+use super::c;
+use crate::recording::counter_spec::CounterSpec;
+use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
+use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};
+
+pub(super) const ROWS: &[CounterSpec] = &[
+    // Listeners: instance `address:port`; other sockets with the same address (SO_REUSEPORT) are `address:port#2`, ….
+    // For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix sockets.
+    c(
+        "behind.connections",
+        "Behind",
+        Count,
+        Gauge,
+        "sock_diag: connections of the server, or of its upstream services, to this address",
+    ),
+    c("behind.queue", "Behind", Count, Gauge, "sock_diag: connections that wait to be accepted at this address"),
+    c("behind.unread", "Behind", Bytes, Gauge, "sock_diag rqueue: bytes that the upstream service has not read yet"),
+    c(
+        "behind.busy",
+        "Behind",
+        Count,
+        Gauge,
+        "tcp_info last_data_sent, last_data_recv: connections to this address whose last data is a request",
+    ),
+    c(
+        "behind.data_out",
+        "Behind",
+        Count,
+        Cumulative,
+        "tcp_info data_segs_out: segments with data to this address; those of ended connections as last seen",
+    ),
+    c(
+        "behind.data_in",
+        "Behind",
+        Count,
+        Cumulative,
+        "tcp_info data_segs_in: segments with data from this address; those of ended connections as last seen",
+    ),
+    c("behind.cpu_quota", "Behind", Cpus, Gauge, "CPU quotas of the control groups of the upstream service, in CPUs"),
+    c(
+        "behind.cpu_periods",
+        "Behind",
+        Count,
+        Cumulative,
+        "cpu.stat nr_periods of these groups: enforcement periods with a quota",
+    ),
+    c(
+        "behind.cpu_throttled_periods",
+        "Behind",
+        Count,
+        Cumulative,
+        "cpu.stat nr_throttled of these groups: periods in which a quota ran out",
+    ),
+    c("listen.queue", "Listener", Count, Gauge, "sock_diag rqueue: connections in the accept queue"),
+    c(
+        "listen.limit",
+        "Listener",
+        Count,
+        Gauge,
+        "sock_diag wqueue: limit of the accept queue, the smaller of backlog and somaxconn; the queue holds one more",
+    )
+    .largest(),
+    c(
+        "listen.drops",
+        "Listener",
+        Count,
+        Cumulative,
+        "sock_diag skmeminfo drops: connection requests dropped at this listener",
+    ),
+    // These counters are read only if an experiment needs them, because the kernel must describe each connection.
+    c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
+    c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
+    // TCP_INFO from a sample of this side's connections; the instance is empty.
+    c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
+    c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean").largest(),
+    c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean")
+        .largest(),
+    c("connection.unacked", "Connection", Count, Gauge, "tcp_info unacked: segments in flight, mean").largest(),
+    c(
+        "connection.retrans",
+        "Connection",
+        Count,
+        Gauge,
+        "tcp_info total_retrans: segments sent again, mean per connection",
+    )
+    .largest(),
+    c("connection.send_queue", "Connection", Bytes, Gauge, "sock_diag wqueue: bytes not yet acknowledged, mean")
+        .largest(),
+    c("connection.receive_queue", "Connection", Bytes, Gauge, "sock_diag rqueue: bytes not yet read, mean").largest(),
+    c(
+        "connection.rwnd_limited",
+        "Connection",
+        Share,
+        Gauge,
+        "tcp_info rwnd_limited over busy_time: share of time in which the peer's window stopped the sender",
+    )
+    .largest(),
+    c(
+        "connection.sndbuf_limited",
+        "Connection",
+        Share,
+        Gauge,
+        "tcp_info sndbuf_limited over busy_time: share of time in which the send buffer stopped the sender",
+    )
+    .largest(),
+    c("connection.min_rtt", "Connection", Microseconds, Gauge, "tcp_info min_rtt: smallest round-trip time seen, mean")
+        .largest(),
+    c("connection.mss", "Connection", Bytes, Gauge, "tcp_info snd_mss: largest segment size, mean").largest(),
+    c(
+        "connection.peer_window",
+        "Connection",
+        Bytes,
+        Gauge,
+        "tcp_info snd_wnd: window that the other end advertised, mean",
+    )
+    .largest(),
+    c(
+        "connection.delivery_rate",
+        "Connection",
+        BytesPerSecond,
+        Gauge,
+        "tcp_info delivery_rate: latest measured rate, mean per connection",
+    )
+    .largest(),
+    c(
+        "connection.waiting",
+        "Connection",
+        Count,
+        Gauge,
+        "tcp_info notsent_bytes: connections of the sample with bytes that TCP has not sent yet",
+    )
+    .largest(),
+    c(
+        "connection.write_full",
+        "Connection",
+        Count,
+        Gauge,
+        "sock_diag skmeminfo: connections of the sample whose send buffer is full",
+    )
+    .largest(),
+    c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: timer of delayed acknowledgements, mean")
+        .largest(),
+];

@@ -1,0 +1,53 @@
+//! Table of all counters, one row each. The probe fills the counters, judge reads them, and the docs print them.
+//!
+//! To add a counter, add a row to a file of this folder and read it in a file of `probe/src/sources/`.
+
+mod connections;
+mod machine;
+mod network;
+mod resources;
+
+use crate::recording::counter_spec::{Aggregation, CounterSpec, Kind, Unit};
+
+/// Rows of the table, in the order of the docs.
+const ROWS: [&[CounterSpec]; 4] = [machine::ROWS, network::ROWS, connections::ROWS, resources::ROWS];
+const COUNT: usize = ROWS[0].len() + ROWS[1].len() + ROWS[2].len() + ROWS[3].len();
+
+/// All counters of loadline.
+pub const COUNTERS: &[CounterSpec] = &joined();
+
+const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
+    CounterSpec { id, object, unit, kind, together: Aggregation::Sum, help }
+}
+
+/// Returns the rows of all files as one table.
+const fn joined() -> [CounterSpec; COUNT] {
+    let mut all = [ROWS[0][0]; COUNT];
+    let (mut at, mut file, mut row) = (0, 0, 0);
+    while at < COUNT {
+        if row == ROWS[file].len() {
+            (file, row) = (file + 1, 0);
+        } else {
+            all[at] = ROWS[file][row];
+            (at, row) = (at + 1, row + 1);
+        }
+    }
+    all
+}
+
+/// Kinds of instances that the probe does not read. Media and reference servers export their counters themselves.
+pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_dotted() {
+        for (i, spec) in COUNTERS.iter().enumerate() {
+            assert!(spec.id.contains('.') && spec.id.is_ascii(), "{}", spec.id);
+            assert!(COUNTERS[i + 1..].iter().all(|other| other.id != spec.id), "{} twice", spec.id);
+            assert!(!spec.help.is_empty());
+        }
+    }
+}
