@@ -8,7 +8,8 @@ use crate::Unit;
 /// Maximum number of reasons of failures that the line "Errors" shows.
 const MAX_SHOWN: usize = 2;
 
-/// Returns a sentence for each of the first failures with a reason, of a kind that counted as a failure in the end: `first 503 at 412 ms: "no backend"`.
+/// Returns a sentence for each of the first failures with a reason: `first 503 at 412 ms: "no backend"`. A kind of
+/// failure is left out if all of its requests were sent again.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let is_counted = |kind: &FailureKind| match kind {
         FailureKind::Error(kind) => trial.tally.errors.0.contains_key(kind),
@@ -44,9 +45,11 @@ mod tests {
                 first(status("503"), 2.0, "\"no backend\""),
                 first(status("404"), 0.1, ""),
                 first(status(""), 0.5, "\"-LOADING\""),
-                // Its requests were sent again.
-                first(FailureKind::Error(ErrorKind::ShortResponse), 0.3, "code 1011"),
+                first(FailureKind::Error(ErrorKind::ShortResponse), 3.0, "code 1011"),
+                // Its requests were sent again, so no failure of this kind was counted.
+                first(FailureKind::Error(ErrorKind::Reset), 0.3, "code 1001"),
             ],
+            tally: run::Tally { errors: run::Errors([(ErrorKind::ShortResponse, 1)].into()), ..run::Tally::default() },
             ..Trial::default()
         };
         assert_eq!(
