@@ -75,7 +75,7 @@ impl Screen {
         self
     }
 
-    /// Prints one line per second for a server that is watched without a view.
+    /// Prints one line per second while a server is watched without the full-screen view.
     fn told(&mut self, t_s: f64) {
         let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
         let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line());

@@ -13,8 +13,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // After this line, no signal can be queued. The kernel reports each change by SIGIO, which makes the server check
-    // all sockets.
+    // This limit leaves no room in the queue of signals. The kernel then sends plain SIGIO for each change, and the
+    // server checks all of its sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();
     let options = [("work_us".to_owned(), "300000".to_owned())].into();

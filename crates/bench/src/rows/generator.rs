@@ -106,7 +106,8 @@ pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
 /// Runs loadline on the generator's CPU and returns its `--json` output.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
-    // Status 1 means that an objective failed or no answers came, for example because nobody accepts connections.
+    // Exit status 1 means that an objective was not met or that no answer came, for example because the server accepted
+    // no connection. The JSON is complete in both cases.
     let text = programs::output_of(command.args(args).arg(last), &[0, 1])?;
     serde_json::from_str(&text).context("loadline --json did not print JSON alone")
 }

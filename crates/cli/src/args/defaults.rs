@@ -108,7 +108,7 @@ const SHORT_HELP: &[&str] = &[
     "json",
 ];
 
-/// Hides a flag in the short help of commands with a plan, unless many users need the flag.
+/// Hides a flag in the short help (`-h`) of the commands that measure, unless many users need the flag.
 fn short_help(command: &str, arg: Arg) -> Arg {
     let hides = PLANNED.contains(&command) && !SHORT_HELP.contains(&id(&arg).as_str());
     if hides { arg.hide_short_help(true) } else { arg }

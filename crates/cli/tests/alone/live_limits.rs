@@ -212,8 +212,8 @@ fn a_disk_is_named_if_each_request_flushes_to_it() {
     assert!(lines.contains("flushes") && lines.contains("a request writes"), "{}", verdict(&run));
 }
 
-/// A server that reads a hundred random pages of a mapped file for each request. The file is larger than the server's
-/// memory limit. Its arguments are the file of 128 MiB and the port.
+/// A server that reads a hundred random pages of a mapped file for each request. The file of 128 MiB is
+/// larger than the server's memory limit. The server's arguments are the file and the port.
 const FILE_BEYOND_MEMORY_LIMIT: &str = r#"
 import http.server, mmap, os, random, sys
 class Handler(http.server.BaseHTTPRequestHandler):

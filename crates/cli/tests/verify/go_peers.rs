@@ -161,8 +161,8 @@ fn h2spec_finds_no_errors_in_our_server() {
 }
 
 /// h2spec plays the server and starts loadline once for each of its cases. It answers loadline's first connection, the
-/// test request, correctly. The connections of the load get the case. The load lasts a second. If a load is shorter and the machine stalls, it may end
-/// before a case is complete, and then rightly closes its connection.
+/// test request, correctly. The connections of the load get the case. The load lasts a second. If a load is shorter and
+/// the machine stalls, the load may end before a case is complete, and then rightly closes its connection.
 #[test]
 fn h2spec_finds_no_errors_in_our_client() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! A closed loop of users; each has a think time between an answer and the next request.
+//! Closed loops of users (`--users`). Each user waits for a think time between an answer and the next request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

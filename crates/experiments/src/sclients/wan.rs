@@ -12,7 +12,7 @@ use crate::Parameters;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// Model with threads per connection. All models of the experiment except this one are event-driven.
+/// Server model with a thread for each connection. All other models of the experiment are event-driven.
 const LIMITED: &str = "blocking";
 
 /// Runs the experiment: each combination of delay and loss on its own link, for each kind of server.

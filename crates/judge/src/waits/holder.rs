@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // Of each 100 samples, `ready` meet the holder without a CPU. The others mostly meet it in fsync, but each of its
-        // two files is no more frequent than its computing.
+        // `ready` is the share of samples in which the holder lacks a CPU. In most others, the holder flushes one of two
+        // files, but neither file is more frequent than computing.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;

@@ -1,4 +1,5 @@
-//! Causes among the tasks that a runtime schedules itself: goroutines that wait for a mutex, for room in a channel, or for a connection.
+//! Causes among the tasks that a runtime schedules itself: goroutines that wait for a mutex, for room in a channel, or
+//! for a connection.
 
 use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 

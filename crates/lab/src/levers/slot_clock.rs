@@ -38,7 +38,7 @@ impl SlotClock {
         (self.origin_ns + begin, self.origin_ns + end)
     }
 
-    /// Sleeps until a moment. Returns false if the lever is stopped earlier.
+    /// Sleeps until `at_ns` of the monotonic clock. Returns false if the lever is stopped before that time.
     pub(super) fn sleep_until(&self, at_ns: u64) -> bool {
         self.wait_until(at_ns, || {})
     }

@@ -1,4 +1,5 @@
-//! Observers of a trial: one for each side, on this host or another, and counters that a reference server reports.
+//! Observers that read counters during a trial, one on each host of the client's and the server's side. A reference
+//! server also reports counters of its own.
 
 pub(crate) mod host_watch;
 pub(crate) mod hosts;

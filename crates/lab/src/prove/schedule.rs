@@ -51,8 +51,8 @@ const SHORT: Density =
 /// requests is left out, and 0.86 if a fifth is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
-/// Requirements for a server that completes few requests per second, if there is enough time. With eight requests per
-/// slot, an elasticity of 1 is measured as 0.95.
+/// Requirements for a server that completes few requests per second, used if the budget has time for longer slots. With
+/// only eight requests per slot, an elasticity whose true value is 1 is measured as 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
 /// Requirements that an experiment's levers have for its slots.

@@ -5,8 +5,8 @@ const FLAT_STEPS: u32 = 2;
 /// Minimum ratio of a step's throughput per client to that of the step before, for which throughput counts as growing
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Smallest growth of the throughput from one step to the next that cannot be noise. A step with this growth is not flat, even if its rate is
-/// below the best one: the steps between may have been disturbed.
+/// Smallest growth of the throughput from one step to the next that cannot be noise. A step with this growth is not
+/// flat, even if its rate is below the best one: the steps between may have been disturbed.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step with more than twice the clients.

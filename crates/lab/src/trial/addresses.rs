@@ -1,6 +1,6 @@
-//! Choice among the addresses of a name: the first one that accepts a connection, as in other clients (RFC 8305).
-//! Addresses are tried one after the other, because a measured server should not get connections that are dropped at
-//! once.
+//! Chooses one of the addresses of a host name: the first one that accepts a connection, as in other clients (RFC
+//! 8305). Addresses are tried one after the other, because a measured server should not get connections that are
+//! dropped at once.
 
 use std::net::SocketAddr;
 
