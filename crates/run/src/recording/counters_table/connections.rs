@@ -1,6 +1,6 @@
 //! Counters of listeners and of sampled connections.
 
-use super::c;
+use super::row::c;
 use crate::recording::counter_spec::CounterSpec;
 use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};

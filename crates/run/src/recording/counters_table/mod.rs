@@ -6,8 +6,9 @@ mod connections;
 mod machine;
 mod network;
 mod resources;
+mod row;
 
-use crate::recording::counter_spec::{Aggregation, CounterSpec, Kind, Unit};
+use crate::recording::counter_spec::CounterSpec;
 
 /// Rows of the table, in the order of the docs.
 const ROWS: [&[CounterSpec]; 4] = [machine::ROWS, network::ROWS, connections::ROWS, resources::ROWS];
@@ -15,10 +16,6 @@ const COUNT: usize = ROWS[0].len() + ROWS[1].len() + ROWS[2].len() + ROWS[3].len
 
 /// All counters of loadline.
 pub const COUNTERS: &[CounterSpec] = &joined();
-
-const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
-    CounterSpec { id, object, unit, kind, together: Aggregation::Sum, help }
-}
 
 /// Returns the rows of all files as one table.
 const fn joined() -> [CounterSpec; COUNT] {

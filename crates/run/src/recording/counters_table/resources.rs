@@ -1,6 +1,6 @@
 //! Counters of queues, disks, pressure, control groups, memory, testbeds and experiments.
 
-use super::c;
+use super::row::c;
 use crate::recording::counter_spec::CounterSpec;
 use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Pages};
