@@ -11,8 +11,9 @@ use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 use sys::clock::sleep_until_ns;
 
-/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect the samples.
-const SAMPLES: u64 = 30;
+/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect the samples. If a function has
+/// 95 % of the CPU time, its share of these samples is below the 80 % of [`assert_hot`] in about 1 of 30,000 runs.
+const SAMPLES: u64 = 60;
 
 /// Maximum time to collect these samples.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -142,7 +143,7 @@ fn sampling_costs_less_than_one_percent_of_a_cpu() {
     stacks.follow(running.pid());
     sleep_until_ns(stacks.poll(&mut processes));
     let (cpu, start) = (sys::clock::thread_cpu_ns(), Instant::now());
-    while stacks.samples() < 2 * SAMPLES && start.elapsed() < PATIENCE {
+    while stacks.samples() < SAMPLES && start.elapsed() < PATIENCE {
         sleep_until_ns(stacks.poll(&mut processes));
     }
     let share = (sys::clock::thread_cpu_ns() - cpu) as f64 / start.elapsed().as_nanos() as f64;

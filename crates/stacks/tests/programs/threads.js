@@ -1,4 +1,5 @@
-// A program that computes in a known function, called by new functions that are compiled while it runs.
+// A program that computes in a known function, called by new functions that are compiled while it runs. A new function
+// runs for 100 ms, so that its compilation is a small share of the CPU time.
 function computePlantedSum(steps) {
   let sum = 1;
   for (let i = 0; i < steps; i++) sum = (sum * 31 + i) % 1000003;
@@ -11,7 +12,7 @@ function newTurn() {
   return new Function("add", "compute", code)((sum) => (result += sum), computePlantedSum);
 }
 function serve() {
-  newTurn()(Date.now() + 10);
+  newTurn()(Date.now() + 100);
   setImmediate(serve);
 }
 for (let i = 0; i < 200; i++) result += computePlantedSum(20000);
