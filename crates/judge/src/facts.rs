@@ -6,9 +6,9 @@ use crate::failed_stretch::FailedStretch;
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
-use crate::single::{closed, good, good_bytes, server_of, several_sizes, sides_of};
+use crate::single::{clients, closed, good, good_bytes, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, lightest, plateau, sweep, top};
-use crate::thresholds::{ALL_ANSWERED, OTHERS_USE, REACHED};
+use crate::thresholds::{ALL_ANSWERED, OTHERS_USE};
 use crate::view::View;
 
 /// A run prepared for judgement.
@@ -131,14 +131,19 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the trial that shows which CPU is full. Among the sweep steps with at least 97 % of the highest rate, it
-    /// is the one in which the server used most CPU time. The decisive step is only the first of these steps, and may
-    /// reach that rate before a CPU is quite full.
+    /// Returns the sweep steps that show how a server at its limit divides its work: those with at least 97 % of the
+    /// highest rate among the steps with several requests in flight. A single request at a time fills one thread of a
+    /// server that gives each connection its own thread, however many of them could work.
+    fn busy_steps(&self) -> Vec<&'a Trial> {
+        let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
+        top(if several.is_empty() { &self.sweep } else { &several })
+    }
+
+    /// Returns the trial that shows which CPU is full: the one of [`Facts::busy_steps`] in which the server used most
+    /// CPU time. The decisive step may reach the highest rate before a CPU is quite full.
     pub fn full(&self) -> Option<&'a Trial> {
-        let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
-        let top = self.sweep.iter().copied().filter(|t| good(t) >= enough);
-        top.max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
+        self.busy_steps().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
     }
 
     /// Returns the client's side of the decisive trial.
@@ -154,7 +159,7 @@ impl<'a> Facts<'a> {
     /// Returns the server's side of the heaviest load among the steps at the highest rate. In this trial, the most
     /// requests wait at the server.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
-        top(&self.sweep).last().copied().or(self.decisive).and_then(server_of)
+        self.busy_steps().last().copied().or(self.decisive).and_then(server_of)
     }
 
     /// Returns the client's side of [`Facts::full`].

@@ -111,6 +111,36 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
+    /// Seen live with threads that share Python's interpreter lock: one client got 4 % more answers than several, and
+    /// its connection's thread did all of its work.
+    #[test]
+    fn a_single_client_that_fills_one_thread_shows_no_full_thread() {
+        let shared = |single: f64, rest: f64| {
+            let mut planted = PlantedRun::new(4000.0, 250.0)
+                .steps(&[1, 2, 4])
+                .none(Who::Server, "thread.cpu")
+                .change(|t, p| {
+                    if t.kind == run::TrialKind::Sweep && p.n == 1.0 {
+                        t.rates.completed_rate = 260.0;
+                    }
+                })
+                .per_s(Who::Server, "cpu.user", "total", |_| 0.97e6)
+                .per_s(Who::Server, "cpu.idle", "total", |_| 1.03e6)
+                .per_s(Who::Server, "process.cpu", "srv:100", |_| 0.97e6);
+            for (name, share) in [("srv:100/101", single), ("srv:100/102", rest), ("srv:100/103", rest)] {
+                let alone = if name == "srv:100/101" { 0.97 } else { 0.0 };
+                let used = move |n: f64| if n == 1.0 { alone } else { share };
+                planted = planted.per_s(Who::Server, "thread.cpu", name, move |p| 1e6 * used(p.n));
+            }
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (turns, one) = (shared(0.33, 0.32), shared(0.96, 0.005));
+        assert!(turns.id == "server-concurrency" && turns.serial, "{turns:#?}");
+        assert_eq!(one.id, "server-single-thread", "{one:#?}");
+    }
+
     /// The server handles one request at a time and hardly computes: it sleeps while it holds the lock.
     #[test]
     fn one_request_at_a_time_that_sleeps_is_no_work_in_turns() {
