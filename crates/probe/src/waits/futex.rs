@@ -3,6 +3,8 @@
 //! Source: glibc nptl/pthreadP.h, sysdeps/nptl/bits/thread-shared-types.h (`__pthread_mutex_s`, `__pthread_cond_s`),
 //! nptl/internaltypes.h (`new_sem`); musl src/thread/pthread_mutex_timedlock.c; Rust library/std/src/sys/sync/mutex.
 
+use std::collections::BTreeMap;
+
 use run::FutexKind;
 
 /// Number of bytes before the futex that are read, because they contain the number of waiters of a condition variable.
@@ -30,6 +32,10 @@ pub(super) struct Wait {
     pub(super) operation: u64,
     pub(super) expected: u32,
 }
+
+/// Futexes for which threads wait, by the position of their process in the round and their address. The value is how one
+/// of the threads waits, and the number of waiting threads.
+pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
 /// Reading of one futex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

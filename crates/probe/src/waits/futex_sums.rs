@@ -84,7 +84,7 @@ impl FutexSums {
             sum.add(process, &waiting, round, &mut room);
             self.users = MAX_ALL_USERS - room;
             let read = round.futexes.iter().find(|f| (f.process, f.address) == (process, id.1));
-            read.into_iter().for_each(|futex| sum.read(futex, round));
+            read.into_iter().for_each(|futex| sum.read(futex));
         }
     }
 
@@ -167,12 +167,11 @@ impl FutexSum {
         self.unheld += u64::from(!held);
     }
 
-    fn read(&mut self, futex: &FutexSample, round: &Round) {
+    fn read(&mut self, futex: &FutexSample) {
         self.readings += 1;
         *self.kinds.entry(futex.kind).or_default() += 1;
-        let Some(owner) = futex.owner else { return };
-        self.owned += 1;
-        if let Some(holder) = round.threads.iter().find(|t| t.tid == owner) {
+        self.owned += u64::from(futex.owner.is_some());
+        if let Some(holder) = &futex.holder {
             *self.holders.entry(activity(holder)).or_default() += 1;
         }
     }

@@ -10,6 +10,7 @@ mod calls;
 mod client_sums;
 mod exchanges;
 mod futex;
+mod futex_reader;
 mod futex_sums;
 mod monitors;
 mod names;
@@ -24,5 +25,6 @@ mod sockets;
 mod stacks;
 mod tasks;
 mod thread;
+mod thread_reader;
 
 pub use sampler::WaitSampler;

@@ -53,6 +53,8 @@ pub(super) struct FutexSample {
     pub(super) kind: FutexKind,
     /// Thread that owns the futex, by its ID on this host.
     pub(super) owner: Option<u32>,
+    /// What the owner did while it owned the futex; `None` if it did not own it for long enough to be read.
+    pub(super) holder: Option<ThreadSample>,
 }
 
 /// Connections at one moment.

@@ -11,14 +11,17 @@ fn thread(tid: u32, state: ThreadState, key: WaitKey) -> ThreadSample {
 
 /// Returns a round of four threads: one holds a lock and sleeps, three wait for it.
 fn locked(holder: u32) -> Round {
-    let threads = (1..=4).map(|tid| match tid == holder {
-        true => thread(tid, ThreadState::Sleep, WaitKey::None),
+    let sleeping = thread(holder, ThreadState::Sleep, WaitKey::None);
+    let all = (1..=4).map(|tid| match tid == holder {
+        true => sleeping.clone(),
         false => thread(tid, ThreadState::Futex, WaitKey::Futex(LOCK)),
     });
-    let futex = FutexSample { process: 0, address: LOCK, kind: FutexKind::OwnedMutex, owner: Some(holder) };
+    let threads = all.collect();
+    let (kind, owner) = (FutexKind::OwnedMutex, Some(holder));
+    let futex = FutexSample { process: 0, address: LOCK, kind, owner, holder: Some(sleeping) };
     Round {
         processes: vec![ProcessSample { pid: 7, name: "app".into(), ..ProcessSample::default() }],
-        threads: threads.collect(),
+        threads,
         weight: 1.0,
         futexes: vec![futex],
         connections: None,
@@ -51,6 +54,23 @@ fn the_holder_of_a_planted_lock_and_its_waiters_are_counted() {
 }
 
 #[test]
+fn a_holder_counts_as_it_was_read_while_it_held_the_lock() {
+    let rounds: Vec<Round> = (0..8)
+        .map(|n| {
+            // The round met the thread when it computed for its client. In half of the rounds, the lock then had another
+            // owner before the owner was read.
+            let mut round = locked(1);
+            round.threads[0].state = ThreadState::OnCpu;
+            round.futexes[0].holder = round.futexes[0].holder.take().filter(|_| n % 2 == 0);
+            round
+        })
+        .collect();
+    let found = profile(&rounds);
+    assert_eq!(found.futexes[0].owned, 1.0);
+    assert_eq!(found.futexes[0].holders, [HolderState { state: ThreadState::Sleep, key: String::new(), share: 1.0 }]);
+}
+
+#[test]
 fn a_process_behind_the_server_counts_from_the_round_that_found_it() {
     let behind = |round: Round, behind| {
         let processes = round.processes.iter().cloned().map(|p| ProcessSample { behind, ..p }).collect();
@@ -69,7 +89,8 @@ fn a_process_behind_the_server_counts_from_the_round_that_found_it() {
 #[test]
 fn an_idle_pool_beside_a_busy_stranger_has_no_active_user() {
     let mut round = locked(4);
-    round.futexes[0] = FutexSample { kind: FutexKind::Semaphore, owner: None, ..round.futexes[0].clone() };
+    round.futexes[0] =
+        FutexSample { kind: FutexKind::Semaphore, owner: None, holder: None, ..round.futexes[0].clone() };
     let found = profile(&vec![round; 10]);
     assert_eq!((found.futexes[0].users, found.futexes[0].active), (3, 0.0));
     assert_eq!(found.futexes[0].unheld, 0.0, "a thread with a user's name is active");

@@ -1,0 +1,69 @@
+//! Reads the futexes for which threads wait, and what the owners of these futexes do.
+
+use std::collections::BTreeMap;
+
+use sys::remote_memory;
+
+use super::futex::{self, Wait, Waits};
+use super::process::Process;
+use super::round::{FutexSample, ThreadSample};
+use super::sockets::Sockets;
+use super::thread_reader::ThreadReader;
+
+/// Number of futexes above which those with a single waiting thread are not read.
+const MAX_LONE_FUTEXES: usize = 64;
+
+/// Reads each futex, and what its owner does. `processes` are the processes of the round.
+pub(super) fn read(
+    processes: &mut BTreeMap<u32, Process>,
+    sockets: &Sockets,
+    buffer: &mut Vec<u8>,
+    waits: &Waits,
+) -> Vec<FutexSample> {
+    let mut processes: Vec<&mut Process> = processes.values_mut().collect();
+    let is_read = |waiters: u32| waiters > 1 || waits.len() < MAX_LONE_FUTEXES;
+    let counted = waits.iter().filter(|(_, (_, waiters))| is_read(*waiters));
+    let read = |(&(index, address), &(wait, _)): (&(usize, u64), &(Wait, u32))| {
+        let process = processes.get_mut(index)?;
+        let sample = read_futex(process, (index, address), wait, waits)?;
+        let mut reader = ThreadReader { index, sockets, buffer, waits: &mut Waits::new() };
+        let owner = sample.owner.and_then(|owner| reader.read(process, owner));
+        let again = owner.as_ref().and_then(|_| read_futex(process, (index, address), wait, waits));
+        Some(FutexSample { holder: owner_if_same(owner, again), ..sample })
+    };
+    counted.filter_map(read).collect()
+}
+
+/// Returns the reading of the owner's thread if the futex has the same owner after this reading. Otherwise the thread may
+/// have been read before or after it owned the futex.
+fn owner_if_same(owner: Option<ThreadSample>, again: Option<FutexSample>) -> Option<ThreadSample> {
+    let owner_after = again?.owner;
+    owner.filter(|thread| owner_after == Some(thread.tid))
+}
+
+/// Reads the memory of a futex.
+fn read_futex(process: &Process, (index, address): (usize, u64), wait: Wait, waits: &Waits) -> Option<FutexSample> {
+    let mut memory = [0; futex::BYTES];
+    remote_memory::read(process.pid, address.checked_sub(futex::BYTES_BEFORE)?, &mut memory).ok()?;
+    let at = |address| waits.get(&(index, address)).map_or(0, |(_, waiters)| *waiters);
+    let pair = at(address) + at(address.wrapping_sub(4)) + at(address.wrapping_add(4));
+    let is_thread = |id| process.thread_by_own_id(id).is_some();
+    let object = futex::classify(wait, &memory, (at(address), pair), is_thread);
+    let owner = object.owner.and_then(|id| process.thread_by_own_id(id));
+    Some(FutexSample { process: index, address, kind: object.kind, owner, holder: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_no_longer_owns_the_futex_is_no_holder() {
+        let thread = ThreadSample { tid: 7, ..ThreadSample::default() };
+        let owned_by = |owner| Some(FutexSample { owner, ..FutexSample::default() });
+        assert_eq!(owner_if_same(Some(thread.clone()), owned_by(Some(7))), Some(thread.clone()));
+        assert_eq!(owner_if_same(Some(thread.clone()), owned_by(Some(8))), None, "another owner");
+        assert_eq!(owner_if_same(Some(thread.clone()), owned_by(None)), None, "free");
+        assert_eq!(owner_if_same(Some(thread), None), None, "the futex could not be read again");
+    }
+}

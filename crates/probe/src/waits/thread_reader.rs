@@ -1,0 +1,159 @@
+//! Reads what one thread does: whether it runs, or for which object it waits.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use run::{ThreadState, visible};
+use sys::remote_memory;
+
+use super::calls::{self, Arch, Blocked, Call};
+use super::futex::{Wait, Waits};
+use super::process::{Process, thread_folder};
+use super::round::{ThreadSample, WaitKey};
+use super::sockets::{SocketUse, Sockets};
+
+/// Maximum length of a file's path in a key.
+const MAX_PATH_CHARS: usize = 120;
+
+/// Commands of fcntl(2) that wait: F_SETLKW and F_OFD_SETLKW.
+const FCNTL_WAITS: [u64; 2] = [7, 38];
+
+/// Reads the threads of one process.
+pub(super) struct ThreadReader<'a> {
+    /// Position of the process in the round.
+    pub(super) index: usize,
+    pub(super) sockets: &'a Sockets,
+    pub(super) buffer: &'a mut Vec<u8>,
+    /// Futexes for which the read threads wait.
+    pub(super) waits: &'a mut Waits,
+}
+
+impl ThreadReader<'_> {
+    /// Reads what a thread does. Returns `None` if the thread ended or may not be read.
+    pub(super) fn read(&mut self, process: &mut Process, tid: u32) -> Option<ThreadSample> {
+        let pid = process.pid;
+        let folder = || thread_folder(pid, tid);
+        let thread = process.threads.get_mut(&tid)?;
+        let blocked = match thread.read(folder, self.buffer) {
+            Ok(blocked) => blocked?,
+            Err(error) => {
+                process.refuse(error);
+                return None;
+            }
+        };
+        let name = thread.name.clone();
+        let on_cpu = if blocked == Blocked::Running { thread.on_cpu(folder, self.buffer) } else { None };
+        let (state, key) = match blocked {
+            Blocked::Running => (ThreadState::OnCpu, WaitKey::None),
+            Blocked::OutsideCall => (outside_call(&folder()), WaitKey::None),
+            Blocked::InCall { number, arguments, .. } => self.in_call(process.pid, number, arguments),
+        };
+        let stack = if let Blocked::InCall { stack, .. } = blocked { stack } else { (0, 0) };
+        Some(ThreadSample { process: self.index, tid, name, state, key, on_cpu, stack })
+    }
+
+    fn in_call(&mut self, pid: u32, number: u64, [a, b, c, ..]: [u64; 5]) -> (ThreadState, WaitKey) {
+        let Some((name, call)) = Arch::HOST.and_then(|arch| calls::call(arch, number)) else {
+            return (ThreadState::Other, WaitKey::Text(format!("system call {number}").into()));
+        };
+        let named = || WaitKey::Text(name.into());
+        match call {
+            Call::Futex => self.futex(a, Wait { operation: b, expected: c as u32 }),
+            Call::FutexWait => self.futex(a, Wait { operation: 0, expected: b as u32 }),
+            Call::Read => self.descriptor(pid, a, name, false),
+            Call::Write => self.descriptor(pid, a, name, true),
+            Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, |path| on_file(name, &path))),
+            Call::Path | Call::FileEvents => (ThreadState::Disk, named()),
+            Call::Accept => (ThreadState::Accept, WaitKey::None),
+            Call::Poll if b == 0 => (ThreadState::Sleep, WaitKey::None),
+            Call::Select if a == 0 => (ThreadState::Sleep, WaitKey::None),
+            Call::Poll => self.poll(pid, a, b),
+            Call::Select | Call::Events => (ThreadState::Events, WaitKey::None),
+            Call::Sleep => (ThreadState::Sleep, WaitKey::None),
+            Call::Child => (ThreadState::Child, WaitKey::None),
+            Call::FileLock => (ThreadState::FileLock, named()),
+            Call::Fcntl if FCNTL_WAITS.contains(&b) => {
+                (ThreadState::FileLock, file(pid, a).map_or_else(named, WaitKey::Text))
+            }
+            Call::Fcntl => (ThreadState::Other, named()),
+            Call::Signal => (ThreadState::Signal, WaitKey::None),
+            Call::Message => (ThreadState::Pipe, named()),
+            Call::Memory => (ThreadState::Memory, WaitKey::None),
+        }
+    }
+
+    fn futex(&mut self, address: u64, wait: Wait) -> (ThreadState, WaitKey) {
+        self.waits.entry((self.index, address)).or_insert((wait, 0)).1 += 1;
+        (ThreadState::Futex, WaitKey::Futex(address))
+    }
+
+    /// A poll of one descriptor waits for that descriptor, as client libraries of databases do.
+    fn poll(&mut self, pid: u32, array: u64, length: u64) -> (ThreadState, WaitKey) {
+        let mut entry = [0; 8];
+        if length != 1 || remote_memory::read(pid, array, &mut entry) != Ok(entry.len()) {
+            return (ThreadState::Events, WaitKey::None);
+        }
+        let [a, b, c, d, events, ..] = entry;
+        let is_write = events & 4 != 0;
+        match self.descriptor(pid, u64::from(u32::from_ne_bytes([a, b, c, d])), "poll", is_write) {
+            (ThreadState::Peer | ThreadState::ClientRead | ThreadState::ClientWrite, key) if key != WaitKey::None => {
+                (ThreadState::Peer, key)
+            }
+            (state @ (ThreadState::ClientRead | ThreadState::ClientWrite), key) => (state, key),
+            _ => (ThreadState::Events, WaitKey::None),
+        }
+    }
+
+    /// Returns what a thread waits for that calls `name` with a descriptor.
+    fn descriptor(&mut self, pid: u32, fd: u64, name: &str, is_write: bool) -> (ThreadState, WaitKey) {
+        let Some(link) = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok() else {
+            return (ThreadState::Other, WaitKey::Text("descriptor".into()));
+        };
+        let link = link.to_string_lossy();
+        let inode = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
+        let text = |text: &str| WaitKey::Text(text.into());
+        match inode.map(|inode| self.sockets.socket_use(inode)) {
+            Some(Some(SocketUse::Client)) if is_write => (ThreadState::ClientWrite, WaitKey::None),
+            Some(Some(SocketUse::Client)) => (ThreadState::ClientRead, WaitKey::None),
+            Some(Some(SocketUse::Peer(address))) => (ThreadState::Peer, WaitKey::Text(address.clone())),
+            Some(None) => (ThreadState::NewSocket, WaitKey::None),
+            None if link.starts_with("pipe:") => (ThreadState::Pipe, text("pipe")),
+            None if link.starts_with("anon_inode:[timerfd") => (ThreadState::Sleep, WaitKey::None),
+            None if link.starts_with("anon_inode:[signalfd") => (ThreadState::Signal, WaitKey::None),
+            None if link.starts_with("anon_inode:inotify") => (ThreadState::Events, WaitKey::None),
+            None if link.starts_with("anon_inode:") => (ThreadState::Pipe, text("event descriptor")),
+            None if link.starts_with("/dev/pts/") || link.starts_with("/dev/tty") => {
+                (ThreadState::Events, WaitKey::None)
+            }
+            None => (ThreadState::Disk, on_file(name, &short_path(&link))),
+        }
+    }
+}
+
+/// Returns the state of a thread that waits outside of a system call.
+fn outside_call(folder: &Path) -> ThreadState {
+    let stat = std::fs::read(folder.join("stat")).unwrap_or_default();
+    let letter = crate::text::stat_fields(&stat).and_then(|(_, mut fields)| fields.next()?.first().copied());
+    match letter {
+        Some(b'T' | b't') => ThreadState::Stopped,
+        _ => ThreadState::Memory,
+    }
+}
+
+/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app".
+fn on_file(name: &str, path: &str) -> WaitKey {
+    WaitKey::Text(format!("{name} of {path}").into())
+}
+
+/// Returns the path of an open file.
+fn file(pid: u32, fd: u64) -> Option<Arc<str>> {
+    let link = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    Some(short_path(&link.to_string_lossy()))
+}
+
+/// Makes a path safe to show and limits its length. The end of the path is the most informative part.
+fn short_path(path: &str) -> Arc<str> {
+    let path = visible(path);
+    let skip = path.chars().count().saturating_sub(MAX_PATH_CHARS);
+    path.chars().skip(skip).collect::<String>().into()
+}
