@@ -3,6 +3,7 @@
 
 use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 
+use super::connections::connections_for;
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
@@ -14,8 +15,6 @@ const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 const EXPECTED_WINDOWS: f64 = 6.0;
 /// Share of failed requests, 0 to 1, above which a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
-/// Minimum number of connections that an open loop may use, so that one late answer delays few requests.
-const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
 /// Ratio of the low rate to the highest rate. At the low rate, a request waits half a service time for a single worker
 /// (M/D/1) on average, so that a response takes 1.5 service times. A rate limit that delays answers lets half of the
@@ -44,6 +43,8 @@ pub struct Finder {
     search_s: f64,
     /// Smallest number of clients with which the sweep reached the highest rate.
     connections: u32,
+    /// Mean response time at that number of clients, seconds, by Little's law.
+    mean_at_best_s: f64,
     /// Low rate that is offered before the search. Response times at this rate tell a rate limit that delays answers
     /// from a single worker.
     low_rate: Option<f64>,
@@ -72,6 +73,7 @@ impl Finder {
             pause_s: 0.0,
             search_s: f64::INFINITY,
             connections: 1,
+            mean_at_best_s: 0.0,
             low_rate: None,
             let_through: 0.0,
             over: false,
@@ -149,6 +151,7 @@ impl Finder {
             return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
+        self.mean_at_best_s = f64::from(self.connections) / best;
         let limits = judge::limits(conductor.run());
         // At the end of the sweep, clients waited for one another. The search looks for rates at which clients do not
         // wait.
@@ -221,9 +224,7 @@ impl Finder {
 
     /// Returns the maximum number of connections of an open loop at a rate, and of requests in flight on each.
     ///
-    /// Without a pipeline, the number of connections is what the rate needs at the longest response time within the
-    /// objective. With more requests in flight, the mean would exceed its limit (Little's law), and a server that fell
-    /// behind would recover slowly. With a pipeline, the number of connections is that with which the sweep reached its
+    /// Without a pipeline, see [`connections_for`]. With a pipeline, the number of connections is that with which the sweep reached its
     /// highest rate. With more connections, the pipelines would be shorter, which would be a different load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
@@ -231,9 +232,8 @@ impl Finder {
         if pipeline > 1 {
             return (self.connections.clamp(1, most), pipeline);
         }
-        let needed = (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6)
-            .clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32;
-        (needed.min(most), 1)
+        let longest_s = judge::longest_mean_us(limits).map_or(1.0, |us| us / 1e6);
+        (connections_for(rate, longest_s, self.mean_at_best_s).min(most), 1)
     }
 
     fn conduct(

@@ -6,6 +6,7 @@ mod budget;
 mod class_turns;
 mod compare;
 mod conductor;
+mod connections;
 mod cost_turns;
 mod find;
 mod finder;
