@@ -130,8 +130,13 @@ impl Core {
     /// all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        let (progress, ended) =
-            self.record_completions(ops.now(), conn, |session, sink| session.flushed(&mut |done| sink.done(done)));
+        let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
+            session.flushed(&mut |done| {
+                // The send itself is the request's time, so that the time of this pass, before the send, is too early.
+                sink.now = ops.refresh();
+                sink.done(done);
+            })
+        });
         if progress.close {
             return self.closing(ops, conn);
         }
@@ -287,7 +292,7 @@ impl Core {
         let Conn { unsent, idle_ns, .. } = &mut self.conns[conn as usize];
         let mut sink = CompletionSink { record, requests, requeued, unsent, idle_ns: *idle_ns, conn, now, ended: 0 };
         let result = call(self.sessions.session(conn as usize), &mut sink);
-        let ended = sink.ended;
+        let (now, ended) = (sink.now, sink.ended);
         if ended > 0 {
             self.record.keep_words(now, self.sessions.session(conn as usize));
             self.settle(now, conn, ended);

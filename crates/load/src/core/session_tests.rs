@@ -1,6 +1,6 @@
 //! Tests of the engine with a protocol that has a handshake, answers in any order, requests that fail alone, and pings.
 
-use run::{ErrorKind, Phase};
+use run::{ErrorKind, Intensity, Phase, ThinkTime};
 
 use super::State;
 use super::test_wire::Fixture;
@@ -235,4 +235,18 @@ fn requests_of_an_open_loop_that_are_due_together_leave_together() {
     let sent = fixture.sent();
     let requests = |bytes: &&Vec<u8>| bytes.iter().filter(|byte| **byte == b'R').count();
     assert_eq!(sent.first().as_ref().map(requests), Some(4), "{sent:?}");
+}
+
+#[test]
+fn a_request_without_an_answer_takes_the_time_of_its_send() {
+    let think = ThinkTime { mean_ms: 1.0, exponential: false };
+    let intensity = Intensity::Closed { connections: 1, pipeline: 1, think };
+    let mut fixture = Fixture::speaking(intensity, &proto::discard::ClientPlan::new(100));
+    fixture.wire.send_ns = 3000;
+    fixture.up();
+    (1..=9).for_each(|turn| fixture.at_ms(10 * turn));
+    let part = fixture.part();
+    let response = &part.histograms["response"];
+    assert!(response.len() >= 9, "{}", response.len());
+    assert!((response.mean_us() / 3.0 - 1.0).abs() < 0.01, "{}", response.mean_us());
 }

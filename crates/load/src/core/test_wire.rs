@@ -11,6 +11,9 @@ use crate::driver::{Completion, Ops, Sent};
 #[derive(Default)]
 pub(super) struct MemoryWire {
     pub(super) now_ns: u64,
+    /// Time that each send takes; a refresh of the clock shows it.
+    pub(super) send_ns: u64,
+    unseen_ns: u64,
     pub(super) writes: Vec<Vec<u8>>,
     /// True if the driver reports later that a send is complete.
     pub(super) acked: bool,
@@ -26,6 +29,7 @@ impl Ops for MemoryWire {
     }
 
     fn refresh(&mut self) -> u64 {
+        self.now_ns += std::mem::take(&mut self.unseen_ns);
         self.now_ns
     }
 
@@ -39,6 +43,7 @@ impl Ops for MemoryWire {
         let mut buffer = [0; 256];
         let n = fill(&mut buffer);
         self.writes.push(buffer[..n].to_vec());
+        self.unseen_ns += self.send_ns;
         Ok(if self.acked { Sent::Pending } else { Sent::All })
     }
 
@@ -68,9 +73,14 @@ impl Fixture {
 
     /// Starts a load of this intensity; everything is measured.
     pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
-        let plan = LoadPlan { intensity, ..LoadPlan::default() };
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
-        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &TestProtocol { mix });
+        Self::speaking(intensity, &TestProtocol { mix })
+    }
+
+    /// Starts a load of this intensity and protocol; everything is measured.
+    pub(super) fn speaking<C: proto::Client>(intensity: Intensity, client: &C) -> Self {
+        let plan = LoadPlan { intensity, ..LoadPlan::default() };
+        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), client);
         let mut fixture = Self { core, wire: MemoryWire::default() };
         fixture.core.enter(&mut fixture.wire, Phase::Measure, 0);
         fixture.core.start(&mut fixture.wire);
