@@ -21,6 +21,8 @@ pub(super) enum ExchangeError {
     /// The session gave an explanation that is more specific than the error.
     Explained(String),
     Silent,
+    /// The server did not read the whole request in time.
+    Unread,
     Endless,
     Io(std::io::Error),
 }
@@ -35,6 +37,7 @@ pub(super) struct Exchange {
     /// First bytes of the answer, which can reveal another protocol.
     pub(super) answer: Answer,
     pub(super) bytes: u64,
+    pub(super) bytes_sent: u64,
     pub(super) answer_bytes: u64,
     /// True if a request was begun, so that any handshake is complete.
     pub(super) request_begun: bool,
@@ -53,9 +56,10 @@ impl Exchange {
             self.answer = Answer(plain.to_vec());
         }
         match (outcome, session.explain()) {
-            (Err(ExchangeError::Fault(_) | ExchangeError::Silent | ExchangeError::Endless), Some(why)) => {
-                Err(ExchangeError::Explained(why))
-            }
+            (
+                Err(ExchangeError::Fault(_) | ExchangeError::Silent | ExchangeError::Unread | ExchangeError::Endless),
+                Some(why),
+            ) => Err(ExchangeError::Explained(why)),
             (outcome, said) => {
                 self.said = said;
                 outcome
@@ -124,18 +128,31 @@ impl Exchange {
     }
 
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
-        self.set_timeout(self.left()?);
         while session.wants_transmit() {
             let n = session.transmit(buffer);
-            if n == 0 {
-                break;
-            }
             // A server may answer before it has read everything; the answer then tells more than EPIPE.
-            if self.stream.write_all(&buffer[..n]).is_err() {
+            if n == 0 || !self.write(&buffer[..n])? {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Writes all bytes before the deadline. Returns false if the server no longer takes any.
+    fn write(&mut self, mut bytes: &[u8]) -> Result<bool, ExchangeError> {
+        while !bytes.is_empty() {
+            // One write may last for the whole timeout and still take only a part of the bytes.
+            self.set_timeout(self.left().map_err(|_| ExchangeError::Unread)?);
+            match self.stream.write(bytes) {
+                Ok(n) => {
+                    self.bytes_sent += n as u64;
+                    bytes = &bytes[n..];
+                }
+                Err(e) if is_temporary(&e) => {}
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ExchangeError> {
@@ -143,7 +160,7 @@ impl Exchange {
             self.set_timeout(self.left()?);
             match self.stream.read(buffer) {
                 Ok(n) => return Ok(n),
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+                Err(e) if is_temporary(&e) => {}
                 Err(e) => return Err(ExchangeError::Io(e)),
             }
         }
@@ -164,4 +181,9 @@ impl Exchange {
             Err(ExchangeError::Endless)
         }
     }
+}
+
+/// Returns true if the call may succeed when it is tried again.
+fn is_temporary(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }

@@ -43,11 +43,15 @@ pub(super) fn explain_exchange(
             "it accepted the connection and said nothing for {after}; does it speak {protocol}, and is it alive?\
              {wait_advice}"
         ),
+        ExchangeError::Unread => format!(
+            "it accepted the connection and did not read the whole request within {after}; does it take requests of this \
+             size, and is it alive?{wait_advice}"
+        ),
         ExchangeError::Endless if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
             speaks_tls(plan)
         }
         ExchangeError::Endless => format!(
-            "its response had not ended after {} bytes and {after}; only responses that end can be counted\
+            "no complete response came within {after}, only {} bytes; only responses that end can be counted\
              {wait_advice}",
             exchange.bytes
         ),

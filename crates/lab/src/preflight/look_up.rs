@@ -5,7 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 /// Returns the addresses of a name, as this host knows them, in the order of the resolver (RFC 6724).
 pub(crate) fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     let mut found: Vec<SocketAddr> = Vec::new();
-    for addr in (host, port).to_socket_addrs().map_err(|e| not_found(host, &e))? {
+    for mut addr in (host, port).to_socket_addrs().map_err(|e| not_found(host, &e))? {
+        // The listener of an IPv4 address that is written as IPv6 is found only by the IPv4 address.
+        addr.set_ip(addr.ip().to_canonical());
         if !found.contains(&addr) {
             found.push(addr);
         }
@@ -16,4 +18,16 @@ pub(crate) fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> 
 /// Returns the message for a name that has no address.
 pub(crate) fn not_found(host: &str, why: &dyn std::fmt::Display) -> String {
     format!("the host {host:?} cannot be found ({why}); check the name, or give an address")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv4_address_that_is_written_as_ipv6_is_the_ipv4_address() {
+        let found = look_up("::ffff:127.0.0.1", 80).unwrap();
+        assert_eq!(found, ["127.0.0.1:80".parse().unwrap()]);
+        assert_eq!(look_up("::1", 80).unwrap(), ["[::1]:80".parse().unwrap()]);
+    }
 }

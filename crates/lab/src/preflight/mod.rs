@@ -44,6 +44,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
         took: Duration::ZERO,
         answer: Answer::default(),
         bytes: 0,
+        bytes_sent: 0,
         answer_bytes: 0,
         request_begun: false,
         handshakes: 0,
@@ -68,6 +69,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     Ok(TestResponse {
         took_us: exchange.took.as_secs_f64() * 1e6,
         bytes: exchange.bytes,
+        bytes_sent: exchange.bytes_sent,
         answer_bytes: exchange.answer_bytes,
         status_line,
         status: exchange.status,
@@ -123,7 +125,7 @@ mod tests {
 
     /// Runs a server that reads a request, sends `answer`, and then closes or stays silent until the client has
     /// finished.
-    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
+    fn plan_against(plan: &LoadPlan, answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let answer = answer.to_vec();
@@ -137,10 +139,14 @@ mod tests {
                 let _ = is_done.recv();
             }
         });
-        let result = test_request(&addr.into(), &LoadPlan { timeout_s, ..LoadPlan::default() });
+        let result = test_request(&addr.into(), &LoadPlan { timeout_s, ..plan.clone() });
         drop(done);
         server.join().unwrap();
         result
+    }
+
+    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
+        plan_against(&LoadPlan::default(), answer, close, timeout_s)
     }
 
     #[test]
@@ -175,7 +181,7 @@ mod tests {
         for (answer, close, patience_s, words) in [
             (&b""[..], false, 0.3, "said nothing"),
             (b"", true, PATIENT, "without"),
-            (endless, false, 2.0, "had not ended"),
+            (endless, false, 2.0, "no complete response"),
             (endless, true, PATIENT, "in the middle of a response"),
             (b"SSH-2.0-OpenSSH_9.6\r\n", false, PATIENT, "it speaks SSH"),
             (b"\x15\x03\x01\x00\x02\x02\x46", false, PATIENT, "it speaks TLS"),
@@ -185,6 +191,14 @@ mod tests {
             let error = against(answer, close, patience_s).unwrap_err();
             assert!(error.contains(words), "{:?}: {error}", String::from_utf8_lossy(&answer[..answer.len().min(20)]));
         }
+    }
+
+    /// The server reads only the beginning of the request. One write may then last for the whole timeout.
+    #[test]
+    fn a_server_that_does_not_read_a_large_request_is_named_once_the_timeout_is_over() {
+        let plan = LoadPlan { protocol: run::Protocol::Echo { message_bytes: 64 << 20 }, ..LoadPlan::default() };
+        let error = plan_against(&plan, b"", false, 0.3).unwrap_err();
+        assert!(error.contains("did not read the whole request"), "{error}");
     }
 
     /// If a second answer followed the first one, the load would take it for the answer to the next request.
@@ -225,7 +239,8 @@ mod tests {
             let _ = stream.read(&mut [0; 1024]);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
         });
-        assert_eq!(test_request(&at, &LoadPlan::default()).unwrap().bytes, 38);
+        let response = test_request(&at, &LoadPlan::default()).unwrap();
+        assert_eq!((response.bytes, response.bytes_sent > 38), (38, true));
         server.join().unwrap();
     }
 

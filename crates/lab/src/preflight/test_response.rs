@@ -32,6 +32,7 @@ pub(crate) fn tally(response: &TestResponse) -> Tally {
         completed: answered,
         unexpected_status: u64::from(response.unexpected),
         status: class.map(|class| (class.to_owned(), answered)).into_iter().collect(),
+        bytes_sent: response.bytes_sent,
         bytes_received: response.bytes,
         answer_bytes: response.answer_bytes,
         handshakes: response.handshakes,

@@ -52,6 +52,8 @@ pub struct TestResponse {
     pub took_us: f64,
     /// Bytes of the response.
     pub bytes: u64,
+    /// Bytes of the request and of any handshake before it.
+    pub bytes_sent: u64,
     /// Bytes of the answer, counted by its protocol.
     pub answer_bytes: u64,
     /// Status line, if the protocol has one.
