@@ -1,5 +1,6 @@
 //! Capacity: the highest completed rate that holds the objective.
 
+mod held_twice;
 mod own_pool;
 mod windows;
 
@@ -9,6 +10,7 @@ pub(crate) use windows::{chances, pooled_search, pooled_users};
 
 use run::{BreachKind, Capacity, OwnLimit, Trial};
 
+use self::held_twice::held_twice;
 use crate::Facts;
 use crate::number::{counted, figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
@@ -106,7 +108,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         let whole = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
         let is_sound = |p: &Pooled| p.estimate.low <= most && !self.fails_below(p.estimate.rate);
         whole.filter(is_sound).map(|mut p| {
-            (p.estimate.rate, p.estimate.high) = (p.estimate.rate.min(most), p.estimate.high.min(most));
+            let least = held_twice(&facts.search, &facts.limits).min(p.estimate.high);
+            (p.estimate.rate, p.estimate.high) = (p.estimate.rate.max(least).min(most), p.estimate.high.min(most));
             p
         })
     }
