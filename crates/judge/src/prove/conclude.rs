@@ -180,6 +180,7 @@ impl<'a> Experiment<'a> {
             Conclusion::Proven => did,
             Conclusion::Found if self.test.own == Own::Follows => format!("{did}: more than predicted"),
             Conclusion::Found => format!("{shares}; that was not predicted"),
+            Conclusion::CountUntested => format!("{did}; that one CPU is enough was not tested"),
             Conclusion::KindOpen => format!("{did}; whether more CPUs help is open"),
             Conclusion::Excluded if self.test.subject == Subject::Load => {
                 format!("{pointed}, but {}", words::load_sentence(proof))

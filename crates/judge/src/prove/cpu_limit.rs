@@ -103,6 +103,11 @@ impl CpuSigns {
         }
     }
 
+    /// Returns true if the server may use several CPUs, and no CPU was taken away to show how many it needs.
+    pub(super) fn lacks_count(&self) -> bool {
+        self.count == CountEffect::Open && self.allowed >= SEVERAL_CPUS
+    }
+
     /// Decides the kind where CPUs idle.
     fn among_idle_cpus(&self) -> CpuLimit {
         match self.thread {

@@ -30,6 +30,9 @@ pub(super) enum Own {
 pub(super) enum Kind {
     /// The verdict names this kind, or is not about the server's CPU.
     Agrees,
+    /// The verdict says that requests take turns on the CPU, and the counters agree. The experiment did not show it,
+    /// because it changed the CPUs' speed alone, on which work in turns and work side by side depend alike.
+    ByCounters,
     /// The kind of the CPU limit is unknown.
     Open,
     /// The verdict names another kind.
@@ -118,6 +121,8 @@ pub(super) enum Conclusion {
     Proven,
     /// A lever showed the cause, but its effect had not been predicted.
     Found,
+    /// The CPU's speed limits throughput, and only the counters show that requests take turns on it.
+    CountUntested,
     /// The CPU's speed limits throughput, but the kind (all CPUs or one thread) is open.
     KindOpen,
     /// Everything else is excluded, and a direct observation agrees.
@@ -163,6 +168,7 @@ pub(super) fn decide(test: &Test) -> Conclusion {
         _ if test.is_disturbed => C::Disturbed,
         (Own::Follows, _) if test.kind == Kind::Differs => C::OtherKind,
         (Own::Follows, _) if test.kind == Kind::Open => C::KindOpen,
+        (Own::Follows, _) if test.kind == Kind::ByCounters => C::CountUntested,
         (Own::Follows, _) if test.is_predicted => C::Proven,
         (Own::Follows, _) => C::Found,
         (Own::Small, _) => C::Excluded,
@@ -203,7 +209,9 @@ impl Conclusion {
     pub(super) fn outcome(self) -> ProofOutcome {
         match self {
             Self::Proven => ProofOutcome::Proven,
-            Self::Found | Self::Remains | Self::LoadConfirmed | Self::LoadFound => ProofOutcome::Supported,
+            Self::Found | Self::CountUntested | Self::Remains | Self::LoadConfirmed | Self::LoadFound => {
+                ProofOutcome::Supported
+            }
             Self::Excluded | Self::Overtaken | Self::OtherKind | Self::LoadRaised | Self::SourcesRaised => {
                 ProofOutcome::Refuted
             }
@@ -230,7 +238,7 @@ impl Conclusion {
         let if_unsure = |most: f64| if before >= SURE { before } else { before.min(most) };
         match self {
             Self::Proven => before.max(SHOWN),
-            Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
+            Self::Found | Self::CountUntested | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
             // Most limits that delay answers apply per address. The limit left in this case applies to all addresses
             // together, so the sign of a delaying limit remains weak.
@@ -272,6 +280,8 @@ mod tests {
         assert_eq!(decide(&Test { is_predicted: false, ..follows }), Conclusion::Found);
         assert_eq!(decide(&Test { kind: Kind::Open, ..follows }), Conclusion::KindOpen);
         assert_eq!(decide(&Test { kind: Kind::Differs, ..follows }), Conclusion::OtherKind);
+        let by_counters = decide(&Test { kind: Kind::ByCounters, ..follows });
+        assert_eq!((by_counters, by_counters.outcome()), (Conclusion::CountUntested, ProofOutcome::Supported));
         assert_eq!(decide(&Test { is_disturbed: true, ..follows }), Conclusion::Disturbed);
         let all = [Own::NoLever, Own::Unused, Own::Slack, Own::Astray, Own::Small, Own::Partly];
         assert!(all.iter().all(|own| decide(&of(*own)).outcome() != ProofOutcome::Proven));

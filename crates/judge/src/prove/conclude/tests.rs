@@ -34,8 +34,11 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
         assert!(proof.remainder.unwrap().value.abs() < 0.15, "the number of CPUs is no part: {proof:?}");
     }
     let serial = Bottleneck { serial: true, ..verdict("server-concurrency", 0.8) };
-    let found = turns_on_the_cpu(serial, None);
+    let found = turns_on_the_cpu(serial.clone(), Some(1.0));
     assert_eq!(outcome(&found), (ProofOutcome::Proven, "server-concurrency"), "{}", found.0.why);
+    let by_speed_alone = turns_on_the_cpu(serial, None);
+    assert_eq!(outcome(&by_speed_alone), (ProofOutcome::Supported, "server-concurrency"), "{}", by_speed_alone.0.why);
+    assert!(by_speed_alone.0.why.contains("one CPU is enough was not tested"), "{by_speed_alone:?}");
     let waits = turns_on_the_cpu(verdict("server-concurrency", 0.8), None);
     assert_eq!(outcome(&waits), (ProofOutcome::Supported, "server-concurrency"), "{}", waits.0.why);
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");

@@ -77,6 +77,9 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
     }
     match signs.and_then(|signs| signs.limit().bottleneck()) {
         None => Kind::Open,
+        Some(found) if found == (verdict.id.as_str(), true) && signs.is_some_and(CpuSigns::lacks_count) => {
+            Kind::ByCounters
+        }
         Some((id, serial)) if id == verdict.id && serial == verdict.serial => Kind::Agrees,
         Some(_) => Kind::Differs,
     }
