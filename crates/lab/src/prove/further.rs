@@ -69,8 +69,17 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
 /// The slots of the other levers need at least `slots_s`. They come first, because the number of CPUs shows nothing
 /// unless the effect of their speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
-    let needed_s = MIN_SLOTS_S.max(SLOTS_MARGIN * slots_s);
-    if left_s - COUNT_S >= needed_s { COUNT_S.max(left_s * COUNT_SHARE).min(left_s - needed_s) } else { 0.0 }
+    let rest_s = left_s - needed_for_slots(slots_s);
+    if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
+}
+
+/// Returns the seconds, out of those that remain, for turns with more load; 0 if the slots need them.
+pub(super) fn load_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
+    if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }
+}
+
+fn needed_for_slots(slots_s: f64) -> f64 {
+    MIN_SLOTS_S.max(SLOTS_MARGIN * slots_s)
 }
 
 fn row(id: &str) -> Option<&'static Lever> {
@@ -97,6 +106,8 @@ mod tests {
     fn the_trial_with_fewer_cpus_uses_only_time_that_the_other_slots_leave() {
         let count_seconds_of = |left_s| count_seconds(left_s, 0.5);
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
+        assert_eq!((count_seconds_of(6.0), count_seconds_of(7.0)), (0.0, 3.5), "a short trial is better than none");
+        assert_eq!((load_seconds(7.9, 0.5, 4.5), load_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
     }
 
     /// If responses take 0.13 s, the slots besides those with fewer CPUs need 7.3 s. An earlier version left only 5.5 s

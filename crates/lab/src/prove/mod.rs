@@ -3,8 +3,8 @@
 //! The prediction is recorded before the experiment; `judge::prove` interprets the result. The lever that tests the
 //! verdict is used first. If this lever needs a different load, the two loads take turns ([`turns`]). If it can act
 //! during one load, it is switched in slots of that load ([`slots`]), together with all other levers. The shares of all
-//! levers add up to 1. If the verdict may be that no resource is full, more load is tried first. If throughput may
-//! depend on the server's CPU, whole CPUs are taken away last, in a separate trial.
+//! levers add up to 1. If throughput may depend on the server's CPU, whole CPUs are taken away last, in a separate
+//! trial. Otherwise, if the verdict may be that no resource is full, more load is tried last.
 
 mod active_levers;
 mod choose;
@@ -34,9 +34,10 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for all levers that need turns: the lever that tests the verdict, and more load.
+/// Share of an experiment's time for all levers that need turns: the lever that tests the verdict, and more source
+/// addresses.
 const TURNS_SHARE: f64 = 0.6;
-const LOAD_SHARE: f64 = 0.5;
+const SOURCES_SHARE: f64 = 0.5;
 /// Shares of the time for levers that need turns: for the first lever that tests the verdict, for each other lever that
 /// tests it, and for each further lever.
 const OWN_LEVER_SHARE: f64 = 0.4;
@@ -58,15 +59,17 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
         }
     }
     let observed = OperatingPoint::observed(&lab.run, connections);
-    let further = further::more_sources(lab, setup, &observed).or_else(|| further::more_load(lab));
-    if let Some(row) = further.filter(|row| own.is_none_or(|own| own.id != row.id)) {
+    let is_other = |row: &&'static Lever| own.is_none_or(|own| own.id != row.id);
+    let sources = further::more_sources(lab, setup, &observed).filter(is_other);
+    if let Some(row) = sources {
         further::predict(lab, row);
-        in_turns(lab, setup, &observed, row, seconds * LOAD_SHARE)?;
+        in_turns(lab, setup, &observed, row, seconds * SOURCES_SHARE)?;
     }
+    let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none()).map(|row| (row, &observed));
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
     let operating_points = operating_point.or_fewer(&lab.run);
     let most = lab.run.plan.search.max_connections;
-    slots_and_count(lab, setup, (&operating_points, own), wanted, (most, end_s))
+    slots_and_more(lab, setup, (&operating_points, own), wanted, load, (most, end_s))
 }
 
 /// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
@@ -119,16 +122,18 @@ pub(crate) fn prove_all(
         in_turns(lab, setup, &operating_point, row, seconds)?;
     }
     let most = connections.unwrap_or(0);
-    slots_and_count(lab, setup, (&[operating_point], own), |_| true, (most, end_s))
+    slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Slows resources in slots of one load, then takes whole CPUs away in slots of another load that has at most `most`
-/// connections. The experiment ends at a given time of the run, in seconds.
-fn slots_and_count(
+/// Slows resources in slots of one load. If throughput may depend on the server's CPUs, takes whole CPUs away then, in
+/// slots of another load that has at most `most` connections. If throughput does not, uses the lever that adds to a
+/// load, `load`. The experiment ends at a given time of the run, in seconds.
+fn slots_and_more(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     (operating_points, own): (&[OperatingPoint], Option<&'static Lever>),
     wanted: impl Fn(&Lever) -> bool,
+    load: Option<(&'static Lever, &OperatingPoint)>,
     (most, end_s): (u32, f64),
 ) -> Result<(), LabError> {
     let Some(first) = operating_points.first() else { return Ok(()) };
@@ -137,9 +142,13 @@ fn slots_and_count(
     let is_planned = fewer.is_ok() && further::count_matters(lab);
     let least_s = least_seconds_for(operating_points);
     let count_s = if is_planned { further::count_seconds(left_s, least_s) } else { 0.0 };
-    in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), end_s - count_s)?;
+    let turns_s = |point: &OperatingPoint| turns::least_seconds(point.response_s, lab.clock.overhead_s());
+    let load_s = load.map_or(0.0, |(_, point)| further::load_seconds(left_s, least_s, turns_s(point)));
+    in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), end_s - count_s.max(load_s))?;
     if !further::count_matters(lab) {
-        return Ok(());
+        let Some((row, point)) = load else { return Ok(()) };
+        further::predict(lab, row);
+        return in_turns(lab, setup, point, row, end_s - lab.elapsed_s());
     }
     let left_s = end_s - lab.elapsed_s();
     match fewer.and_then(|found| further::enough_time(left_s).map(|()| found)) {
@@ -171,7 +180,7 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
     let points = OperatingPoint::busy(run, connections).or_fewer(run);
-    let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE, 0.0).is_some();
+    let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * SOURCES_SHARE, 0.0).is_some();
     let fits = least_seconds_for(&points) <= seconds || points.iter().any(has_turns);
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }

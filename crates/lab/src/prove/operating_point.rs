@@ -88,8 +88,25 @@ impl OperatingPoint {
         let fewest = |least_s: f64| {
             more.iter().filter(|more| more.response_s >= least_s).min_by_key(|more| more.connections).cloned()
         };
-        let few = fewest(0.0).unwrap_or(operating_point);
+        let as_many = operating_point.clone().extended(run);
+        let few = fewest(0.0).or(as_many).unwrap_or(operating_point);
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
+    }
+
+    /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` if the sweep did not
+    /// show that more connections complete about as much. A sweep ends after two doublings without a gain, so that one
+    /// client may be the load at which a slow server is full. With a single request in flight, a server whose requests
+    /// take turns on the CPU and one whose threads work side by side depend on the CPUs alike.
+    fn extended(self, run: &Run) -> Option<Self> {
+        let is_more = |trial: &&Trial| closed_connections(trial).is_some_and(|n| n > self.connections);
+        let more = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep).filter(is_more);
+        let is_full = more.map(judge::good).fold(0.0, f64::max) >= MIN_RATE_SHARE * self.rate;
+        let connections = MIN_CONNECTIONS.min(run.plan.search.max_connections);
+        (is_full && connections > self.connections).then(|| Self {
+            connections,
+            response_s: f64::from(connections * self.pipeline) / self.rate,
+            ..self
+        })
     }
 
     /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a server that is
@@ -177,7 +194,7 @@ mod tests {
             let think = run::ThinkTime::default();
             let intensity = Intensity::Closed { connections: *connections, pipeline: 1, think };
             let rates = run::Rates { completed_rate: *completed as f64, ..run::Rates::default() };
-            Trial { intensity, rates, ..Trial::default() }
+            Trial { kind: run::TrialKind::Sweep, intensity, rates, ..Trial::default() }
         });
         Run { trials: trials.collect(), ..Run::default() }
     }
@@ -214,6 +231,20 @@ mod tests {
         let worse = sweep(&[(1, 500), (4, 1000), (8, 800), (16, 700)]);
         assert_eq!(OperatingPoint::busy(&worse, 4).connections, 4, "more of them is another server");
         assert_eq!(OperatingPoint::busy(&sweep(&[(1, 500)]), 1).connections, 1);
+    }
+
+    /// Seen live with threads that share Python's interpreter lock: the sweep ended with 4 connections, and the experiment
+    /// had a single request in flight.
+    #[test]
+    fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
+        let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);
+        run.plan.search.max_connections = 1000;
+        let found = OperatingPoint::busy(&run, 1);
+        assert_eq!((found.connections, (1000.0 * found.response_s).round()), (8, 26.0));
+        run.plan.search.max_connections = 4;
+        assert_eq!(OperatingPoint::busy(&run, 1).connections, 4, "no more are allowed");
+        let grows = sweep(&[(1, 500), (2, 400), (4, 200)]);
+        assert_eq!(OperatingPoint::busy(&grows, 1).connections, 1, "more of them are another server");
     }
 
     #[test]
