@@ -293,7 +293,8 @@ thresholds! {
             Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run", also [
             SUPPORTED, "least confidence of a verdict that an experiment supports"];
         SUREST: f64 = 0.95, "probability", "the greatest confidence by counters alone from confidence that needs an experiment",
-            Chosen, "one in twenty remains for causes that no counter shows", "every_rule_wins_its_own_run";
+            Chosen, "one in twenty remains for causes that no counter shows", "every_rule_wins_its_own_run", also [
+            HOLDER_SURE, "what a lock's holder usually does from what few samples show by chance"];
         TWO_SIGNS: f64 = 0.85, "probability", "a cause with a direct sign and a second sign from surer and weaker causes",
             Chosen, "a grade: of seven such verdicts six are right", "every_rule_wins_its_own_run", also [
             QUOTA_SAYS, "greatest confidence by a quota of the generator",

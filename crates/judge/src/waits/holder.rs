@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use run::{FutexProfile, HolderState, ThreadState};
 
-use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
+use stats::shares::chance_above_half;
 
-/// Returns what the holder of a lock does in most samples, with the most frequent object of this activity.
+use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
+
+/// Returns what the holder of a lock does in most samples, with the most frequent object of this activity. Returns
+/// `None` if so few samples could show this activity by chance.
 ///
 /// A holder that is ready to run has finished a wait or is about to compute. How often a sample meets it there depends
 /// on the other programs of the machine. Such samples therefore count only if hardly any others exist.
@@ -16,7 +19,7 @@ pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
     let mut shares: BTreeMap<ThreadState, f64> = BTreeMap::new();
     counted.iter().for_each(|holder| *shares.entry(holder.state).or_default() += holder.share);
-    let state = usual(&shares)?;
+    let state = usual(&shares).filter(|state| !may_be_chance(&shares, *state, futex.holder_readings))?;
     let of_state = counted.into_iter().filter(|holder| holder.state == state);
     let most = of_state.max_by(|a, b| a.share.total_cmp(&b.share))?;
     Some(HolderState { share: shares.get(&state).copied().unwrap_or_default(), ..most.clone() })
@@ -34,6 +37,20 @@ fn usual(shares: &BTreeMap<ThreadState, f64>) -> Option<ThreadState> {
         Some((state, _)) => Some(*state),
         None => (ready > 0.0 && ready >= WAIT_MOSTLY * all).then_some(ThreadState::Runnable),
     }
+}
+
+/// Returns true if the holder may spend less than half of its time in this activity, and the samples show more by
+/// chance. In runs of earlier versions, the number of readings is unknown (0).
+fn may_be_chance(shares: &BTreeMap<ThreadState, f64>, state: ThreadState, readings: u64) -> bool {
+    let count = |is_counted: &dyn Fn(ThreadState) -> bool| -> u32 {
+        let share: f64 = shares.iter().filter(|(other, _)| is_counted(**other)).map(|(_, share)| share).sum();
+        (share * readings as f64).round() as u32
+    };
+    let (hits, draws) = match state {
+        ThreadState::Runnable => (count(&ThreadState::wants_cpu), count(&|_| true)),
+        _ => (count(&|other| other == state), count(&|other| other != ThreadState::Runnable)),
+    };
+    readings > 0 && chance_above_half(hits, draws) < HOLDER_SURE
 }
 
 #[cfg(test)]
@@ -66,6 +83,22 @@ mod tests {
             let found = found.map(|holder| (holder.state, holder.key));
             assert_eq!(found, Some((ThreadState::Disk, "fsync of /log".into())), "{ready} ready");
         }
+    }
+
+    /// Seen live: each of three samples met a holder on the CPU that flushed a file for half of its time.
+    #[test]
+    fn few_samples_do_not_show_what_the_holder_does() {
+        let read = |readings, holders: &[_]| {
+            let futex = FutexProfile { holder_readings: readings, ..futex(holders) };
+            activity(&futex).map(|holder| holder.state)
+        };
+        let (run, ready, disk) = (ThreadState::OnCpu, ThreadState::Runnable, ThreadState::Disk);
+        assert_eq!(read(3, &[(run, "", 1.0)]), None);
+        assert_eq!(read(8, &[(run, "", 1.0)]), Some(run));
+        assert_eq!(read(100, &[(ready, "", 0.46), (run, "", 0.28), (disk, "", 0.26)]), Some(ready));
+        assert_eq!(read(100, &[(run, "", 0.52), (disk, "", 0.48)]), None);
+        assert_eq!(read(100, &[(ready, "", 0.9), (disk, "", 0.06), (run, "", 0.04)]), Some(ready));
+        assert_eq!(read(40, &[(disk, "", 0.8), (run, "", 0.2)]), Some(disk));
     }
 
     #[test]

@@ -178,6 +178,7 @@ impl FutexSum {
 
     fn row(&self, rounds: u64, lives: &UserRounds) -> FutexProfile {
         let part = |n: u64, of: u64| n as f64 / of.max(1) as f64;
+        let holders = if self.owned > 0 { &self.holders } else { &self.activity };
         let counted = self.active.iter().filter(|(tid, _)| self.users.contains(tid) || lives.is_short_lived(**tid));
         FutexProfile {
             kind: self.kind(),
@@ -187,7 +188,8 @@ impl FutexSum {
             unheld: part(self.unheld, self.contended),
             active: counted.map(|(_, sum)| sum).fold(0.0, |a, b| a + b) / self.contended.max(1) as f64,
             owned: part(self.owned, self.readings),
-            holders: holder_rows(if self.owned > 0 { &self.holders } else { &self.activity }),
+            holders: holder_rows(holders),
+            holder_readings: holders.values().sum(),
             ..FutexProfile::default()
         }
     }

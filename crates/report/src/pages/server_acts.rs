@@ -19,7 +19,8 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let races = (tally.keep_alive_races > 0).then(|| races(trial));
     let left = (tally.closes_left_to_client > 0).then(|| {
         format!(
-            "the server announced the end of {} and left the close to loadline, so the TIME_WAIT is on this side",
+            "loadline closed {} after the last answer there (the server announced its end, or answered before it had the \
+             whole request), so the TIME_WAIT is on this side",
             counted(tally.closes_left_to_client as f64, "connection")
         )
     });

@@ -192,6 +192,9 @@ pub struct FutexProfile {
     /// active threads that use the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
+    /// Number of readings in `holders`; 0 if unknown.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub holder_readings: u64,
 }
 
 /// Processes with one title; programs such as PostgreSQL set the title to their current work.
