@@ -26,7 +26,10 @@ fn page() -> String {
         count(Basis::Chosen)
     );
     for group in THRESHOLDS.chunk_by(|a, b| a.group == b.group) {
-        page += &format!("\n## {}\n\n| name | value | separates | rests on |\n|---|---|---|---|\n", group[0].group);
+        page += &format!(
+            "\n## {}\n\n| name | value | separates | rests on | test that reaches it |\n|---|---|---|---|---|\n",
+            group[0].group
+        );
         page += &group.iter().map(row).collect::<String>();
     }
     page
@@ -35,7 +38,8 @@ fn page() -> String {
 fn row(t: &Threshold) -> String {
     let basis = format!("{:?}", t.basis).to_lowercase();
     let also = t.also.iter().map(|(name, separates)| format!("; {name}: {separates}")).collect::<String>();
-    format!("| {} | {} {} | {}{also} | {basis}: {} |\n", t.name, t.value, t.unit, t.separates, t.reason)
+    let test = t.test.replace('_', " ");
+    format!("| {} | {} {} | {}{also} | {basis}: {} | {test} |\n", t.name, t.value, t.unit, t.separates, t.reason)
 }
 
 /// With LOADLINE_WRITE_THRESHOLDS set, as `make docs` does, the file is written before it is compared.

@@ -92,6 +92,8 @@ fn check(test: &str, binary: &Path, application: &Application) -> Option<Value> 
     if others.stayed_away(test) {
         assert!(is_right, "one of {:?} is right: {}", application.right, verdict(&run));
         assert_eq!(found["serial"].as_bool().unwrap_or(false), application.serial, "{}", verdict(&run));
+        let sleeps = found["sentence"].as_str().is_some_and(|text| text.contains("threads sleep"));
+        assert!(!sleeps || !application.serial, "a server that computes all the time: {}", verdict(&run));
     }
     Some(run)
 }

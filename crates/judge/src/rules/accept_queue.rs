@@ -109,12 +109,13 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence, sentence, evidence }
 }
 
-/// Decides without the server's counters, if SYNs were sent again but no other segments were.
+/// Decides without the server's counters, if SYNs were sent again but no other segments were. The counts are those of the
+/// whole trial, because the kernel sends a dropped SYN again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
-    let syn = view.value("tcp.syn_retrans")?;
-    let all = view.value("tcp.retrans_segs")?;
-    let tried = positive(view.value("tcp.active_opens")?)?;
+    let syn = view.whole_trial("tcp.syn_retrans")?;
+    let all = view.whole_trial("tcp.retrans_segs")?;
+    let tried = positive(view.whole_trial("tcp.active_opens")?)?;
     let slow = slow_connects(view.trial).filter(|_| slow_share(view.trial) >= CONNECTS_DROPPED)?;
     if syn < FEW_DROPS || syn / tried < CONNECTS_DROPPED || all - syn > OTHERS_USE * syn {
         return None;

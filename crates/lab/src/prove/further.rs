@@ -20,6 +20,9 @@ const SLOTS_MARGIN: f64 = 1.1;
 /// Minimum time that must remain for the other slots, seconds; otherwise there is no trial with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
+/// Reason why a further lever was not used.
+pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
+
 /// Returns the lever that adds load, if the verdict may be that no resource is full. A verdict that names an upstream
 /// service is tested by another lever.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
@@ -61,7 +64,7 @@ pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
 pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     match left_s >= MIN_COUNT_S {
         true => Ok(()),
-        false => Err("the other levers left no time for it: give a longer --budget".into()),
+        false => Err(NO_TIME.into()),
     }
 }
 

@@ -60,14 +60,16 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     }
     let observed = OperatingPoint::observed(&lab.run, connections);
     let is_other = |row: &&'static Lever| own.is_none_or(|own| own.id != row.id);
+    let operating_points = operating_point.or_fewer(&lab.run);
     let sources = further::more_sources(lab, setup, &observed).filter(is_other);
     if let Some(row) = sources {
+        let least_s = turns::least_seconds(observed.response_s, lab.clock.overhead_s());
+        let needed_s = further::load_seconds(seconds, least_seconds_for(&operating_points), least_s);
         further::predict(lab, row);
-        in_turns(lab, setup, &observed, row, seconds * SOURCES_SHARE)?;
+        in_turns(lab, setup, &observed, row, needed_s.max(seconds * SOURCES_SHARE))?;
     }
     let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none()).map(|row| (row, &observed));
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
-    let operating_points = operating_point.or_fewer(&lab.run);
     let most = lab.run.plan.search.max_connections;
     slots_and_more(lab, setup, (&operating_points, own), wanted, load, (most, end_s))
 }
@@ -147,6 +149,10 @@ fn slots_and_more(
     in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), end_s - count_s.max(load_s))?;
     if !further::count_matters(lab) {
         let Some((row, point)) = load else { return Ok(()) };
+        if load_s <= 0.0 {
+            untried::note(lab, row, further::NO_TIME.into());
+            return Ok(());
+        }
         further::predict(lab, row);
         return in_turns(lab, setup, point, row, end_s - lab.elapsed_s());
     }

@@ -1,0 +1,119 @@
+//! Wrong conclusions that were once drawn on real servers, each in a shape of its own: a dose that was never given, a
+//! load that was not the verdict's, counters of another program, and connects that one loop timed and the other did not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{
+    ChildProcess, OtherPrograms, Running, alone_with_release, bottleneck, first_line, json, nginx, num, program, serve,
+    served, skip, verdict,
+};
+
+/// Opens more connections to its own listener than the accept queue holds, and accepts none of them. The kernel sends
+/// the SYNs that it dropped again after 1 s, 3 s and 7 s.
+const OVERFLOWS: &str = r#"
+import socket, sys
+listener = socket.create_server(("127.0.0.1", 0), backlog=1)
+print(listener.getsockname()[1], flush=True)
+clients = []
+for _ in range(64):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(listener.getsockname())
+    clients.append(client)
+sys.stdin.read()
+"#;
+
+/// Returns the connects that any listener of this host dropped because its accept queue was full.
+fn overflows() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/netstat").unwrap();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+    pairs.find(|(name, _)| *name == "ListenOverflows").unwrap().1.parse().unwrap()
+}
+
+fn serve_with(binary: &Path, args: &[&str]) -> Running {
+    let mut command = Command::new(binary);
+    command.arg("serve").args(args);
+    served(command)
+}
+
+#[test]
+fn the_dose_in_the_report_is_the_dose_that_was_given() {
+    let test = "the printed dose";
+    let (_alone, binary) = alone_with_release!("the printed dose");
+    let server = serve(&binary, 1, &["--model", "blocking", "--option", "spin=300"]);
+    let others = OtherPrograms::watch();
+    let run = json(&binary, &["prove", &format!("http://{}/", server.addr), "--cpus", "0", "--budget", "20s"]);
+    if !others.stayed_away(test) {
+        return;
+    }
+    let proof = &run["findings"]["proof"];
+    let why = proof["why"].as_str().unwrap();
+    let said = why.split("taking away ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+    let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
+    let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
+    let said = said.unwrap_or_else(|| panic!("no dose in {why:?}: {}", verdict(&run)));
+    assert!(given.iter().any(|share| (100.0 * share - said).abs() < 0.5), "{said} % of {given:?}: {why}");
+}
+
+#[test]
+fn streams_are_used_in_every_part_of_find() {
+    let (_alone, binary) = alone_with_release!("streams in every part");
+    let server = serve_with(&binary, &["h2"]);
+    let url = format!("http://{}/", server.addr);
+    let run = json(&binary, &["find", &url, "--http2", "--streams", "8", "--budget", "25s"]);
+    for kind in ["sweep", "search", "proof"] {
+        let trials = run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == kind);
+        let streams: Vec<&Value> = trials.map(|trial| &trial["intensity"]["pipeline"]).collect();
+        assert!(!streams.is_empty() && streams.iter().all(|n| **n == 8), "{kind}: {streams:?}\n{}", verdict(&run));
+    }
+}
+
+/// The accept queue of another program overflows all the time, and the kernel counts this for the whole host.
+#[test]
+fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
+    let test = "another program's full queue";
+    let (_alone, binary) = alone_with_release!("another program's full queue");
+    let Some(server) = nginx(1, "", "") else { return skip(test, "nginx is not installed") };
+    let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
+    let mut command = Command::new(python);
+    let mut other = ChildProcess::start(command.args(["-c", OVERFLOWS]).stdin(Stdio::piped()).stdout(Stdio::piped()));
+    first_line(&mut other.0);
+    let before = overflows();
+    let url = format!("http://{}/file", server.addr);
+    let run = json(&binary, &["load", &url, "--rate", "300", "--new-connections", "--duration", "8s"]);
+    assert!(overflows() > before, "the other program drops connects");
+    assert_ne!(bottleneck(&run), "accept-queue", "{}", verdict(&run));
+    let said = format!("{} {}", run["findings"]["bottleneck"]["sentence"], run["findings"]["bottleneck"]["evidence"]);
+    assert!(!said.contains("were dropped"), "{said}");
+}
+
+/// A user who opens a connection for each request waits for its handshake. If one of the two loops did not time it, the
+/// unloaded response time, the knee and the default objective would be those of another request.
+#[test]
+fn handshakes_belong_to_the_response_time_of_both_loops() {
+    let test = "handshakes in both loops";
+    let (_alone, binary) = alone_with_release!("handshakes in both loops");
+    let server = serve_with(&binary, &["http", "--tls"]);
+    let url = format!("https://localhost:{}/", server.addr.port());
+    let others = OtherPrograms::watch();
+    let run = json(&binary, &["find", &url, "--insecure", "--new-connections", "--budget", "25s"]);
+    if !others.stayed_away(test) {
+        return;
+    }
+    let trials = |kind: &'static str| run["trials"].as_array().unwrap().iter().filter(move |t| t["kind"] == kind);
+    let highest = trials("sweep").map(|trial| num(&trial["completed_rate"])).fold(0.0, f64::max);
+    let capacity = num(&run["findings"]["capacity"]["rate"]);
+    assert!(capacity > 0.5 * highest, "{capacity} of {highest}: {}", verdict(&run));
+    let median = |trial: &Value| num(&trial["latency_us"]["p50"]);
+    let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
+    let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
+    assert!((0.5..2.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
+    let knee = &run["findings"]["knee"]["concurrency"];
+    assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");
+}
