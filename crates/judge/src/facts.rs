@@ -131,9 +131,10 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps that show how a server at its limit divides its work: those with at least 97 % of the
-    /// highest rate among the steps with several requests in flight. A single request at a time fills one thread of a
-    /// server that gives each connection its own thread, however many of them could work.
+    /// Returns the sweep steps in which the server was at its limit. Of all steps with several requests in flight, they
+    /// are the ones with at least 97 % of the highest rate. They show how the server divides its work among threads. A
+    /// single request at a time fills one thread of a server that gives each connection its own thread, however many of
+    /// them could work.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })

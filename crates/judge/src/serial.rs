@@ -111,8 +111,8 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// Seen live with threads that share Python's interpreter lock: one client got 4 % more answers than several, and
-    /// its connection's thread did all of its work.
+    /// Seen live with Python threads that share the interpreter lock: a single client got 4 % more answers per second
+    /// than several clients did. One thread, that of the client's connection, did all of the server's work.
     #[test]
     fn a_single_client_that_fills_one_thread_shows_no_full_thread() {
         let shared = |single: f64, rest: f64| {

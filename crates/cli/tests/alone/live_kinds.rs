@@ -1,5 +1,6 @@
-//! Wrong conclusions that were once drawn on real servers, each in a shape of its own: a dose that was never given, a
-//! load that was not the verdict's, counters of another program, and connects that one loop timed and the other did not.
+//! Mistakes that earlier versions made on real servers. The report named a share of CPU time that no experiment had
+//! taken. Parts of a search used another load than the user's. Connects that another program dropped were blamed on the
+//! server. One of two loops did not time the handshakes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +28,7 @@ for _ in range(64):
 sys.stdin.read()
 "#;
 
-/// Returns the connects that any listener of this host dropped because its accept queue was full.
+/// Returns the number of connects that any listener of this host dropped because its accept queue was full.
 fn overflows() -> u64 {
     let text = std::fs::read_to_string("/proc/net/netstat").unwrap();
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
@@ -44,8 +45,8 @@ fn serve_with(binary: &Path, args: &[&str]) -> Running {
 
 #[test]
 fn the_dose_in_the_report_is_the_dose_that_was_given() {
-    let test = "the printed dose";
-    let (_alone, binary) = alone_with_release!("the printed dose");
+    let test = "the printed share of CPU taken away";
+    let (_alone, binary) = alone_with_release!("the printed share of CPU taken away");
     let server = serve(&binary, 1, &["--model", "blocking", "--option", "spin=300"]);
     let others = OtherPrograms::watch();
     let run = json(&binary, &["prove", &format!("http://{}/", server.addr), "--cpus", "0", "--budget", "20s"]);
@@ -57,7 +58,7 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let said = why.split("taking away ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
-    let said = said.unwrap_or_else(|| panic!("no dose in {why:?}: {}", verdict(&run)));
+    let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 0.5), "{said} % of {given:?}: {why}");
 }
 
@@ -93,12 +94,13 @@ fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
     assert!(!said.contains("were dropped"), "{said}");
 }
 
-/// A user who opens a connection for each request waits for its handshake. If one of the two loops did not time it, the
-/// unloaded response time, the knee and the default objective would be those of another request.
+/// A user who opens a connection for each request waits for its handshake. Both loops must time the handshake: the
+/// closed loop of the sweep and the open loop of the search. If one did not, the unloaded response time, the knee and
+/// the default objective would not fit the user's request.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
-    let test = "handshakes in both loops";
-    let (_alone, binary) = alone_with_release!("handshakes in both loops");
+    let test = "handshakes timed in closed and open loop";
+    let (_alone, binary) = alone_with_release!("handshakes timed in closed and open loop");
     let server = serve_with(&binary, &["http", "--tls"]);
     let url = format!("https://localhost:{}/", server.addr.port());
     let others = OtherPrograms::watch();
@@ -113,7 +115,8 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let median = |trial: &Value| num(&trial["latency_us"]["p50"]);
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
-    assert!((0.5..2.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
+    // The search begins near the capacity, where requests queue. The default objective allows ten times the median.
+    assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");
 }

@@ -5,8 +5,8 @@ use run::{Limits, Trial};
 use crate::objective::holds;
 
 /// Returns the second-highest rate of the search that held the objective, below all rates that did not hold it; 0
-/// without two such rates. If few answers of each window are late, the model of a queue knows little, so that the middle
-/// of its estimate may lie below windows that all held.
+/// without two such rates. If only a few answers in each window are late, the queueing model is uncertain. Its best
+/// estimate may then lie below the rates of windows that all held the objective.
 pub(super) fn held_twice(search: &[&Trial], limits: &Limits) -> f64 {
     let offered = |t: &Trial| t.rates.offered_rate;
     let broke = search.iter().filter(|t| !holds(t, limits));
@@ -23,7 +23,8 @@ mod tests {
     use crate::Facts;
     use crate::planted::PlantedRun;
 
-    /// Seen live: windows at 248 to 297/s held and one at 357/s did not, and the capacity was said to be 277/s.
+    /// Seen live: windows at 248 to 297/s held the objective, and one at 357/s did not. Loadline reported a capacity of
+    /// 277/s, below a rate that had held.
     #[test]
     fn two_windows_that_held_are_below_the_capacity() {
         let of = |rates: &[f64]| {

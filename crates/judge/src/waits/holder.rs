@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// Seen live: each of three samples met a holder on the CPU that flushed a file for half of its time.
+    /// Seen live: the holder flushed a file for half of its time, but all three samples found it on the CPU.
     #[test]
     fn few_samples_do_not_show_what_the_holder_does() {
         let read = |readings, holders: &[_]| {

@@ -51,8 +51,8 @@ pub(super) fn explain_exchange(
             speaks_tls(plan)
         }
         ExchangeError::Endless => format!(
-            "no complete response came within {after}, only {} bytes; only responses that end can be counted\
-             {wait_advice}",
+            "no complete response came within {after} ({} bytes so far), and a response that never ends cannot be \
+             measured{wait_advice}",
             exchange.bytes
         ),
         ExchangeError::Explained(why) => why.clone(),

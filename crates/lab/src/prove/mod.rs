@@ -127,9 +127,10 @@ pub(crate) fn prove_all(
     slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Slows resources in slots of one load. If throughput may depend on the server's CPUs, takes whole CPUs away then, in
-/// slots of another load that has at most `most` connections. If throughput does not, uses the lever that adds to a
-/// load, `load`. The experiment ends at a given time of the run, in seconds.
+/// Slows resources while one load runs, each lever in short time slots of its own. If throughput may depend on the
+/// server's CPUs, whole CPUs are taken away then, under another load that has at most `most` connections. If throughput
+/// does not, the lever `load` follows, which adds connections. The experiment ends at a given time of the run, in
+/// seconds.
 fn slots_and_more(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

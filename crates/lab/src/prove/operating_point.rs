@@ -96,10 +96,11 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
     }
 
-    /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` if the sweep did not
-    /// show that more connections complete about as much. A sweep ends after two doublings without a gain, so that one
-    /// client may be the load at which a slow server is full. With a single request in flight, a server whose requests
-    /// take turns on the CPU and one whose threads work side by side depend on the CPUs alike.
+    /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` unless the sweep
+    /// showed a similar rate with more connections. One client may fill a slow server: the sweep still doubles the
+    /// clients twice, sees no gain, and ends. With one request in flight, the CPUs limit two kinds of servers in the same
+    /// way: those whose requests take turns on the CPU, and those whose threads run in parallel. The experiment cannot
+    /// tell them apart.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep);
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -235,8 +236,8 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&sweep(&[(1, 500)]), 1).connections, 1);
     }
 
-    /// Seen live with threads that share Python's interpreter lock: the sweep ended with 4 connections, and the experiment
-    /// had a single request in flight.
+    /// Seen live with Python threads that share the interpreter lock: one client filled the server, and the sweep ended
+    /// at 4 connections without a gain. The experiment then used one connection, so only one request was in flight.
     #[test]
     fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
         let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);
@@ -248,7 +249,7 @@ mod tests {
         run.plan.search.max_connections = 4;
         assert_eq!(OperatingPoint::busy(&run, 1).connections, 4, "no more are allowed");
         let collapses = sweep(&[(1, 500), (2, 400), (4, 200)]);
-        assert_eq!(OperatingPoint::busy(&collapses, 1).connections, 1, "more of them are another server");
+        assert_eq!(OperatingPoint::busy(&collapses, 1).connections, 1, "the server does much less with more of them");
     }
 
     #[test]

@@ -5,10 +5,10 @@ const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
 /// Returns the number of connections that an open loop needs at a rate, by Little's law.
 ///
-/// The mean response time is at most the longest mean within the objective, or the mean with which the closed loop
-/// reached its highest rate. With more requests in flight than that, a server that fell behind would recover slowly. The
-/// second mean is the longer one if few answers take much longer than the median: they occupy most connections, and
-/// break no limit on the median or the 99th percentile.
+/// Little's law is applied to the larger of two mean response times: the longest mean that the objective allows, and the
+/// mean at the highest rate of the closed loop. More connections would let too many requests queue at a server that fell
+/// behind, which would recover slowly. The second mean is the longer one if few answers take much longer than the
+/// median: they occupy most connections, and break no limit on the median or the 99th percentile.
 pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f64) -> u32 {
     (rate * longest_mean_s.max(mean_at_best_s)).clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32
 }

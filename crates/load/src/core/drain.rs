@@ -5,7 +5,9 @@
 //! other requests. At the end of the drain, further answers still arrive.
 
 use super::{Conn, Core, Mode, State};
+use crate::core::InFlightRequest;
 use crate::driver::Ops;
+use crate::record::Record;
 
 /// Time to wait for answers without a request, in mean response times. If a server delays second answers, every other
 /// answer is late, so that the delay is about two mean response times.
@@ -78,21 +80,35 @@ impl Core {
     /// Records, at the end of the window, how long each request in flight has waited. Without these times, no
     /// percentile would show a stall at the end of the window.
     pub(super) fn record_under_way(&mut self, now: u64) {
+        self.each_open(
+            |record, request| record.request_under_way(now, request),
+            |record, intended_ns| record.still_under_way(now, intended_ns),
+        );
+    }
+
+    /// Records, at the end of the drain, the requests that hung since before the window.
+    pub(super) fn record_hung(&mut self) {
+        self.each_open(Record::request_hung, Record::hung);
+    }
+
+    /// Calls `request` for each request that was started and has no answer, and `waits` with the intended start of each
+    /// one that still waits for a connection.
+    fn each_open(&mut self, request: impl Fn(&mut Record, &InFlightRequest), waits: impl Fn(&mut Record, u64)) {
         let connects_count = self.begins_with_connect();
         let record = &mut self.record;
         for conn in 0..self.conns.len() as u32 {
             let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
             if connects_count && matches!(state, State::Connecting | State::Handshaking) {
-                record.still_under_way(now, intended_ns);
+                waits(record, intended_ns);
             }
             if in_flight == 0 {
                 continue;
             }
-            self.requests.each(conn, |begun| record.request_under_way(now, begun));
+            self.requests.each(conn, |begun| request(record, begun));
         }
-        self.requeued.iter().for_each(|left| record.request_under_way(now, &left.begun));
+        self.requeued.iter().for_each(|left| request(record, &left.begun));
         if let Mode::Open(pool) = &self.mode {
-            pool.dues().each_waiting(|due| record.still_under_way(now, due));
+            pool.dues().each_waiting(|due| waits(record, due));
         }
     }
 }

@@ -10,6 +10,7 @@ impl Core {
     pub(crate) fn finish<O: Ops>(mut self, ops: &mut O) -> run::LoadPart {
         let now = ops.refresh();
         self.record.advance(now, self.in_flight);
+        self.record_hung();
         for conn in 0..self.conns.len() as u32 {
             let c = self.conns[conn as usize];
             self.record.counts.unanswered += u64::from(c.in_flight);

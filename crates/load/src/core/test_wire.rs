@@ -11,7 +11,7 @@ use crate::driver::{Completion, Ops, Sent};
 #[derive(Default)]
 pub(super) struct MemoryWire {
     pub(super) now_ns: u64,
-    /// Time that each send takes; a refresh of the clock shows it.
+    /// Time that each send takes, nanoseconds. `now` includes this time only after the next `refresh`.
     pub(super) send_ns: u64,
     unseen_ns: u64,
     pub(super) writes: Vec<Vec<u8>>,

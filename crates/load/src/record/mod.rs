@@ -8,6 +8,7 @@ use proto::{Done, Fault, Outcome, Requester};
 use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes};
 use sys::clock;
 
+use self::unanswered::HungAges;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
@@ -69,6 +70,8 @@ pub(crate) struct Record {
     /// For each request in flight at the start of the window, its age at that moment; it ended in the window or is also
     /// in `under_way`.
     carried_in: Hist,
+    /// Requests that were in flight throughout the window and never got an answer.
+    hung: Option<Box<HungAges>>,
     /// Times of unanswered requests since they were sent; recorded together with `service`.
     service_unanswered: UnansweredTimes,
     /// Time from the establishment of a connection until it is ready for requests. Absent if the protocol has no
@@ -121,6 +124,7 @@ impl Record {
             refused: Hist::new(),
             under_way: Hist::new(),
             carried_in: Hist::new(),
+            hung: None,
             service_unanswered: UnansweredTimes::default(),
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),

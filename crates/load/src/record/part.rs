@@ -43,9 +43,10 @@ impl Record {
         let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
-        let service = self.service.unwrap_or_else(|| self.response.clone());
         // The ages at the start of the window can be used only together with those at its end.
         let has_ages = !self.under_way.is_empty();
+        self.take_back_hung();
+        let service = self.service.unwrap_or_else(|| self.response.clone());
         let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
         let always = [
             ("response", self.response),

@@ -50,6 +50,27 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
+/// Without this, a third of all requests could hang since the warm-up, and the other answers would give an exact 99th
+/// percentile.
+#[test]
+fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
+    let request =
+        |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, ..InFlightRequest::default() };
+    let mut r = Record::new(0, RecordOptions::default());
+    r.enter(Phase::Measure, 1_000);
+    (0..120).for_each(|n| r.ended(2_000 + n, &request(1_900 + n), Done::OLDEST));
+    (0..60).for_each(|_| r.request_under_way(9_000, &request(500)));
+    r.request_under_way(9_000, &request(8_000));
+    r.enter(Phase::Drain, 9_000);
+    (0..60).for_each(|_| r.request_hung(&request(500)));
+    r.request_hung(&request(8_000));
+    let part = r.part(10_000, Offered::Sent);
+    let times = run::response_times(&part.histograms, 0);
+    assert_eq!((times.count_answered(), times.count_unanswered()), (120, 60));
+    let summary = run::response_summary(&part.histograms, 0);
+    assert!(summary.at_least.contains(run::SummaryFigure::P99), "{summary:?}");
+}
+
 /// Times are recorded per class, and a request of an open loop has two start times: when it was due and when it was
 /// sent.
 #[test]

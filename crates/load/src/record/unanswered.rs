@@ -1,10 +1,17 @@
 //! Requests that were not answered within the window: those that failed, and those in flight at its start or end.
 
-use run::UnansweredTimes;
+use run::{Hist, UnansweredTimes};
 
 use super::Record;
 use crate::class_times::rounded;
 use crate::core::InFlightRequest;
+
+/// Ages of the requests that hung, as they were recorded at the edges of the window.
+#[derive(Debug, Default)]
+pub(super) struct HungAges {
+    under_way: Hist,
+    carried_in: Hist,
+}
 
 impl Record {
     /// Records a request that failed with its connection.
@@ -45,6 +52,45 @@ impl Record {
     pub(crate) fn still_under_way(&mut self, now_ns: u64, intended_ns: u64) {
         self.under_way.record_ns(now_ns.saturating_sub(intended_ns));
         self.carry_in(intended_ns);
+    }
+
+    /// Records, at the end of the drain, a request that was in flight throughout the window and got no answer since. It
+    /// counts as a failure of the window. By its two ages at the edges of the window, it would be in the sample only above
+    /// the first age, so that no shorter percentile would show it.
+    pub(crate) fn hung(&mut self, intended_ns: u64) {
+        let Some(ages) = self.ages_if_carried_through(intended_ns) else { return };
+        self.unanswered.record_ns(ages.end);
+        let hung = self.hung.get_or_insert_with(Box::default);
+        hung.under_way.record_ns(ages.end);
+        hung.carried_in.record_ns(ages.start);
+    }
+
+    /// Takes back the ages that requests had at the edges of the window and that count as failures now.
+    pub(super) fn take_back_hung(&mut self) {
+        let Some(hung) = self.hung.take() else { return };
+        self.under_way.take_back(&hung.under_way);
+        self.carried_in.take_back(&hung.carried_in);
+    }
+
+    /// Records a request as [`Record::hung`] does, also for its class and since it was sent.
+    pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
+        self.hung(request.start.intended_ns);
+        let (begin_ns, end_ns) = (self.begin.at_ns, self.end.map_or(0, |end| end.at_ns));
+        self.each_time(request, |times, start_ns| {
+            if start_ns < begin_ns && begin_ns < end_ns {
+                let (begin, end) = (rounded(begin_ns - start_ns), rounded(end_ns - start_ns));
+                *times.failed.entry(end).or_default() += 1;
+                // Ages at one edge of the window cancel equal ages at the other edge.
+                *times.carried_in.entry(end).or_default() += 1;
+                *times.under_way.entry(begin).or_default() += 1;
+            }
+        });
+    }
+
+    /// Returns the ages, nanoseconds, at the start and the end of the window of a request that began before the window.
+    fn ages_if_carried_through(&self, intended_ns: u64) -> Option<std::ops::Range<u64>> {
+        let (begin_ns, end_ns) = (self.begin.at_ns, self.end?.at_ns);
+        (intended_ns < begin_ns && begin_ns < end_ns).then(|| begin_ns - intended_ns..end_ns - intended_ns)
     }
 
     /// Records the ages that an answered request had at the start of the window.

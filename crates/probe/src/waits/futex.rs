@@ -33,8 +33,8 @@ pub(super) struct Wait {
     pub(super) expected: u32,
 }
 
-/// Futexes for which threads wait, by the position of their process in the round and their address. The value is how one
-/// of the threads waits, and the number of waiting threads.
+/// Futexes for which threads wait. The key is the index of the futex's process in `Round::processes`, and the futex's
+/// address. The value is how one of the threads waits, and the number of waiting threads.
 pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
 /// Reading of one futex.

@@ -24,7 +24,7 @@ pub(super) struct ThreadReader<'a> {
     pub(super) index: usize,
     pub(super) sockets: &'a Sockets,
     pub(super) buffer: &'a mut Vec<u8>,
-    /// Futexes for which the read threads wait.
+    /// Collects the futexes for which threads wait.
     pub(super) waits: &'a mut Waits,
 }
 

@@ -64,6 +64,12 @@ impl Hist {
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
+    /// Takes back all counts of another histogram, which must have been recorded here before.
+    pub fn take_back(&mut self, other: &Self) {
+        // If a count was not recorded here, nothing is taken back.
+        let _ = self.inner.subtract(&other.inner);
+    }
+
     /// Adds another histogram and consumes it. An empty histogram is replaced by the other one without copying.
     pub fn absorb(&mut self, other: Self) {
         if self.is_empty() && self.saturated == 0 {
