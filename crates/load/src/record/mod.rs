@@ -1,6 +1,7 @@
 //! What a shard records: counts at all times, and histograms and the integral of requests in flight only in the
 //! measured window.
 
+mod hung_ages;
 mod part;
 mod unanswered;
 
@@ -8,7 +9,7 @@ use proto::{Done, Fault, Outcome, Requester};
 use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes};
 use sys::clock;
 
-use self::unanswered::HungAges;
+use self::hung_ages::HungAges;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;

@@ -1,17 +1,10 @@
 //! Requests that were not answered within the window: those that failed, and those in flight at its start or end.
 
-use run::{Hist, UnansweredTimes};
+use run::UnansweredTimes;
 
 use super::Record;
 use crate::class_times::rounded;
 use crate::core::InFlightRequest;
-
-/// Ages of the requests that hung, as they were recorded at the edges of the window.
-#[derive(Debug, Default)]
-pub(super) struct HungAges {
-    under_way: Hist,
-    carried_in: Hist,
-}
 
 impl Record {
     /// Records a request that failed with its connection.
