@@ -47,7 +47,7 @@ fn serve_with(binary: &Path, args: &[&str]) -> Running {
 fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let test = "the printed share of CPU taken away";
     let (_alone, binary) = alone_with_release!("the printed share of CPU taken away");
-    let server = serve(&binary, 1, &["--model", "blocking", "--option", "spin=300"]);
+    let server = serve(&binary, 1, &["--option", "spin=300"]);
     let others = OtherPrograms::watch();
     let run = json(&binary, &["prove", &format!("http://{}/", server.addr), "--cpus", "0", "--budget", "20s"]);
     if !others.stayed_away(test) {
