@@ -19,8 +19,8 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let races = (tally.keep_alive_races > 0).then(|| races(trial));
     let left = (tally.closes_left_to_client > 0).then(|| {
         format!(
-            "loadline closed {} after the last answer there (the server announced its end, or answered before it had the \
-             whole request), so the TIME_WAIT is on this side",
+            "the server left the close to loadline on {} (it announced their end, or answered before it had the whole \
+             request), so the TIME_WAIT is on this side",
             counted(tally.closes_left_to_client as f64, "connection")
         )
     });
