@@ -71,7 +71,7 @@ pub(crate) struct Record {
     /// For each request in flight at the start of the window, its age at that moment; it ended in the window or is also
     /// in `under_way`.
     carried_in: Hist,
-    /// Requests that were in flight throughout the window and never got an answer.
+    /// Ages of the requests that were in flight throughout the window and never got an answer; absent without any.
     hung: Option<Box<HungAges>>,
     /// Times of unanswered requests since they were sent; recorded together with `service`.
     service_unanswered: UnansweredTimes,

@@ -1,5 +1,7 @@
 //! Requests that were not answered within the window: those that failed, and those in flight at its start or end.
 
+use std::ops::Range;
+
 use run::UnansweredTimes;
 
 use super::Record;
@@ -51,11 +53,24 @@ impl Record {
     /// counts as a failure of the window. By its two ages at the edges of the window, it would be in the sample only above
     /// the first age, so that no shorter percentile would show it.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
-        let Some(ages) = self.ages_if_carried_through(intended_ns) else { return };
+        let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
         let hung = self.hung.get_or_insert_with(Box::default);
         hung.under_way.record_ns(ages.end);
         hung.carried_in.record_ns(ages.start);
+    }
+
+    /// Records a request as [`Record::hung`] does, also for its class and since it was sent.
+    pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
+        self.hung(request.start.intended_ns);
+        let edges_ns = self.edges_ns();
+        self.each_time(request, |times, start_ns| {
+            let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
+            *times.failed.entry(rounded(ages.end)).or_default() += 1;
+            // Ages at one edge of the window cancel equal ages at the other edge.
+            *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
+            *times.under_way.entry(rounded(ages.start)).or_default() += 1;
+        });
     }
 
     /// Takes back the ages that requests had at the edges of the window and that count as failures now.
@@ -65,25 +80,9 @@ impl Record {
         self.carried_in.take_back(&hung.carried_in);
     }
 
-    /// Records a request as [`Record::hung`] does, also for its class and since it was sent.
-    pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
-        self.hung(request.start.intended_ns);
-        let (begin_ns, end_ns) = (self.begin.at_ns, self.end.map_or(0, |end| end.at_ns));
-        self.each_time(request, |times, start_ns| {
-            if start_ns < begin_ns && begin_ns < end_ns {
-                let (begin, end) = (rounded(begin_ns - start_ns), rounded(end_ns - start_ns));
-                *times.failed.entry(end).or_default() += 1;
-                // Ages at one edge of the window cancel equal ages at the other edge.
-                *times.carried_in.entry(end).or_default() += 1;
-                *times.under_way.entry(begin).or_default() += 1;
-            }
-        });
-    }
-
-    /// Returns the ages, nanoseconds, at the start and the end of the window of a request that began before the window.
-    fn ages_if_carried_through(&self, intended_ns: u64) -> Option<std::ops::Range<u64>> {
-        let (begin_ns, end_ns) = (self.begin.at_ns, self.end?.at_ns);
-        (intended_ns < begin_ns && begin_ns < end_ns).then(|| begin_ns - intended_ns..end_ns - intended_ns)
+    /// Returns the start and the end of the window. The range is empty if no window has ended.
+    fn edges_ns(&self) -> Range<u64> {
+        self.begin.at_ns..self.end.map_or(0, |end| end.at_ns)
     }
 
     /// Records the ages that an answered request had at the start of the window.
@@ -123,4 +122,11 @@ impl Record {
             record(&mut self.service_unanswered, request.start.sent_ns);
         }
     }
+}
+
+/// Returns the ages, nanoseconds, at both edges of a window of a request that started before this window; `None` for
+/// another request, or if the window is empty.
+fn ages_at_edges(edges_ns: Range<u64>, start_ns: u64) -> Option<Range<u64>> {
+    let is_carried_through = start_ns < edges_ns.start && !edges_ns.is_empty();
+    is_carried_through.then(|| edges_ns.start - start_ns..edges_ns.end - start_ns)
 }

@@ -64,10 +64,12 @@ impl Hist {
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Takes back all counts of another histogram, which must have been recorded here before.
+    /// Takes back all counts of another histogram. If one of these counts was not recorded here before, takes back none.
     pub fn take_back(&mut self, other: &Self) {
-        // If a count was not recorded here, nothing is taken back.
-        let _ = self.inner.subtract(&other.inner);
+        let is_recorded = |at: u64, count: u64| self.inner.count_at(at) >= count;
+        if other.inner.iter_recorded().all(|v| is_recorded(v.value_iterated_to(), v.count_at_value())) {
+            let _ = self.inner.subtract(&other.inner);
+        }
     }
 
     /// Adds another histogram and consumes it. An empty histogram is replaced by the other one without copying.
@@ -166,6 +168,20 @@ impl Hist {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_counts_are_taken_back_or_none() {
+        let of = |times: &[u64]| {
+            let mut hist = Hist::new();
+            times.iter().for_each(|ns| hist.record_ns(*ns));
+            hist
+        };
+        let mut hist = of(&[1_000, 1_000, 9_000_000, 700]);
+        hist.take_back(&of(&[1_000, 9_000_000]));
+        assert_eq!(hist, of(&[1_000, 700]));
+        hist.take_back(&of(&[700, 5_000]));
+        assert_eq!(hist, of(&[1_000, 700]), "5 us was never recorded");
+    }
 
     #[test]
     fn merging_equals_recording_in_one() {
