@@ -76,8 +76,9 @@ pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
-/// Returns the seconds, out of those that remain, for turns with more load; 0 if the slots need them.
-pub(super) fn load_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
+/// Returns the seconds, out of those that remain, for turns with more load or more source addresses; 0 if the slots need
+/// them. The turns take at least `least_s`.
+pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }
 }
 
@@ -110,7 +111,7 @@ mod tests {
         let count_seconds_of = |left_s| count_seconds(left_s, 0.5);
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
         assert_eq!((count_seconds_of(6.0), count_seconds_of(7.0)), (0.0, 3.5), "a short trial is better than none");
-        assert_eq!((load_seconds(7.9, 0.5, 4.5), load_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
+        assert_eq!((turns_seconds(7.9, 0.5, 4.5), turns_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
     }
 
     /// If responses take 0.13 s, the slots besides those with fewer CPUs need 7.3 s. An earlier version left only 5.5 s

@@ -63,10 +63,9 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let operating_points = operating_point.or_fewer(&lab.run);
     let sources = further::more_sources(lab, setup, &observed).filter(is_other);
     if let Some(row) = sources {
-        let least_s = turns::least_seconds(observed.response_s, lab.clock.overhead_s());
-        let needed_s = further::load_seconds(seconds, least_seconds_for(&operating_points), least_s);
+        let turns_s = turns_seconds(lab, seconds, least_seconds_for(&operating_points), &observed);
         further::predict(lab, row);
-        in_turns(lab, setup, &observed, row, needed_s.max(seconds * SOURCES_SHARE))?;
+        in_turns(lab, setup, &observed, row, turns_s.max(seconds * SOURCES_SHARE))?;
     }
     let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none()).map(|row| (row, &observed));
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
@@ -145,8 +144,7 @@ fn slots_and_more(
     let is_planned = fewer.is_ok() && further::count_matters(lab);
     let least_s = least_seconds_for(operating_points);
     let count_s = if is_planned { further::count_seconds(left_s, least_s) } else { 0.0 };
-    let turns_s = |point: &OperatingPoint| turns::least_seconds(point.response_s, lab.clock.overhead_s());
-    let load_s = load.map_or(0.0, |(_, point)| further::load_seconds(left_s, least_s, turns_s(point)));
+    let load_s = load.map_or(0.0, |(_, point)| turns_seconds(lab, left_s, least_s, point));
     in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), end_s - count_s.max(load_s))?;
     if !further::count_matters(lab) {
         let Some((row, point)) = load else { return Ok(()) };
@@ -168,6 +166,12 @@ fn slots_and_more(
             Ok(())
         }
     }
+}
+
+/// Returns the seconds, out of those that remain, for turns under a load; 0 if the slots, which take at least `slots_s`,
+/// need them.
+fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
+    further::turns_seconds(left_s, slots_s, turns::least_seconds(point.response_s, lab.clock.overhead_s()))
 }
 
 /// Returns the shortest time of an experiment, seconds, for a server that answers one request at a time in `response_s`

@@ -108,8 +108,14 @@ impl OperatingPoint {
         let least = if self.connections == 1 { MIN_RATE_SHARE_OF_ONE } else { MIN_RATE_SHARE };
         let connections = MIN_CONNECTIONS.min(run.plan.search.max_connections);
         let is_full = most > self.connections && rate >= least * self.rate && connections > self.connections;
-        let response_s = f64::from(connections * self.pipeline) / rate;
-        is_full.then_some(Self { connections, rate, response_s, ..self })
+        is_full.then(|| Self { rate, ..self }.with(connections))
+    }
+
+    /// Returns this load with another number of connections and the same rate. The response time follows from Little's
+    /// law.
+    fn with(self, connections: u32) -> Self {
+        let in_flight = f64::from(connections.saturating_mul(self.pipeline));
+        Self { connections, response_s: in_flight / self.rate.max(1e-3), ..self }
     }
 
     /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a server that is
@@ -118,11 +124,7 @@ impl OperatingPoint {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
         // If the wanted number is not allowed, the largest allowed number is still better than the current one.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
-        (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
-            connections,
-            response_s: f64::from(connections * self.pipeline) / self.rate,
-            ..self
-        })
+        (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| self.with(connections))
     }
 
     /// Returns this load with enough requests in flight to keep `cpus` CPUs busy, on at most `most` connections. The
@@ -134,7 +136,7 @@ impl OperatingPoint {
         if in_flight < cpus {
             return Err(format!("{in_flight} requests in flight cannot use the server's {cpus} CPUs"));
         }
-        Ok(Self { connections, response_s: f64::from(in_flight) / self.rate.max(1e-3), ..self.clone() })
+        Ok(self.clone().with(connections))
     }
 
     /// Returns loads with fewer connections that still keep the server full, from most connections to fewest. The first
@@ -150,8 +152,8 @@ impl OperatingPoint {
         let mut all = vec![self];
         for connections in few.map(|n| (n / pipeline).ceil() as u32) {
             let Some(last) = all.last().filter(|last| connections < last.connections) else { continue };
-            let response_s = f64::from(connections * last.pipeline) / last.rate;
-            all.push(Self { connections, response_s, ..last.clone() });
+            let fewer = last.clone().with(connections);
+            all.push(fewer);
         }
         all
     }
