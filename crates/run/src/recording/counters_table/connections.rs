@@ -1,9 +1,14 @@
 //! Counters of listeners and of sampled connections.
 
 use super::row::c;
-use crate::recording::counter_spec::CounterSpec;
 use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};
+use crate::recording::counter_spec::{CounterSpec, Unit};
+
+/// Returns the row of a figure of this side's sampled connections, of which the largest instance counts.
+const fn sampled(id: &'static str, unit: Unit, help: &'static str) -> CounterSpec {
+    c(id, "Connection", unit, Gauge, help).largest()
+}
 
 pub(super) const ROWS: &[CounterSpec] = &[
     // Listeners: instance `address:port`; other sockets with the same address (SO_REUSEPORT) are `address:port#2`, ….
@@ -74,72 +79,35 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
     // TCP_INFO from a sample of this side's connections; the instance is empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
-    c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean").largest(),
-    c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean")
-        .largest(),
-    c("connection.unacked", "Connection", Count, Gauge, "tcp_info unacked: segments in flight, mean").largest(),
-    c(
-        "connection.retrans",
-        "Connection",
-        Count,
-        Gauge,
-        "tcp_info total_retrans: segments sent again, mean per connection",
-    )
-    .largest(),
-    c("connection.send_queue", "Connection", Bytes, Gauge, "sock_diag wqueue: bytes not yet acknowledged, mean")
-        .largest(),
-    c("connection.receive_queue", "Connection", Bytes, Gauge, "sock_diag rqueue: bytes not yet read, mean").largest(),
-    c(
+    sampled("connection.rtt", Microseconds, "tcp_info rtt: smoothed round-trip time, mean"),
+    sampled("connection.cwnd", Count, "tcp_info snd_cwnd: congestion window in segments, mean"),
+    sampled("connection.unacked", Count, "tcp_info unacked: segments in flight, mean"),
+    sampled("connection.retrans", Count, "tcp_info total_retrans: segments sent again, mean per connection"),
+    sampled("connection.send_queue", Bytes, "sock_diag wqueue: bytes not yet acknowledged, mean"),
+    sampled("connection.receive_queue", Bytes, "sock_diag rqueue: bytes not yet read, mean"),
+    sampled(
         "connection.rwnd_limited",
-        "Connection",
         Share,
-        Gauge,
         "tcp_info rwnd_limited over busy_time: share of time in which the peer's window stopped the sender",
-    )
-    .largest(),
-    c(
+    ),
+    sampled(
         "connection.sndbuf_limited",
-        "Connection",
         Share,
-        Gauge,
         "tcp_info sndbuf_limited over busy_time: share of time in which the send buffer stopped the sender",
-    )
-    .largest(),
-    c("connection.min_rtt", "Connection", Microseconds, Gauge, "tcp_info min_rtt: smallest round-trip time seen, mean")
-        .largest(),
-    c("connection.mss", "Connection", Bytes, Gauge, "tcp_info snd_mss: largest segment size, mean").largest(),
-    c(
-        "connection.peer_window",
-        "Connection",
-        Bytes,
-        Gauge,
-        "tcp_info snd_wnd: window that the other end advertised, mean",
-    )
-    .largest(),
-    c(
+    ),
+    sampled("connection.min_rtt", Microseconds, "tcp_info min_rtt: smallest round-trip time seen, mean"),
+    sampled("connection.mss", Bytes, "tcp_info snd_mss: largest segment size, mean"),
+    sampled("connection.peer_window", Bytes, "tcp_info snd_wnd: window that the other end advertised, mean"),
+    sampled(
         "connection.delivery_rate",
-        "Connection",
         BytesPerSecond,
-        Gauge,
         "tcp_info delivery_rate: latest measured rate, mean per connection",
-    )
-    .largest(),
-    c(
+    ),
+    sampled(
         "connection.waiting",
-        "Connection",
         Count,
-        Gauge,
         "tcp_info notsent_bytes: connections of the sample with bytes that TCP has not sent yet",
-    )
-    .largest(),
-    c(
-        "connection.write_full",
-        "Connection",
-        Count,
-        Gauge,
-        "sock_diag skmeminfo: connections of the sample whose send buffer is full",
-    )
-    .largest(),
-    c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: timer of delayed acknowledgements, mean")
-        .largest(),
+    ),
+    sampled("connection.write_full", Count, "sock_diag skmeminfo: connections of the sample whose send buffer is full"),
+    sampled("connection.ato", Microseconds, "tcp_info ato: timer of delayed acknowledgements, mean"),
 ];
