@@ -1,17 +1,17 @@
-//! Throughput that a server loses because loadline samples its threads. The loads with and without samples alternate,
-//! because the speed of the machine changes.
+//! Measures how much throughput a server loses because loadline samples its threads. Loads with and without samples
+//! take turns, because the speed of the machine changes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::Path;
 use std::process::Command;
 
+use stats::Sample;
+use stats::student::t95;
 use testkit::{alone_with_release, json, num, served};
 
 /// Number of pairs of loads.
 const PAIRS: usize = 20;
-/// Two-sided 95 % quantile of Student's t for that many pairs.
-const T95: f64 = 2.093;
 /// Largest cost, as a share of throughput.
 const MAX_COST: f64 = 0.01;
 
@@ -42,9 +42,8 @@ fn sampled_threads_lose_less_than_a_hundredth_of_their_throughput() {
             1.0 - sampled / plain
         })
         .collect();
-    let mean = lost.iter().sum::<f64>() / PAIRS as f64;
-    let variance = lost.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (PAIRS - 1) as f64;
-    let half = T95 * (variance / PAIRS as f64).sqrt();
+    let sample = Sample::of(&lost).unwrap();
+    let (mean, half) = (sample.mean, t95(sample.n - 1.0) * sample.error());
     println!("sampling costs {:.2} % (95 %: +- {:.2}) of the throughput", 100.0 * mean, 100.0 * half);
     assert!(
         mean - half < MAX_COST,
