@@ -32,8 +32,8 @@ pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     last
 }
 
-/// Returns the probability of a false alarm that all looks up to this share (0 to 1) of the planned data may have
-/// together. With all of the planned data it is `level`.
+/// Returns the allowed probability of a false alarm in any look up to now. `share` (0 to 1) is the part of the planned
+/// data that exists now. With all of the planned data, the probability is `level`.
 fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }

@@ -9,10 +9,9 @@ use crate::objective::holds;
 /// estimate may then lie below the rates of windows that all held the objective.
 pub(super) fn held_twice(search: &[&Trial], limits: &Limits) -> f64 {
     let offered = |t: &Trial| t.rates.offered_rate;
-    let broke = search.iter().filter(|t| !holds(t, limits));
-    let lowest = broke.map(|t| offered(t)).fold(f64::INFINITY, f64::min);
-    let held = search.iter().filter(|t| holds(t, limits));
-    let mut rates: Vec<f64> = held.map(|t| offered(t)).filter(|rate| *rate < lowest).collect();
+    let (held, broke): (Vec<&Trial>, Vec<&Trial>) = search.iter().partition(|t| holds(t, limits));
+    let lowest = broke.into_iter().map(offered).fold(f64::INFINITY, f64::min);
+    let mut rates: Vec<f64> = held.into_iter().map(offered).filter(|rate| *rate < lowest).collect();
     rates.sort_by(|a, b| b.total_cmp(a));
     rates.get(1).copied().unwrap_or(0.0)
 }

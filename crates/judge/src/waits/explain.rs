@@ -110,7 +110,7 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
 }
 
 /// Returns a finding as the verdict tells it. A thread that flushes a file under a lock is often seen just before and
-/// after the flush. If the counters show that the disk is the limit, nothing is said about what the holder does.
+/// after the flush. If the counters show that the disk is the limit, the verdict does not say what the holder does.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
