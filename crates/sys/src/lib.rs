@@ -4,6 +4,7 @@
 //! no policy: callers decide.
 
 pub mod alloc;
+pub mod block_device;
 pub mod blocking_stream;
 pub mod clock;
 pub mod cpu_hog;

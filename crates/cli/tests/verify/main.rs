@@ -10,6 +10,7 @@ mod ci_job;
 mod class_costs;
 mod cut_short;
 mod databases;
+mod disk_waits;
 mod drifts;
 mod event_api;
 mod faults;

@@ -80,8 +80,7 @@ fn open(dir: &Path) -> Result<std::fs::File, String> {
 /// Returns the counters of the disk that holds a directory. Source: the kernel's Documentation/block/stat.rst.
 fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     let dev = std::fs::metadata(dir).map_err(|e| format!("{}: {e}", dir.display()))?.dev();
-    let (major, minor) = ((dev >> 8) & 0xfff | (dev >> 32) & !0xfff, dev & 0xff | (dev >> 12) & !0xff);
-    let file = PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"));
+    let file = sys::block_device::folder(Path::new("/sys"), dev).join("stat");
     match file.exists() {
         true => Ok(file),
         false => Err(format!("{} is on no disk", dir.display())),

@@ -1,9 +1,11 @@
 //! Reads what one thread does: whether it runs, or for which object it waits.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use run::{ThreadState, visible};
+use sys::block_device::disk_name;
 use sys::remote_memory;
 
 use super::calls::{self, Arch, Blocked, Call};
@@ -62,7 +64,7 @@ impl ThreadReader<'_> {
             Call::FutexWait => self.futex(a, Wait { operation: 0, expected: b as u32 }),
             Call::Read => self.descriptor(pid, a, name, false),
             Call::Write => self.descriptor(pid, a, name, true),
-            Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, |path| on_file(name, &path))),
+            Call::File => (ThreadState::Disk, file(pid, a).map_or_else(named, |path| on_file(name, &path, pid, a))),
             Call::Path | Call::FileEvents => (ThreadState::Disk, named()),
             Call::Accept => (ThreadState::Accept, WaitKey::None),
             Call::Poll if b == 0 => (ThreadState::Sleep, WaitKey::None),
@@ -125,7 +127,7 @@ impl ThreadReader<'_> {
             None if link.starts_with("/dev/pts/") || link.starts_with("/dev/tty") => {
                 (ThreadState::Events, WaitKey::None)
             }
-            None => (ThreadState::Disk, on_file(name, &short_path(&link))),
+            None => (ThreadState::Disk, on_file(name, &short_path(&link), pid, fd)),
         }
     }
 }
@@ -140,9 +142,13 @@ fn outside_call(folder: &Path) -> ThreadState {
     }
 }
 
-/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app".
-fn on_file(name: &str, path: &str) -> WaitKey {
-    WaitKey::Text(format!("{name} of {path}").into())
+/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app on sda". The disk is
+/// missing if the file lies on no block device, as in the overlay of a container.
+fn on_file(name: &str, path: &str, pid: u32, fd: u64) -> WaitKey {
+    let device = std::fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok().map(|file| file.dev());
+    let disk = device.and_then(|device| disk_name(Path::new("/sys"), device));
+    let on = disk.map(|disk| format!(" on {disk}")).unwrap_or_default();
+    WaitKey::Text(format!("{name} of {path}{on}").into())
 }
 
 /// Returns the path of an open file.

@@ -1,0 +1,43 @@
+//! Block devices by number, from `/sys/dev/block`. Source: the kernel's Documentation/ABI/stable/sysfs-block.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{major, minor};
+
+/// Returns the folder of the block device with this number, as in `st_dev`. It does not exist for files that lie on no
+/// block device, such as those of tmpfs.
+pub fn folder(sys: &Path, device: u64) -> PathBuf {
+    sys.join(format!("dev/block/{}:{}", major(device), minor(device)))
+}
+
+/// Returns the name of the whole disk with this number, or of the disk with the partition of this number.
+pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
+    let folder = folder(sys, device).canonicalize().ok()?;
+    let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };
+    // sysfs replaces a slash in a device's name by an exclamation mark.
+    Some(disk.file_name()?.to_string_lossy().replace('!', "/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_device_number_leads_to_the_whole_disk() {
+        let sys = tempfile::tempdir().unwrap();
+        let make = |below: &str| std::fs::create_dir_all(sys.path().join(below)).unwrap();
+        make("devices/pci/block/sda/sda1/partition");
+        make("devices/pci/block/cciss!c0d0");
+        make("dev/block");
+        for (number, target) in [("8:0", "sda"), ("8:1", "sda/sda1"), ("104:300", "cciss!c0d0")] {
+            let target = Path::new("../../devices/pci/block").join(target);
+            symlink(target, sys.path().join("dev/block").join(number)).unwrap();
+        }
+        let name = |major, minor| disk_name(sys.path(), rustix::fs::makedev(major, minor));
+        assert_eq!([name(8, 0), name(8, 1)], [Some("sda".into()), Some("sda".into())]);
+        assert_eq!(name(104, 300).as_deref(), Some("cciss/c0d0"));
+        assert_eq!(name(0, 29), None, "tmpfs");
+    }
+}
