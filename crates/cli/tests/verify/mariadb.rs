@@ -3,10 +3,11 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use testkit::{ChildProcess, free_port, program, python_server, skip};
+use serde_json::Value;
+use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, python_server, skip};
 
 use crate::databases::{NOBODY, waits_under_load};
-use crate::row_app::row_app;
+use crate::row_app::{HEAD, row_app};
 
 /// Python code that speaks MariaDB's own protocol, for [`row_app`].
 const DRIVER: &str = r#"
@@ -34,6 +35,14 @@ def query(c, text):
 connect()
 "#;
 
+/// Python code, after the driver: eight sessions that commit one row after the other.
+const COMMITS: &str = r#"
+def commit():
+    c = connect()
+    while True: query(c, "INSERT INTO log VALUES (7)")
+for _ in range(8): threading.Thread(target=commit).start()
+"#;
+
 /// Statements that the server executes when it starts. Each statement is one line.
 const INIT: &str = "CREATE DATABASE app;
 CREATE TABLE app.counters (id int PRIMARY KEY, n int, word text);
@@ -42,6 +51,8 @@ CREATE USER app@'127.0.0.1';
 GRANT ALL ON app.* TO app@'127.0.0.1';
 CREATE USER watcher@'127.0.0.1' IDENTIFIED BY 'hunter3';
 GRANT PROCESS ON *.* TO watcher@'127.0.0.1';
+GRANT SELECT ON performance_schema.* TO watcher@'127.0.0.1';
+CREATE TABLE app.log (n int);
 ";
 
 /// A MariaDB server with its own folder for its data and its socket.
@@ -51,7 +62,7 @@ struct Mariadb {
     port: u16,
 }
 
-fn mariadb() -> Option<Mariadb> {
+fn mariadb(options: &[&str]) -> Option<Mariadb> {
     let (install, server) = (program("mariadb-install-db")?, program("mariadbd")?);
     let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     if testkit::is_root() {
@@ -72,7 +83,7 @@ fn mariadb() -> Option<Mariadb> {
     let mut serve = Command::new(server);
     serve.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve", &format!("--port={port}")]);
     serve.args([of("datadir", "data"), of("socket", "socket"), of("pid-file", "pid"), of("init-file", "init.sql")]);
-    own(&mut serve);
+    own(serve.args(options));
     Some(Mariadb { _server: ChildProcess::listening(&mut serve, port), _dir: dir, port })
 }
 
@@ -80,7 +91,7 @@ fn mariadb() -> Option<Mariadb> {
 fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     let test = "a row lock of MariaDB";
     let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
-    let Some(mariadb) = mariadb() else { return skip(test, "MariaDB is not installed") };
+    let Some(mariadb) = mariadb(&[]) else { return skip(test, "MariaDB is not installed") };
     let (_app, at) = python_server(&python, &row_app(DRIVER), &[&mariadb.port.to_string()]);
     let behind = format!("mariadb://watcher@127.0.0.1:{}/information_schema", mariadb.port);
     let found = waits_under_load(at, ("MYSQL_PWD", "hunter3"), &["--behind", &behind]);
@@ -92,4 +103,38 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
+}
+
+/// MariaDB's performance schema names the files and the internal locks that sessions wait for. It is off unless the
+/// server's options say otherwise.
+#[test]
+fn waits_inside_mariadb_are_named_where_it_records_them() {
+    let test = "waits inside MariaDB";
+    let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
+    let options = [
+        "--performance-schema=ON",
+        "--performance-schema-consumer-events-waits-current=ON",
+        "--performance-schema-instrument=wait/%=ON",
+    ];
+    let Some(mariadb) = mariadb(&options) else { return skip(test, "MariaDB is not installed") };
+    let mut command = Command::new(python);
+    command.args(["-c", &format!("{HEAD}{DRIVER}{COMMITS}"), &mariadb.port.to_string()]);
+    let _clients = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+    let behind = format!("mariadb://watcher@127.0.0.1:{}/information_schema", mariadb.port);
+    let sample = || {
+        let mut waits = Command::new(binary!());
+        waits.args(["waits", "--port", &mariadb.port.to_string(), "--duration", "2s", "--behind", &behind]);
+        json_of(waits.env("MYSQL_PWD", "hunter3"))
+    };
+    let has_wait = |found: &Value| {
+        let groups = found["databases"][0]["groups"].as_array().cloned().unwrap_or_default();
+        let is_wait = |group: &Value| match group["state"].as_str() {
+            Some("disk") => group["event"].as_str().unwrap_or_default().starts_with("wait/io/file/"),
+            Some("internal-lock") => group["event"].as_str().unwrap_or_default().starts_with("wait/synch/"),
+            _ => false,
+        };
+        groups.iter().any(is_wait)
+    };
+    let found = eventually(|| Some(sample()).filter(has_wait));
+    assert!(found.to_string().contains("INSERT INTO log VALUES (?)"), "{found:#}");
 }

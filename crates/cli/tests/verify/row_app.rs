@@ -2,7 +2,7 @@
 //! locked for 20 ms.
 
 /// Python code: imports, and a function that reads a given number of bytes.
-const HEAD: &str = r#"
+pub(crate) const HEAD: &str = r#"
 import http.server, socket, socketserver, struct, sys, threading
 local = threading.local()
 def take(c, n):

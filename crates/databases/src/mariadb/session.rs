@@ -6,11 +6,21 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Statement that selects the sessions of clients with their transactions. InnoDB updates these tables ten times per
-/// second.
-const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024) FROM information_schema.processlist p \
-    LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
+/// Statement that selects the sessions of clients with their transactions. `{WAIT}` stands for the name of the current
+/// wait. InnoDB updates these tables ten times per second.
+const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024), {WAIT} \
+    FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
+/// Stands for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another one, such as that for a
+/// table the one for its file. The innermost wait began last.
+const CURRENT_WAIT: &str = "(SELECT w.event_name FROM performance_schema.events_waits_current w \
+    JOIN performance_schema.threads s ON s.thread_id = w.thread_id \
+    WHERE s.processlist_id = p.id AND w.end_event_id IS NULL ORDER BY w.event_id DESC LIMIT 1)";
+/// Statement that returns a row if the server records the current waits, and the user may read them.
+const RECORDS_WAITS: &str = "SELECT c.name FROM performance_schema.setup_consumers c \
+    LEFT JOIN performance_schema.events_waits_current w ON w.thread_id = 0 \
+    LEFT JOIN performance_schema.threads s ON s.thread_id = 0 \
+    WHERE c.name = 'events_waits_current' AND c.enabled = 'YES' AND @@performance_schema = 1";
 /// Statement that selects the transactions that block others and do not wait for a lock themselves.
 const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.state, b.trx_state, LEFT(p.info, 1024) \
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
@@ -26,13 +36,19 @@ const LOCK_WAIT: &str = "LOCK WAIT";
 #[derive(Debug)]
 pub(crate) struct MariadbSession {
     client: Client,
+    /// Statement that selects the sessions.
+    sessions: String,
 }
 
 impl MariadbSession {
-    /// Connects and tries the statements, for which the user needs the privilege PROCESS.
+    /// Connects and tries the statements, for which the user needs the privilege PROCESS. Waits for files and for the
+    /// server's own locks are known only if the server records them and the user may read them.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
-        let mut session = Self { client: Client::connect(behind)? };
-        session.client.query(LIMITS)?;
+        let mut client = Client::connect(behind)?;
+        client.query(LIMITS)?;
+        let records_waits = client.query(RECORDS_WAITS).is_ok_and(|rows| !rows.is_empty());
+        let wait = if records_waits { CURRENT_WAIT } else { "NULL" };
+        let mut session = Self { client, sessions: SESSIONS.replace("{WAIT}", wait) };
         session.client.query(BLOCKERS)?;
         session.sample()?;
         Ok(session)
@@ -41,7 +57,7 @@ impl MariadbSession {
     /// Takes a sample.
     pub(crate) fn sample(&mut self) -> Result<Sample, DatabaseError> {
         let mut sample = Sample::default();
-        for row in self.client.query(SESSIONS)? {
+        for row in self.client.query(&self.sessions)? {
             match session(&row) {
                 Some(session) => sample.sessions.push(session),
                 None => sample.idle += 1,
@@ -60,24 +76,28 @@ fn text(row: &Row, at: usize) -> &str {
 
 /// Returns a session from its columns; `None` if it is idle.
 fn session(row: &Row) -> Option<SessionSample> {
-    let (state, transaction) = (text(row, 1), text(row, 2));
-    let found = state_of(text(row, 0), state, transaction)?;
+    let (state, transaction, wait) = (text(row, 1), text(row, 2), text(row, 4));
+    let found = state_of(text(row, 0), state, transaction, wait)?;
     let event = match found {
         SessionState::RowLock => LOCK_WAIT.into(),
         SessionState::Running | SessionState::OpenTransaction => String::new(),
+        SessionState::Disk | SessionState::InternalLock => wait.into(),
         _ => state.into(),
     };
     Some(SessionSample { state: found, event, statement: text(row, 3).into() })
 }
 
-/// Returns what a session does; `None` if it is idle. Source: MariaDB's manual, "Thread States".
-fn state_of(command: &str, state: &str, transaction: &str) -> Option<SessionState> {
+/// Returns what a session does; `None` if it is idle. `wait` is the name of its current wait, such as
+/// `wait/io/file/innodb/innodb_log_file`. Source: MariaDB's manual, "Thread States", and the table setup_instruments.
+fn state_of(command: &str, state: &str, transaction: &str, wait: &str) -> Option<SessionState> {
     Some(match (command, transaction) {
         ("Sleep", "") => return None,
         ("Sleep", _) => SessionState::OpenTransaction,
         (_, LOCK_WAIT) => SessionState::RowLock,
         _ if state == "User sleep" => SessionState::Sleep,
         _ if state == "User lock" || state.starts_with("Waiting for") && state.ends_with("lock") => SessionState::Lock,
+        _ if wait.starts_with("wait/io/file/") => SessionState::Disk,
+        _ if wait.starts_with("wait/synch/") => SessionState::InternalLock,
         _ => SessionState::Running,
     })
 }
@@ -87,7 +107,7 @@ fn blocker(row: &Row) -> BlockerSample {
     BlockerSample {
         blocked: SessionState::RowLock,
         id: text(row, 1).parse().unwrap_or_default(),
-        state: state_of(text(row, 2), text(row, 3), text(row, 4)).unwrap_or_default(),
+        state: state_of(text(row, 2), text(row, 3), text(row, 4), "").unwrap_or_default(),
         statement: text(row, 5).into(),
         // InnoDB records the start of a wait in whole seconds.
         held_s: None,
@@ -100,15 +120,19 @@ mod tests {
 
     #[test]
     fn states_are_told_apart() {
-        for (command, state, transaction, expected) in [
-            ("Sleep", "", "", None),
-            ("Sleep", "", "RUNNING", Some(SessionState::OpenTransaction)),
-            ("Query", "Updating", "LOCK WAIT", Some(SessionState::RowLock)),
-            ("Query", "User sleep", "RUNNING", Some(SessionState::Sleep)),
-            ("Query", "Waiting for table metadata lock", "", Some(SessionState::Lock)),
-            ("Execute", "Sending data", "", Some(SessionState::Running)),
+        let (file, mutex) = ("wait/io/file/innodb/innodb_log_file", "wait/synch/mutex/innodb/trx_mutex");
+        for (command, state, transaction, wait, expected) in [
+            ("Sleep", "", "", "wait/io/socket/sql/client_connection", None),
+            ("Sleep", "", "RUNNING", "", Some(SessionState::OpenTransaction)),
+            ("Query", "Updating", "LOCK WAIT", mutex, Some(SessionState::RowLock)),
+            ("Query", "User sleep", "RUNNING", "wait/synch/cond/sql/Item_func_sleep::cond", Some(SessionState::Sleep)),
+            ("Query", "Waiting for table metadata lock", "", "", Some(SessionState::Lock)),
+            ("Query", "Commit", "RUNNING", file, Some(SessionState::Disk)),
+            ("Query", "Updating", "RUNNING", mutex, Some(SessionState::InternalLock)),
+            ("Query", "Sending data", "", "wait/io/table/sql/handler", Some(SessionState::Running)),
+            ("Execute", "Sending data", "", "", Some(SessionState::Running)),
         ] {
-            assert_eq!(state_of(command, state, transaction), expected, "{command} {state} {transaction}");
+            assert_eq!(state_of(command, state, transaction, wait), expected, "{command} {state} {transaction} {wait}");
         }
     }
 }
