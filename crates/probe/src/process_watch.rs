@@ -23,7 +23,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Runs,
-    /// Stopped since the incident with this index. An incident beyond the maximum has none.
+    /// Stopped. The number is the index of the incident, or `None` if the list of incidents was full.
     Stopped(Option<usize>),
     Ended,
 }
@@ -274,7 +274,7 @@ mod tests {
         let sleepers = Sleepers::start(1);
         let mut life = sleepers.life(Role::Server);
         for at in 0..2 * MAX_INCIDENTS {
-            // The process runs, so each check ends a planted stop.
+            // The test notes a stop of a running process, so the next check notes that the process continued.
             let next = Some(life.incidents.len()).filter(|next| *next < MAX_INCIDENTS);
             life.stopped(0, at as f64);
             life.processes[0].state = State::Stopped(next);

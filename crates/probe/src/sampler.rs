@@ -335,7 +335,8 @@ mod tests {
         assert_eq!(thread.probe.effort().late, 3);
     }
 
-    /// A server that accepts every 50 ms was sampled every 500 ms, always in the same state.
+    /// An earlier version took a sample every 500 ms exactly. It saw a server that accepts every 50 ms always in the
+    /// same state.
     #[test]
     fn moments_are_not_in_step_with_a_periodic_server() {
         let (interval_ns, period_ns) = (500_000_000, 50_000_000);

@@ -30,7 +30,7 @@ const TRAFFIC_IDS: &[&str] = &["behind.busy", "behind.data_out", "behind.data_in
 const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
 /// Maximum number of processes per address whose quotas are read, because workers usually share one.
 const MAX_QUOTA_PROCESSES: usize = 16;
-/// Maximum number of connections between the server and a followed upstream, one behind the other.
+/// Maximum length of a chain of upstreams: the server's upstream, the upstream of that upstream, and so on.
 const MAX_DEPTH: u32 = 3;
 /// Maximum number of addresses.
 const MAX_UPSTREAMS: usize = 64;

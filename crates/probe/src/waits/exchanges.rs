@@ -1,14 +1,14 @@
 //! Requests in progress on a server's connections, from the kernel's counts and times.
 //!
-//! A connection whose last data came from the client has a request in progress. The kernel keeps these times in ticks
-//! of up to 10 ms, so both directions often show one tick. Then the counts of segments decide, if they are regular:
-//! each exchange of a keep-alive client takes the same number of segments in each direction.
+//! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
+//! data in each direction, in ticks of up to 10 ms. If both times are in one tick, the numbers of segments decide. They
+//! can decide if each request of a client takes the same number of segments, and each response does, too.
 
 use sys::diag::{OtherConnection, Traffic};
 
 use crate::awaits_reply::awaits_reply;
 
-/// Numbers of segments of a request and of its response that are tried.
+/// Numbers of segments per request and per response that are compared with the counts, in this order.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
 /// Minimum number of responses of a connection for judging its regularity.
 const MIN_RESPONSES: u64 = 4;
@@ -66,7 +66,7 @@ pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     turned.iter().zip(connections).filter(awaits).count() as f64
 }
 
-/// Returns a connection as its other end has it.
+/// Returns the connection as its other end counts it, with sent and received data exchanged.
 fn turned(connection: &OtherConnection) -> OtherConnection {
     let turn = |t: Traffic| Traffic { data_in: t.data_out, data_out: t.data_in, ..t };
     OtherConnection { traffic: connection.traffic.map(turn), ..*connection }
@@ -89,8 +89,8 @@ fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection]
     !decided.is_empty() && decided.iter().all(|agrees| *agrees)
 }
 
-/// Returns by how much requests are ahead of responses: 0 after a response, and the product of both numbers while a
-/// request is in progress.
+/// Returns 0 if each request has its response, and `request * response` if one request has none yet. `request` and
+/// `response` are the numbers of segments of each.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }

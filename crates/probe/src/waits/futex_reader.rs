@@ -10,7 +10,7 @@ use super::round::{FutexSample, ThreadSample};
 use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 
-/// Number of futexes above which those with a single waiting thread are not read.
+/// Maximum number of futexes that are all read. If there are more, futexes with a single waiting thread are skipped.
 const MAX_LONE_FUTEXES: usize = 64;
 
 /// Reads each futex, and what its owner does. `processes` are the processes of the round.

@@ -136,7 +136,7 @@ impl FutexSum {
     /// Adds a round. At most `room` more threads may be remembered.
     fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round, room: &mut usize) {
         for thread in waiting {
-            // Two users tell a shared futex from another one.
+            // With two known users, a futex counts as shared.
             let has_room = self.users.len() < 2 || self.users.len() < MAX_USERS && *room > 0;
             if has_room && self.users.insert(thread.tid) {
                 *room = room.saturating_sub(1);
@@ -206,7 +206,8 @@ impl FutexSum {
     }
 }
 
-/// Returns state and key of a thread. A runnable thread that mostly lacks a CPU counts as ready.
+/// Returns the state and the key of a thread. A thread that wants a CPU and got one for less than half of the time is
+/// [`ThreadState::Runnable`].
 fn activity(thread: &ThreadSample) -> (ThreadState, WaitKey) {
     let lacks_cpu = thread.state == ThreadState::OnCpu && thread.on_cpu.is_some_and(|part| part < 0.5);
     (if lacks_cpu { ThreadState::Runnable } else { thread.state }, thread.key.clone())

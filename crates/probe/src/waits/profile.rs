@@ -184,7 +184,7 @@ impl ProfileSums {
         self.peers.add(&now.peers, now.is_full);
     }
 
-    /// Returns the number of remembered things.
+    /// Returns the number of entries in all maps and sets, which bounds the memory.
     #[cfg(test)]
     fn entries(&self) -> usize {
         let of_process = |sums: &ProcessSums| 1 + sums.pids.len() + sums.running.len() + sums.titles.len();

@@ -27,7 +27,8 @@ const SEARCH_SHARE: f64 = 0.0005;
 const NAMING_SHARE: f64 = 0.0005;
 /// Part of a CPU that the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;
-/// Minimum pause between two rounds, nanoseconds. 100 rounds a second divide a second finely enough.
+/// Minimum pause between two rounds, nanoseconds. With 100 rounds a second, a wait of 1 % of the time is seen once a
+/// second.
 const MIN_ROUND_NS: f64 = 10e6;
 /// Minimum pause between two searches for processes, and between two readings of connections, nanoseconds.
 const MIN_SEARCH_NS: f64 = 1e9;
@@ -220,7 +221,7 @@ impl Work {
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
-            // Otherwise the pause that follows a reading of the warm-up could outlast a short window.
+            // The pause after a reading in the warm-up could outlast a short window, so the pauses end here.
             (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
