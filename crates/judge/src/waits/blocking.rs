@@ -58,7 +58,7 @@ fn waits_in_calls(
     if per_process < WAIT_MOSTLY || per_process < cpu {
         return None;
     }
-    if let Some(workers) = pools::busy_children(activity, state, requests) {
+    if let Some(workers) = pools::busy_children(profile, activity, state, requests) {
         return Some(workers);
     }
     if process.epoll && idle < WAIT_FEW && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {

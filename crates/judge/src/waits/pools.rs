@@ -9,8 +9,10 @@ use super::databases;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Unit of a pool's connections.
+/// Units of pools.
 const CONNECTIONS: &str = "connections";
+const CHILDREN: &str = "children";
+const PROCESSES: &str = "processes";
 
 /// Minimum mean number of sampled members of a pool. A single connection may carry many requests at once, and a single
 /// thread is not a pool.
@@ -18,23 +20,44 @@ pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests
 /// queue. One more process may be the parent of these workers.
-pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, requests: &Requests) -> Option<WaitFinding> {
+pub(super) fn busy_children(
+    profile: &WaitProfile,
+    activity: &Activity<'_>,
+    state: ThreadState,
+    requests: &Requests,
+) -> Option<WaitFinding> {
     let process = activity.process;
     let is_single_threaded = process.threads < process.processes + WAIT_FEW;
     let all = process.processes.max(1.0);
     let [blocked, idle] = [activity.threads(|s| s == state) * all, activity.threads(ThreadState::is_idle) * all];
     let is_used_up = blocked >= MIN_MEMBERS && blocked >= WAIT_MOSTLY * process.threads && idle < 1.0 + WAIT_FEW;
     let queues = requests.demand() >= blocked + WAIT_QUEUE;
+    let (of, counted) = if idle >= 1.0 - WAIT_FEW { (all - 1.0, CHILDREN) } else { (all, PROCESSES) };
     (is_single_threaded && is_used_up && queues).then(|| WaitFinding {
         cause: WaitCause::WorkerPool,
+        name: pool_name(profile, process, of),
         process: process.process.clone(),
-        counted: "processes".into(),
+        counted: counted.into(),
         threads: process.threads - idle,
-        of: process.processes,
+        of,
         holder: Some(state),
-        share: ((process.threads - idle) / all).clamp(0.0, 1.0),
+        share: ((process.threads - idle) / of).clamp(0.0, 1.0),
         ..WaitFinding::default()
     })
+}
+
+/// Returns true for a pool of worker processes.
+pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
+    pool.cause == WaitCause::WorkerPool && [CHILDREN, PROCESSES].contains(&pool.counted.as_str())
+}
+
+/// Returns the name that most of the worker processes have in their titles, as in `php-fpm: pool www`; empty if there
+/// is none.
+fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> String {
+    let titles = profile.titles.iter().filter(|title| title.process == process.process);
+    let most = titles.max_by(|a, b| a.processes.total_cmp(&b.processes));
+    let name = most.filter(|title| title.processes >= WAIT_MOSTLY * workers).and_then(|t| t.title.split_once(": "));
+    name.map(|(_, name)| name.trim().into()).unwrap_or_default()
 }
 
 /// Returns a used-up pool that system calls do not reveal, because idle threads of a runtime wait for futexes and those

@@ -4,6 +4,7 @@ use run::number::{Unit, number, quantity};
 use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::locks::is_of_runtime;
+use super::pools::is_of_processes;
 use crate::number::percent;
 
 /// Maximum length of a statement in a sentence, characters.
@@ -35,6 +36,11 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             };
             format!("{who} wait for {lock}{held}")
         }
+        WaitCause::WorkerPool if is_of_processes(finding) => {
+            let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
+            let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
+            format!("all {} {counted} of {process}{name} are busy (they {does}), and requests queue", number(*of))
+        }
         WaitCause::WorkerPool if !finding.function.is_empty() || (finding.holder.is_some() && !name.is_empty()) => {
             let inside =
                 finding.holder.map(|state| format!("; those inside {}", plural(state, object))).unwrap_or_default();
@@ -45,10 +51,6 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         }
         WaitCause::WorkerPool if finding.holder.is_none() => {
             format!("all {} threads {name} of {process} have a request, and further requests queue", number(*threads))
-        }
-        WaitCause::WorkerPool if !finding.counted.is_empty() => {
-            let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
-            format!("all {} workers of {process} are busy (they {does}), and requests queue", number(*threads))
         }
         WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
         WaitCause::ConnectionPool if finding.queued.is_some() => connection_pool(finding),
@@ -66,7 +68,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             let does = finding.holder.map(|state| does(state, object)).unwrap_or_default();
             format!("the only worker of {process} {does}{function} while requests wait")
         }
-        WaitCause::Disk => format!("{who} wait for a disk ({name})"),
+        WaitCause::Disk => format!("{who} {}", plural(ThreadState::Disk, name)),
         WaitCause::Sleep => format!("{who} sleep while they have a request"),
         WaitCause::SerialCpu => {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")
