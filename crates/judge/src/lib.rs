@@ -151,9 +151,10 @@ pub fn judge_so_far(run: &mut Run) {
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
     let waits = facts.waits.clone();
     let hot = hot::of_run(run);
-    waits::explain(&mut bottleneck, &waits, hot::first(run, &hot));
+    let order = verdict::word_order(&facts, &bottleneck);
+    waits::explain(&mut bottleneck, &waits, hot::first(run, &hot), order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
-    waits::explain_connection_limit(&mut bottleneck, run);
+    waits::explain_connection_limit(&mut bottleneck, run, order);
     let picks = decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);

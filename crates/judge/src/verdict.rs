@@ -10,6 +10,7 @@ use crate::number::percent;
 use crate::rules::{RULES, Rule, Tier, Verdict, none_good};
 use crate::sweep::Plateau;
 use crate::thresholds::{LIKELY, SURE};
+use crate::waits::{self, WordOrder};
 use crate::{Facts, confidence, margins};
 
 /// The rule without a cause, which always binds.
@@ -81,12 +82,28 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
+/// Returns true for a run that shows no limit.
+fn is_mute(facts: &Facts<'_>) -> bool {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // Without a good answer no rule applies either, because a server that refuses everything shows no limit. If the
     // server refused every request for a stretch of time, the run shows no limit, either.
-    let mute = broken || none_good(facts.run).is_some() || facts.stretch.is_some();
+    broken || none_good(facts.run).is_some() || facts.stretch.is_some()
+}
+
+/// Returns the place of the words about waits in the sentence of a verdict. In a verdict without a cause, they come
+/// first unless the sentence tells of failures, or samples are few.
+pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
+    let completes = facts.client().is_some() || facts.run.only_watched();
+    let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();
+    match verdict.id == UNKNOWN && (fails || !waits::has_enough_samples(facts.run)) {
+        true => WordOrder::WaitsLast,
+        false => WordOrder::WaitsFirst,
+    }
+}
+
+fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
+    let mute = is_mute(facts);
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
     let failures = Failures::of(facts);
     let answer = |rule: &Rule| match failures.as_ref().filter(|failures| is_silenced(rule, failures)) {
@@ -175,4 +192,38 @@ fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
     };
     let open = answers.iter().filter(|(_, answer)| matches!(answer, Verdict::CannotSay(_)));
     open.flat_map(|(rule, _)| rule.needs).any(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{FutexKind, Run, Trial, TrialKind};
+
+    /// Returns the sentence about a server under external load, most of whose threads wait for a lock.
+    fn watched(rounds: u64, change: impl FnOnce(&mut Run)) -> String {
+        let mut run = crate::planted::planted("server-cpu").unwrap();
+        let mut server = run.trials.last().unwrap().server.clone();
+        let profile = run::WaitProfile { rounds, ..crate::waits::tests::locked(FutexKind::OwnedMutex) };
+        server.iter_mut().for_each(|side| side.waits = Some(Box::new(profile.clone())));
+        run.trials = vec![Trial { kind: TrialKind::Watched, server, ..Trial::default() }];
+        change(&mut run);
+        crate::judge(&mut run);
+        run.findings.bottleneck.sentence
+    }
+
+    #[test]
+    fn a_verdict_without_a_cause_begins_with_the_wait() {
+        let wait = "14.7 of 16 threads of app:7 wait for one lock";
+        let told = watched(100, |_| ());
+        assert!(
+            told.starts_with(wait) && told.contains("; this need not be the limit: loadline only watched"),
+            "{told}"
+        );
+        let few = watched(3, |_| ());
+        assert!(
+            few.starts_with("loadline only watched") && few.contains(wait),
+            "three samples may agree by chance: {few}"
+        );
+        let failed = watched(100, |run| run.trials[0].kind = TrialKind::Fixed);
+        assert!(!failed.starts_with(wait) && failed.contains(wait), "no request completed: {failed}");
+    }
 }

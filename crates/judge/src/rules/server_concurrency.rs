@@ -95,7 +95,7 @@ fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
 }
 
-/// Describes the flat sweep; `None` if the upstreams show the limit without a sweep.
+/// Describes the flat sweep; `None` if the upstreams or the waits of threads show the limit without a sweep.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -103,6 +103,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         }
         // A throttled upstream needs no sweep, because the kernel counts its throttled periods under any load.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
+        // Most requests of this load wait inside the server, so its rate is the rate of what they wait for.
+        Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => {
             Err(cannot_say("more load levels: a single one cannot show a limit (run `loadline find`)"))
@@ -272,7 +274,8 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
     let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
         let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
-        return format!("the server stays at {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
+        let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };
+        return format!("the server {does_not_grow} {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
     };
     let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
     let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
@@ -345,6 +348,23 @@ mod tests {
         assert!(b.sentence.contains("lock") && !b.sentence.contains("no queue was seen"), "{b:#?}");
         let lines = b.evidence.iter().filter(|line| line.text.starts_with("sampled threads:")).count();
         assert_eq!(lines, 1, "{b:#?}");
+    }
+
+    /// A single load shows no plateau. If most of its requests wait for one lock, the lock limits the rate all the same.
+    #[test]
+    fn a_lock_limits_a_single_load() {
+        let one_load = |is_sampled: bool| {
+            judged(PlantedRun::new(20_000.0, 300.0).shared().steps(&[16]).rates(&[]).change(move |trial, _| {
+                trial.kind = run::TrialKind::Fixed;
+                let waits = is_sampled.then(|| Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
+                trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
+            }))
+        };
+        let (seen, unseen) = (one_load(true), one_load(false));
+        assert_eq!(unseen.id, "unknown", "{unseen:#?}");
+        assert!(seen.id == "server-concurrency" && (0.8..0.9).contains(&seen.confidence), "{seen:#?}");
+        let wait = "14.7 of 16 threads of app:7 wait for one lock";
+        assert!(seen.sentence.starts_with(wait) && seen.sentence.contains("the server completes"), "{seen:#?}");
     }
 
     /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait

@@ -4,13 +4,13 @@
 use run::number::number;
 use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitProfile};
 
-use super::explain::{UNKNOWN, line, tell};
+use super::explain::{UNKNOWN, WordOrder, line, tell};
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Adds a limit on connections to the sentence, the evidence and the advice of a verdict that may follow from this
 /// limit.
-pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run) {
+pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run, order: WordOrder) {
     if !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
         return;
     }
@@ -19,7 +19,7 @@ pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run)
     let [open_text, queued_text] = [open, queued].map(number);
     let text =
         format!("{process} never held more than {open_text} connections, and {queued_text} more waited to be accepted");
-    tell(verdict, &text);
+    tell(verdict, &text, order);
     verdict.evidence.push(line(&text, process, open));
     let counts = if is_proxy { ", which also counts connections to other servers" } else { "" };
     let advice =
@@ -93,7 +93,7 @@ mod tests {
     /// Returns the advice that this run adds to a verdict.
     fn advice(id: &str, run: &Run) -> Vec<String> {
         let mut verdict = Bottleneck { id: id.into(), ..Bottleneck::default() };
-        explain_connection_limit(&mut verdict, run);
+        explain_connection_limit(&mut verdict, run, WordOrder::WaitsFirst);
         assert_eq!(verdict.evidence.len(), verdict.advice.len());
         verdict.advice
     }
@@ -115,7 +115,7 @@ mod tests {
             });
             let sentence = "43.4 % of the requests failed".to_string();
             let mut verdict = Bottleneck { id: UNKNOWN.into(), sentence, ..Bottleneck::default() };
-            explain_connection_limit(&mut verdict, &run);
+            explain_connection_limit(&mut verdict, &run, WordOrder::WaitsLast);
             verdict.sentence
         };
         let limit = "43.4 % of the requests failed; app:7 never held more than 58 connections, and 32.5 more waited to be accepted";

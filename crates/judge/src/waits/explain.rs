@@ -8,12 +8,13 @@ use run::{
 };
 
 use super::advice::advice;
+use super::only_worker::is_only_worker;
 use super::sentence::sentence;
 use crate::number::percent;
 use crate::places;
 use crate::view::program;
 
-/// Verdict without a cause. The threads' waits follow its sentence as an observation.
+/// Verdict without a cause.
 pub(super) const UNKNOWN: &str = "unknown";
 
 /// Verdict, and the causes that agree with it.
@@ -34,9 +35,15 @@ const AGREEMENTS: &[Agreement] = &[
     Agreement { bottleneck: "server-single-thread", causes: &[Lock], by_function: true },
     Agreement { bottleneck: "server-cpu", causes: &[], by_function: true },
     Agreement { bottleneck: "server-cpu-quota", causes: &[], by_function: true },
+    // A server accepts no connection while its workers are blocked.
+    Agreement {
+        bottleneck: "accept-queue",
+        causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Sleep, Peer, SerialCpu],
+        by_function: false,
+    },
     Agreement {
         bottleneck: UNKNOWN,
-        causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk],
+        causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk, SerialCpu],
         by_function: false,
     },
     // If the holder of a lock waits for the disk, the threads that wait for the lock wait for the disk, too.
@@ -54,15 +61,19 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     let holder_computes = finding.holder.is_none_or(ThreadState::wants_cpu);
     match () {
         // A command that a database executes all the time explains its CPU use.
-        () if finding.session == Some(SessionState::Running) => agreement.by_function || verdict.waits_for.is_some(),
+        () if finding.session == Some(SessionState::Running) => {
+            agreement.by_function || verdict.waits_for.is_some() || verdict.id == UNKNOWN
+        }
         () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause) || finding.session.is_some(),
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
         () if verdict.id == "server-single-thread" => agreement.causes.contains(cause) && holder_computes,
         () if verdict.id == "server-disk" && *cause == Lock => {
             finding.holder.is_none_or(|state| state == ThreadState::Disk || state.wants_cpu())
         }
-        // The only worker of a server is no observation among others: all requests wait for it.
-        () if verdict.id == UNKNOWN && matches!(cause, Sleep | Peer) => finding.holder.is_some(),
+        // All requests wait for the only worker of a server. Sleeping threads of other servers explain less.
+        () if matches!(verdict.id.as_str(), UNKNOWN | "accept-queue") && matches!(cause, Sleep | Peer) => {
+            is_only_worker(finding)
+        }
         () => agreement.causes.contains(cause),
     }
 }
@@ -79,14 +90,14 @@ fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
 }
 
 /// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function that
-/// explains the CPU time.
-pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
+/// explains the CPU time. `order` is the place of the cause in the sentence.
+pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>, order: WordOrder) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     let upstream = verdict.waits_for.as_ref();
     let behind = upstream.and_then(|upstream| findings.iter().find(|finding| is_lock_inside(upstream, finding)));
     if let Some(finding) = behind.or_else(|| findings.iter().find(|finding| agrees(agreement, verdict, finding))) {
         let finding = &fitting(verdict, finding);
-        tell(verdict, &finding.sentence);
+        tell(verdict, &finding.sentence, order);
         let line = evidence(finding);
         if !verdict.evidence.contains(&line) {
             verdict.evidence.push(line);
@@ -126,12 +137,23 @@ fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-/// Adds words about waits to a verdict's sentence. The words come first, but in a verdict without a cause they follow
-/// as an observation.
-pub(super) fn tell(verdict: &mut Bottleneck, words: &str) {
-    verdict.sentence = match verdict.id == UNKNOWN {
-        true => joined(&verdict.sentence, words),
-        false => joined(words, &verdict.sentence),
+/// Place of the words about waits in a verdict's sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordOrder {
+    WaitsFirst,
+    WaitsLast,
+}
+
+/// Adds words about waits to a verdict's sentence. Before a verdict without a cause, the sentence says that the wait need
+/// not be the limit.
+pub(super) fn tell(verdict: &mut Bottleneck, words: &str, order: WordOrder) {
+    let sentence = &verdict.sentence;
+    verdict.sentence = match order {
+        WordOrder::WaitsLast => joined(sentence, words),
+        WordOrder::WaitsFirst if verdict.id == UNKNOWN && !sentence.is_empty() => {
+            joined(words, &format!("this need not be the limit: {sentence}"))
+        }
+        WordOrder::WaitsFirst => joined(words, sentence),
     };
 }
 
@@ -160,7 +182,12 @@ pub(super) fn line(text: &str, process: &str, value: f64) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::super::advice::ROW_LOCK_ADVICE;
+    use super::WordOrder::{WaitsFirst, WaitsLast};
     use super::*;
+
+    fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
+        super::explain(verdict, findings, hot, WaitsFirst);
+    }
 
     fn verdict(id: &str) -> Bottleneck {
         Bottleneck { id: id.into(), sentence: "it is full".into(), confidence: 0.8, ..Bottleneck::default() }
@@ -181,15 +208,34 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_without_a_cause_stays_without_one() {
-        let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
-        explain(&mut found, &[lock(None)], None);
-        assert_eq!(found.sentence, "it is full; 14.4 of 17 threads wait for one lock");
-        assert_eq!((found.id.as_str(), found.confidence), (UNKNOWN, 0.0));
+    fn a_verdict_without_a_cause_begins_with_the_wait_and_stays_without_a_cause() {
+        for (order, sentence) in [
+            (WaitsFirst, "14.4 of 17 threads wait for one lock; this need not be the limit: it is full"),
+            (WaitsLast, "it is full; 14.4 of 17 threads wait for one lock"),
+        ] {
+            let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
+            super::explain(&mut found, &[lock(None)], None, order);
+            assert_eq!((found.sentence.as_str(), found.id.as_str(), found.confidence), (sentence, UNKNOWN, 0.0));
+        }
         for (holder, is_told) in [(Some(ThreadState::Sleep), true), (None, false)] {
             let mut found = verdict(UNKNOWN);
             explain(&mut found, &[WaitFinding { cause: Sleep, ..lock(holder) }], None);
             assert_eq!(found.evidence.len() == 1, is_told, "the only worker sleeps, or any threads");
+        }
+    }
+
+    #[test]
+    fn blocked_workers_explain_connections_that_nobody_accepts() {
+        for (cause, holder, is_told) in [
+            (WorkerPool, None, true),
+            (Lock, Some(ThreadState::Sleep), true),
+            (Sleep, Some(ThreadState::Sleep), true),
+            (Sleep, None, false),
+            (Disk, None, false),
+        ] {
+            let mut found = verdict("accept-queue");
+            explain(&mut found, &[WaitFinding { cause, ..lock(holder) }], None);
+            assert_eq!(found.sentence.starts_with("14.4 of 17"), is_told, "{cause:?} {holder:?}");
         }
     }
 
@@ -248,7 +294,9 @@ mod tests {
         explain(&mut behind, &[row], None);
         assert_eq!((behind.evidence.len(), behind.advice.as_slice()), (1, [ROW_LOCK_ADVICE.to_string()].as_slice()));
         let command = WaitFinding { cause: SerialCpu, session: Some(SessionState::Running), ..lock(None) };
-        for (id, is_told) in [("server-single-thread", true), ("server-cpu", true), ("server-concurrency", false)] {
+        for (id, is_told) in
+            [("server-single-thread", true), ("server-cpu", true), ("server-concurrency", false), (UNKNOWN, true)]
+        {
             let mut found = verdict(id);
             explain(&mut found, std::slice::from_ref(&command), None);
             assert_eq!(found.evidence.len() == 1, is_told, "{id}");

@@ -25,10 +25,13 @@ use run::{DatabaseKind, DatabaseProfile, Run, WaitCause, WaitFinding, WaitProfil
 
 pub(crate) use connection_limit::explain_connection_limit;
 pub(crate) use event_loop::explain_idle_loop;
-pub(crate) use explain::{EVIDENCE, evidence, explain};
+pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
 pub use sentence::headline;
 
 use requests::Requests;
+use stats::shares::chance_above_half;
+
+use crate::thresholds::HOLDER_SURE;
 
 /// Returns the causes that the sampled trial of a run shows.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
@@ -36,12 +39,26 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     waits(threads.unwrap_or(&WaitProfile::default()), run.sampled_databases())
 }
 
-/// Returns the first cause that is a queue inside the server, for a lock or for a slot of a pool. Most of the requests
-/// in progress wait in this queue.
+/// Returns the first cause that is a queue inside the server: for a lock, for a slot of a pool, or for the only worker
+/// or event loop. Most of the requests at the server wait in this queue.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
-    const QUEUES: [WaitCause; 4] =
-        [WaitCause::Lock, WaitCause::WorkerPool, WaitCause::ConnectionPool, WaitCause::RowLock];
-    findings.iter().find(|finding| QUEUES.contains(&finding.cause))
+    const QUEUES: [WaitCause; 5] = [
+        WaitCause::Lock,
+        WaitCause::WorkerPool,
+        WaitCause::ConnectionPool,
+        WaitCause::RowLock,
+        WaitCause::BlockingCall,
+    ];
+    findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
+}
+
+/// Returns true if the sampled trial has so many samples that chance alone does not make all of them agree.
+pub(crate) fn has_enough_samples(run: &Run) -> bool {
+    let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
+    let of_databases = run.sampled_databases().iter().map(|database| database.samples);
+    let most = of_databases.chain([of_threads]).max().unwrap_or_default();
+    let draws = u32::from(u8::try_from(most).unwrap_or(u8::MAX));
+    chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
 /// Returns the causes for which requests wait, the one with most threads first.

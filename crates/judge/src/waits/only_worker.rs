@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{ThreadState, WaitFinding, WaitProcess, WaitProfile};
+use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, cause_of};
 use super::pools;
@@ -57,6 +57,12 @@ pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: 
         ..WaitFinding::default()
     };
     Some(with_holder(finding, state, &key))
+}
+
+/// Returns true if a finding is the wait of a server's only worker.
+pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
+    let is_wait = matches!(finding.cause, WaitCause::Sleep | WaitCause::Peer | WaitCause::Disk);
+    is_wait && finding.holder.is_some() && finding.session.is_none()
 }
 
 /// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a connection to a
@@ -120,7 +126,7 @@ fn own_function(frames: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use run::{StackProfile, StackSum, WaitCause};
+    use run::{StackProfile, StackSum};
 
     use super::super::tests::{clients, peer, process};
     use super::super::waits;
