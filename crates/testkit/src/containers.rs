@@ -29,6 +29,8 @@ pub struct Container {
     /// Environment variables that the engine needs.
     environment: Vec<(&'static str, PathBuf)>,
     remove: Vec<String>,
+    /// Further options of the container's server.
+    options: Vec<String>,
     /// Process that holds the container, if the engine has no daemon.
     engine: Option<ChildProcess>,
     dir: TempDir,
@@ -37,7 +39,13 @@ pub struct Container {
 impl Container {
     /// Starts a container with podman.
     pub fn of_podman(program: &Path) -> Result<Self, SetupError> {
+        Self::of_podman_with(program, &[])
+    }
+
+    /// Starts a container with podman, whose server has these further options.
+    pub fn of_podman_with(program: &Path, options: &[&str]) -> Result<Self, SetupError> {
         let mut made = Self::made("podman", program)?;
+        made.options = options.iter().map(|option| (*option).into()).collect();
         installed(&["runc"])?;
         made.configure_podman();
         let root = made.root();
@@ -89,6 +97,7 @@ impl Container {
             via: engine.into(),
             environment: Vec::new(),
             remove: Vec::new(),
+            options: Vec::new(),
             engine: None,
             dir,
         })
@@ -98,8 +107,9 @@ impl Container {
         self.dir.path().join("root")
     }
 
-    fn serves(&self) -> [&str; 5] {
-        ["/loadline", "serve", "http", "--listen", &self.listen]
+    fn serves(&self) -> Vec<&str> {
+        let options = self.options.iter().map(String::as_str);
+        ["/loadline", "serve", "http", "--listen", &self.listen].into_iter().chain(options).collect()
     }
 
     fn configure_podman(&mut self) {

@@ -2,10 +2,10 @@
 //! which docker and kubectl use. Server and generator run in the container.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Container, alone, binary, has, or_skip, static_program, total};
+use testkit::{ChildProcess, Container, alone, binary, eventually, has, json_of, or_skip, static_program, total};
 
 use crate::hosts::nginx_hosts::{names_of_loads, said};
 
@@ -34,6 +34,37 @@ fn is_tried(test: &str, start: impl FnOnce(&Path) -> Result<Container, testkit::
 #[test]
 fn podman_itself_starts_agents_in_an_empty_container() {
     is_tried("podman_itself", Container::of_podman);
+}
+
+/// Checks that the first cause is the planted lock. A stripped program shows the address of its lock.
+fn is_locked(found: &Value) -> bool {
+    let name = found[0]["name"].as_str().unwrap_or_default();
+    found[0]["cause"] == "lock" && found[0]["holder"] == "sleep" && (name.ends_with("PLANTED_LOCK") || name.starts_with("0x"))
+}
+
+#[test]
+fn a_lock_in_a_container_is_named_from_within_and_from_its_host() {
+    let test = "a_lock_in_a_container";
+    let Some(program) = or_skip(test, static_program(binary!())) else { return };
+    let _alone = alone();
+    let options = ["--model", "blocking", "--option", "lock=5"];
+    let Some(container) = or_skip(test, Container::of_podman_with(&program, &options)) else { return };
+    let url = format!("http://{}/", container.listen);
+    let load = |duration: &str| {
+        let mut load = container.within(Command::new(binary!()));
+        load.args(["load", &url, "--connections", "12", "--duration", duration, "--at-rest", "0"]);
+        load
+    };
+    let mut within = load("2s");
+    within.args(["--server-host", &container.name, "--via", &container.via, "--agent-path", "/loadline"]);
+    let run = json_of(&mut within);
+    assert!(is_locked(&run["findings"]["waits"]), "{:#}", run["findings"]["waits"]);
+
+    let mut command = load("60s");
+    let _load = ChildProcess::start(command.arg("--no-waits").stdout(Stdio::null()).stderr(Stdio::null()));
+    let port = container.listen.rsplit(':').next().unwrap();
+    let sample = || json_of(Command::new(binary!()).args(["waits", "--port", port, "--duration", "2s"]));
+    eventually(|| is_locked(&sample()["waits"]).then_some(()));
 }
 
 #[test]

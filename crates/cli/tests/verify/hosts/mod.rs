@@ -6,6 +6,7 @@ mod faults;
 mod lab;
 mod nginx_hosts;
 mod recordings;
+mod waits;
 mod watch;
 
 use std::process::Command;
