@@ -17,6 +17,8 @@ use servers::Server;
 enum Planted {
     /// A cause of waiting, and a part of the name of the lock, function or peer.
     Wait(&'static str, &'static str),
+    /// A pool of so many child processes, with this name.
+    Pool(u32, &'static str),
     /// A function that uses the CPU: one of these texts is a part of its name.
     Function(&'static [&'static str]),
     /// Only the verdict is expected, because the cause within the process cannot be seen from outside.
@@ -35,6 +37,9 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
                 ["name", "function", "peer"].iter().any(|key| wait[*key].as_str().unwrap_or_default().contains(name));
             wait["cause"] == *cause && has_name && sentence.starts_with(wait["sentence"].as_str().unwrap_or("-"))
         }),
+        Planted::Pool(children, name) => {
+            is_named(run, &Planted::Wait("worker-pool", name)) && sentence.contains(&format!("{children} children of "))
+        }
         Planted::Verdict(id) => testkit::bottleneck(run) == *id,
         Planted::Without(cause) => list("waits").iter().all(|wait| wait["cause"] != *cause),
         Planted::Function(parts) => list("hot").iter().any(|hot| {
@@ -49,7 +54,8 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
 fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[&str], planted: &Planted) {
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();
-    let args = [&["find", &server.url, "--budget", "20s", "--max-connections", "64"], flags].concat();
+    let own: Vec<&str> = server.flags.iter().map(String::as_str).collect();
+    let args = [&["find", &server.url, "--budget", "20s", "--max-connections", "64"], flags, &own].concat();
     let run = json(binary, &args);
     println!("{test}: {}", verdict(&run));
     if others.stayed_away(test) {
@@ -75,12 +81,12 @@ macro_rules! applications {
     )+};
 }
 
-use Planted::{Function, Verdict, Wait, Without};
+use Planted::{Function, Pool, Verdict, Wait, Without};
 
 applications! {
-    flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "");
+    flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "flask_lock.py");
     flask_with_a_global_lock_behind_nginx:
-        |test| servers::behind_nginx(test, servers::python(test, "flask_lock.py")), [], Wait("lock", "");
+        |test| servers::behind_nginx(test, servers::python(test, "flask_lock.py")), [], Wait("lock", "flask_lock.py");
     fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "");
     express_with_pbkdf2: |test| servers::express(test, "hash", &[]), [], Function(&["sha512"]);
     express_with_three_connections: |test| servers::express_pool(test, 3), [], Wait("connection-pool", "127.0.0.1");
@@ -91,8 +97,13 @@ applications! {
     go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
     go_that_encodes_json: |test| servers::go(test, "json"), [], Function(&["encoding/json"]);
     ruby_threads_that_compute: servers::ruby, [], Wait("lock", "GVL");
-    php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Wait("worker-pool", "");
-    php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Wait("worker-pool", "");
+    php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Pool(5, "pool www");
+    php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Pool(5, "pool www");
+    postgresql_with_a_row_lock: |test| servers::express_row(test, false), [], Wait("row-lock", "UPDATE");
+    postgresql_with_a_row_lock_in_its_sessions:
+        |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
+    redis_with_keys: servers::redis_keys, [], Wait("serial-cpu", "KEYS");
+    redis_with_keys_behind_express: servers::express_keys, [], Wait("serial-cpu", "KEYS");
     puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");
     nginx_with_gzip_at_level_9: servers::nginx_gzip, ["--header", "Accept-Encoding: gzip"], Function(&["deflate", "longest_match"]);
     haproxy_with_a_key_of_4096_bits: servers::haproxy, ["--new-connections", "--insecure"], Function(&["bn_", "mul", "rsa", "RSA", "mont"]);
@@ -112,7 +123,8 @@ fn own_servers_name_their_planted_causes() {
         let mut command = Command::new(&binary);
         command.args(["serve", "http", "--model", "blocking", "--option", option]);
         let server = testkit::served(command);
-        let server = Server { url: format!("http://{}/", server.addr), parts: vec![Box::new(server)] };
+        let server =
+            Server { url: format!("http://{}/", server.addr), flags: Vec::new(), parts: vec![Box::new(server)] };
         check(option, &binary, Some(server), &[], &planted);
     }
 }

@@ -1,6 +1,8 @@
 //! Starts each application on a free port.
 
 use std::any::Any;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -12,6 +14,8 @@ use super::packages::{self, source};
 /// A running application. The application's processes end in order when this value is dropped.
 pub(super) struct Server {
     pub(super) url: String,
+    /// Further arguments of `find`.
+    pub(super) flags: Vec<String>,
     pub(super) parts: Vec<Box<dyn Any>>,
 }
 
@@ -19,6 +23,7 @@ fn started(mut command: Command, port: u16) -> Server {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Server {
         url: format!("http://127.0.0.1:{port}/"),
+        flags: Vec::new(),
         parts: vec![Box::new(ChildProcess::listening(&mut command, port))],
     }
 }
@@ -26,6 +31,12 @@ fn started(mut command: Command, port: u16) -> Server {
 impl Server {
     fn with(mut self, part: impl Any) -> Self {
         self.parts.push(Box::new(part));
+        self
+    }
+
+    /// Lets loadline sample a database behind this server.
+    fn behind(mut self, url: String) -> Self {
+        self.flags.extend(["--behind".into(), url]);
         self
     }
 }
@@ -56,6 +67,42 @@ pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
     let database = postgres(test)?;
     let url = url_of(database.port);
     Some(express(test, "pool", &[&url, &connections.to_string()])?.with(database))
+}
+
+/// Starts Express, whose requests all update one row of PostgreSQL. loadline may sample the database itself.
+pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
+    let database = postgres(test)?;
+    let url = url_of(database.port);
+    let server = express(test, "row", &[&url, "90"])?.with(database);
+    Some(if is_sampled { server.behind(url) } else { server })
+}
+
+/// Starts Redis with 50,000 keys.
+fn redis(test: &str) -> Option<(ChildProcess, u16)> {
+    let (redis, port) = (installed(test, &["redis-server"])?, free_port());
+    let mut command = Command::new(redis);
+    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+    let server = ChildProcess::listening(command.stdout(Stdio::null()), port);
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    connection.write_all(b"EVAL \"for i=1,50000 do redis.call('set','k'..i,i) end\" 0\r\n").unwrap();
+    let mut answer = [0; 5];
+    connection.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"$-1\r\n");
+    Some((server, port))
+}
+
+/// Starts Redis itself, whose only command is KEYS.
+pub(super) fn redis_keys(test: &str) -> Option<Server> {
+    let (server, port) = redis(test)?;
+    let url = format!("redis://127.0.0.1:{port}");
+    let flags = ["--command", "KEYS nosuch*"].map(String::from).into();
+    Some(Server { url: url.clone(), flags, parts: vec![Box::new(server)] }.behind(url))
+}
+
+/// Starts Express, each of whose requests runs KEYS.
+pub(super) fn express_keys(test: &str) -> Option<Server> {
+    let (database, port) = redis(test)?;
+    Some(express(test, "keys", &[&port.to_string()])?.with(database).behind(format!("redis://127.0.0.1:{port}")))
 }
 
 fn url_of(port: u16) -> String {
