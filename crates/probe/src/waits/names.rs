@@ -1,7 +1,9 @@
 //! Names of futexes: the global variable at the address, and the function that waits.
 //!
-//! Opening a process for names costs milliseconds. Only a futex that threads wait for in most rounds gets a name.
+//! Opening a process for names costs milliseconds. A futex gets a name only if threads waited for it in several rounds,
+//! and the futex with most waiting threads comes first.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use run::FutexKind;
@@ -11,7 +13,7 @@ use sys::remote_memory;
 use super::round::{Round, ThreadSample};
 
 /// Number of rounds in which at least two threads waited for a futex before it gets a name.
-const MIN_ROUNDS: u32 = 16;
+const MIN_ROUNDS: u32 = 4;
 /// Number of stacks that are read per futex. The most frequent function gives the name.
 const STACKS: u32 = 8;
 /// Maximum number of futexes with names.
@@ -74,26 +76,29 @@ impl Names {
         Self { processes: Processes::with_images(images), futexes: BTreeMap::new() }
     }
 
+    /// Counts the futexes that at least two threads of a round wait for.
+    pub(super) fn count(&mut self, round: &Round) {
+        for (id, _) in round.futex_waiters().iter().filter(|(_, threads)| threads.len() >= 2) {
+            if self.futexes.len() < MAX_COUNTED || self.futexes.contains_key(id) {
+                self.futexes.entry(*id).or_default().rounds += 1;
+            }
+        }
+    }
+
     /// Reads one stack of a futex that has too few. Returns true if a stack was read.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let waiting = round.futex_waiters();
-        let mut wanting = None;
-        for (id, threads) in waiting.iter().filter(|(_, threads)| threads.len() >= 2) {
-            if self.futexes.len() >= MAX_COUNTED && !self.futexes.contains_key(id) {
-                continue;
-            }
-            let named = self.futexes.entry(*id).or_default();
-            named.rounds += 1;
-            if named.rounds >= MIN_ROUNDS && named.stacks < STACKS {
-                // Each stack belongs to another thread, so that a single unusual thread does not decide the name.
-                wanting = threads.get(named.stacks as usize % threads.len()).map(|thread| (*id, *thread));
-            }
-        }
         let open = self.futexes.values().filter(|named| named.stacks > 0).count();
-        let Some((id, thread)) = wanting else { return false };
-        if open >= MAX_NAMED && self.futexes.get(&id).is_none_or(|named| named.stacks == 0) {
-            return false;
-        }
+        let stacks_of = |id: &(u32, u64)| {
+            let named = self.futexes.get(id).filter(|named| named.rounds >= MIN_ROUNDS && named.stacks < STACKS)?;
+            (named.stacks > 0 || open < MAX_NAMED).then_some(named.stacks)
+        };
+        let wanting = waiting.iter().filter_map(|(id, threads)| Some((stacks_of(id)?, id, threads)));
+        // Futexes without any stack come first, the one with most waiting threads before the others.
+        let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
+        // Each stack belongs to another thread, so that a single unusual thread does not decide the name.
+        let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));
+        let Some((id, thread)) = found else { return false };
         self.read(id, thread);
         true
     }
@@ -176,11 +181,34 @@ fn waiting_function(frames: &[Frame]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::round::{ProcessSample, WaitKey};
     use super::*;
 
     fn frame(function: Option<&str>, module: &str, line: Option<u32>) -> Frame {
         let file = line.map(|_| "/srv/app.c".into());
         Frame { function: function.map(Into::into), module: module.into(), file, line }
+    }
+
+    /// Returns a round of this process, with so many threads waiting for each of two futexes.
+    fn round(waiting: [usize; 2]) -> Round {
+        let thread = |address| ThreadSample { key: WaitKey::Futex(address), ..ThreadSample::default() };
+        let process = ProcessSample { pid: std::process::id(), ..ProcessSample::default() };
+        let threads = [0x10, 0x20].into_iter().zip(waiting).flat_map(|(address, n)| vec![thread(address); n]).collect();
+        Round { processes: vec![process], threads, ..Round::default() }
+    }
+
+    #[test]
+    fn the_futex_with_most_waiting_threads_is_named_first_after_a_few_rounds() {
+        let (mut names, crowded) = (Names::default(), round([14, 2]));
+        for _ in 1..MIN_ROUNDS {
+            names.count(&crowded);
+            assert!(!names.look(&crowded), "too few rounds");
+        }
+        names.count(&crowded);
+        let stacks = |names: &Names| names.futexes.values().map(|named| named.stacks).collect::<Vec<_>>();
+        assert!(names.look(&crowded) && stacks(&names) == [1, 0]);
+        assert!(names.look(&crowded) && stacks(&names) == [1, 1], "then the other one gets its first stack");
+        assert!(names.look(&crowded) && stacks(&names) == [2, 1]);
     }
 
     #[test]

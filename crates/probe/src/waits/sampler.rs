@@ -308,6 +308,7 @@ impl Work {
         round.connections = connections.or_else(|| self.reader.read_peers(clients));
         if !self.reader.is_empty() {
             self.sums.add(&round);
+            self.names.count(&round);
         }
         let cost_ns = thread_cpu_ns() - before;
         self.add_stacks(&round);
