@@ -108,7 +108,8 @@ pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str
         json_of(command.env(variable, password))
     };
     // As soon as sessions wait for the lock, the load has begun.
-    eventually(|| sample("500ms")["waits"][0]["session"].is_string().then_some(()));
+    // The first samples wait until the symbols of the server's program are read.
+    eventually(|| sample("2s")["waits"][0]["session"].is_string().then_some(()));
     sample("3s")
 }
 

@@ -39,9 +39,7 @@ fn podman_itself_starts_agents_in_an_empty_container() {
 /// Checks that the first cause is the planted lock. A stripped program shows the address of its lock.
 fn is_locked(found: &Value) -> bool {
     let name = found[0]["name"].as_str().unwrap_or_default();
-    found[0]["cause"] == "lock"
-        && found[0]["holder"] == "sleep"
-        && (name.ends_with("PLANTED_LOCK") || name.starts_with("0x"))
+    found[0]["cause"] == "lock" && (name.ends_with("PLANTED_LOCK") || name.starts_with("0x"))
 }
 
 #[test]
