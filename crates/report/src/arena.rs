@@ -2,6 +2,7 @@
 
 use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
+use crate::estimate_cell::estimate_cell;
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
@@ -116,7 +117,7 @@ fn table(cells: &[&ArenaCell]) -> Table {
         vec![
             Cell { link: report_of(cell), ..Cell::new(cell.entry.clone()) },
             group(cell),
-            between(cell, cell.cpu_us_per_request, Unit::Micros),
+            cell.cpu_us_per_request.map_or_else(|| absent(cell), |cpu| estimate_cell(cpu, Unit::Micros)),
             capacity(cell),
             value(cell, cell.p50_us, Unit::Micros),
             value(cell, cell.p99_us, Unit::Micros),
@@ -157,27 +158,18 @@ fn group(cell: &ArenaCell) -> Cell {
         .map_or_else(|| absent(cell), |group| Cell { sort: Some(f64::from(group)), ..Cell::new(group.to_string()) })
 }
 
+/// Returns the capacity with its interval. The capacity of a bounded search is a lower bound.
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };
-    let rate = quantity(capacity.rate, Unit::PerSecond);
-    if cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound) {
-        return Cell { sort: Some(capacity.rate), ..Cell::new(format!("≥ {rate}")) };
-    }
-    let ends = [capacity.low, capacity.high].map(|end| quantity(end, Unit::PerSecond));
-    Cell { sort: Some(capacity.rate), hint: format!("{} to {}", ends[0], ends[1]), ..Cell::new(rate) }
+    let is_lower_bound = cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound);
+    let (low, high) = if is_lower_bound { (capacity.rate, f64::NAN) } else { (capacity.low, capacity.high) };
+    estimate_cell(Estimate { value: capacity.rate, low, high }, Unit::PerSecond)
 }
 
 fn value(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {
     let Some(Estimate { value, low, high }) = figure else { return absent(cell) };
     let hint = format!("{} to {}", quantity(low, unit), quantity(high, unit));
     Cell { sort: Some(value), hint, ..Cell::new(quantity(value, unit)) }
-}
-
-/// Returns a figure together with its interval.
-fn between(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {
-    let Some(Estimate { value, low, high }) = figure else { return absent(cell) };
-    let text = format!("{} ({} to {})", quantity(value, unit), quantity(low, unit), quantity(high, unit));
-    Cell { sort: Some(value), ..Cell::new(text) }
 }
 
 fn chart(cells: &[&ArenaCell]) -> Option<Block> {

@@ -9,6 +9,7 @@ mod answer_line;
 mod arena;
 mod comparison;
 mod doc;
+mod estimate_cell;
 mod forms;
 mod history;
 mod pages;

@@ -3,6 +3,7 @@
 
 use run::{ArenaCapacity, Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep};
 
+use crate::estimate_cell::estimate_cell;
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, quantity, significant};
@@ -109,10 +110,12 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
         (false, false) => Cell::new("no").toned(Tone::Warn),
     };
     let link = step.run.as_ref().map_or(String::new(), |run| format!("{run}/report.html"));
+    let rate_cell = |rate: Estimate| estimate_cell(rate, Unit::PerSecond);
     vec![
         Cell { link, ..Cell::new(setting_words(&step.setting)) },
-        step.capacity.map_or_else(absent, |ArenaCapacity { rate, low, high }| between(rate, low, high)),
-        step.predicted.map_or_else(|| Cell::absent(""), |Estimate { value, low, high }| between(value, low, high)),
+        step.capacity
+            .map_or_else(absent, |ArenaCapacity { rate, low, high }| rate_cell(Estimate { value: rate, low, high })),
+        step.predicted.map_or_else(|| Cell::absent(""), rate_cell),
         figure(step.p99_us, Unit::Micros),
         figure(step.cpu_us_per_request, Unit::Micros),
         figure(step.cpus_used, Unit::Cpus),
@@ -121,18 +124,6 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
         Cell::new(step.bottleneck.clone().unwrap_or_else(|| "–".into())),
         enough,
     ]
-}
-
-/// Returns a rate with its interval, if it has one. A rate with only a lower end is a lower bound.
-fn between(value: f64, low: f64, high: f64) -> Cell {
-    if low.is_finite() && !high.is_finite() {
-        return Cell { sort: Some(value), ..Cell::new(format!("≥ {}", quantity(value, Unit::PerSecond))) };
-    }
-    if !(low.is_finite() && high.is_finite()) {
-        return Cell { sort: Some(value), ..Cell::new(quantity(value, Unit::PerSecond)) };
-    }
-    let [value_text, low, high] = [value, low, high].map(|rate| quantity(rate, Unit::PerSecond));
-    Cell { sort: Some(value), ..Cell::new(format!("{value_text} ({low} to {high})")) }
 }
 
 /// Lists the settings whose capacity is a bound or unknown, and the expectations that were not met.

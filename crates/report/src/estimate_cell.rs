@@ -1,0 +1,31 @@
+//! Table cells of figures with intervals.
+
+use run::Estimate;
+use run::number::quantity;
+
+use crate::{Cell, Unit};
+
+/// Returns a figure with its interval, if the interval has two ends. A figure with only a lower end is a lower bound.
+pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
+    let Estimate { value, low, high } = figure;
+    let [value_text, low_text, high_text] = [value, low, high].map(|end| quantity(end, unit));
+    let text = match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("{value_text} ({low_text} to {high_text})"),
+        (true, false) => format!("≥ {value_text}"),
+        (false, _) => value_text,
+    };
+    Cell { sort: Some(value), ..Cell::new(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_shown_and_a_missing_end_makes_a_bound() {
+        let text = |low, high| estimate_cell(Estimate { value: 2000.0, low, high }, Unit::PerSecond).text;
+        assert_eq!(text(1900.0, 2100.0), "2,000/s (1,900/s to 2,100/s)");
+        assert_eq!(text(1900.0, f64::NAN), "≥ 2,000/s");
+        assert_eq!(text(f64::NAN, f64::NAN), "2,000/s");
+    }
+}
