@@ -39,7 +39,6 @@ mod s_clients_faults;
 mod secrets;
 mod sequences;
 mod served_clients;
-mod size;
 #[path = "../shared/testbed_command.rs"]
 mod testbed_command;
 mod testbed_keeper;
