@@ -1,11 +1,11 @@
 //! The GitHub action in this repository (`action.yml`): its steps run in an empty folder, as on a runner of GitHub
-//! Actions.
+//! Actions, and in an empty container.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use testkit::{alone, free_port};
+use testkit::{SetupError, alone, free_port, installed, is_root, or_skip, podman_configuration, static_program};
 
 /// A step: its script, and its variables with their values as written in the file.
 #[derive(Debug, Default)]
@@ -36,12 +36,37 @@ fn step(text: &str) -> Step {
     Step { variables, script }
 }
 
+/// Folders of this machine with the shell and its tools. A container sees them, and cannot write there.
+const SHELL_FOLDERS: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
+
 /// A folder with the files that a runner has.
 struct Runner {
     dir: tempfile::TempDir,
+    /// The program that the action gets.
+    program: PathBuf,
+    /// Environment variables of podman, if the steps run in a container.
+    podman: Option<Vec<(&'static str, PathBuf)>>,
 }
 
 impl Runner {
+    /// Prepares a runner whose steps run in containers without a network. A container has the shell and its tools, the
+    /// runner's folder, and in it the static program.
+    fn in_a_container() -> Result<Self, SetupError> {
+        installed(&["podman", "runc"])?;
+        if !is_root() {
+            return Err(SetupError::Missing("no right to start a container".into()));
+        }
+        let program = static_program(Path::new(env!("CARGO_BIN_EXE_loadline")))?;
+        let mut runner = Self::new();
+        let root = runner.dir.path();
+        ["root", "podman"].iter().for_each(|name| std::fs::create_dir(root.join(name)).unwrap());
+        let copy = root.join("loadline");
+        std::fs::copy(program, &copy).unwrap();
+        runner.podman = Some(podman_configuration(&root.join("podman")));
+        runner.program = copy;
+        Ok(runner)
+    }
+
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         ["temp", "bin", "work"].iter().for_each(|name| std::fs::create_dir(dir.path().join(name)).unwrap());
@@ -50,7 +75,26 @@ impl Runner {
         let text = "#!/bin/sh\necho \"$@\" >\"$RUNNER_TEMP/gh\"\ncat \"$5\" >\"$RUNNER_TEMP/comment\"\n";
         std::fs::write(&gh, text).unwrap();
         std::fs::set_permissions(&gh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        Self { dir }
+        Self { dir, program: env!("CARGO_BIN_EXE_loadline").into(), podman: None }
+    }
+
+    /// Returns the command of a shell that has exactly these variables in a container, and these in addition elsewhere.
+    fn shell(&self, variables: &[(String, String)]) -> Command {
+        let root = self.dir.path();
+        let Some(podman) = &self.podman else {
+            let mut command = Command::new("bash");
+            command.current_dir(root.join("work")).envs(variables.iter().cloned());
+            return command;
+        };
+        let mut command = Command::new("podman");
+        command.envs(podman.iter().cloned()).args(["run", "--rm", "--network", "none"]);
+        for folder in SHELL_FOLDERS.iter().filter(|folder| Path::new(folder).exists()) {
+            command.arg("--volume").arg(format!("{folder}:{folder}:ro"));
+        }
+        command.arg("--volume").arg(format!("{0}:{0}", root.display())).arg("--workdir").arg(root.join("work"));
+        command.args(variables.iter().flat_map(|(name, value)| ["--env".to_owned(), format!("{name}={value}")]));
+        command.arg("--rootfs").arg(root.join("root")).arg("bash");
+        command
     }
 
     fn read(&self, file: &str) -> String {
@@ -69,7 +113,7 @@ impl Runner {
             self.read("output").lines().filter_map(|line| line.strip_prefix("status=")).next_back().map(str::to_owned);
         let value = |text: &str| match text {
             "${{ inputs.run }}" => line.to_owned(),
-            "${{ inputs.program }}" => env!("CARGO_BIN_EXE_loadline").to_owned(),
+            "${{ inputs.program }}" => self.program.display().to_string(),
             "${{ inputs.undecided }}" => undecided.to_owned(),
             "${{ inputs.comment }}" => "true".to_owned(),
             "${{ github.event.pull_request.html_url }}" => "https://example.org/pull/7".to_owned(),
@@ -78,34 +122,32 @@ impl Runner {
             other => panic!("the step uses {other}"),
         };
         let added: Vec<String> = self.read("path").lines().map(str::to_owned).collect();
-        let path = added.into_iter().chain([of("bin"), std::env::var("PATH").unwrap()]).collect::<Vec<_>>().join(":");
-        let mut command = Command::new("bash");
-        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step.script]).current_dir(root.join("work"));
-        command.env("PATH", path).env("RUNNER_TEMP", of("temp"));
-        command
-            .env("GITHUB_PATH", of("path"))
-            .env("GITHUB_OUTPUT", of("output"))
-            .env("GITHUB_STEP_SUMMARY", of("summary"));
-        command.envs(step.variables.iter().map(|(name, text)| (name, value(text)))).output().unwrap()
+        let usual = if self.podman.is_some() { "/usr/bin:/bin".into() } else { std::env::var("PATH").unwrap() };
+        let path = added.into_iter().chain([of("bin"), usual]).collect::<Vec<_>>().join(":");
+        let mut variables = vec![("PATH".to_owned(), path), ("RUNNER_TEMP".to_owned(), of("temp"))];
+        let files = [("GITHUB_PATH", "path"), ("GITHUB_OUTPUT", "output"), ("GITHUB_STEP_SUMMARY", "summary")];
+        variables.extend(files.map(|(name, file)| (name.to_owned(), of(file))));
+        variables.extend(step.variables.iter().map(|(name, text)| (name.clone(), value(text))));
+        let mut command = self.shell(&variables);
+        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step.script]).output().unwrap()
     }
 }
 
-#[test]
-fn the_action_compares_two_commands_and_comments() {
-    let _alone = alone();
+/// Returns a command line that compares a server with one that uses twice its CPU time.
+fn twice_the_cpu_time(program: &Path) -> String {
+    let ports = [free_port(), free_port()];
     let serve = |port: u16, us: u32| {
-        let program = env!("CARGO_BIN_EXE_loadline");
+        let program = program.display();
         format!("'{program} serve --listen 127.0.0.1:{port} --cpus 1 --option work_us={us}'")
     };
-    let ports = [free_port(), free_port()];
-    let line = format!(
-        "compare http://127.0.0.1:{}/ http://127.0.0.1:{}/ --command-a {} --command-b {} --budget 16s",
-        ports[0],
-        ports[1],
-        serve(ports[0], 500),
-        serve(ports[1], 1000)
-    );
-    let runner = Runner::new();
+    let urls = ports.map(|port| format!("http://127.0.0.1:{port}/")).join(" ");
+    let commands = format!("--command-a {} --command-b {}", serve(ports[0], 500), serve(ports[1], 1000));
+    format!("compare {urls} {commands} --budget 16s")
+}
+
+/// Runs the action with a comparison that shows a regression, and checks the status, the summary and the comment.
+fn a_regression_fails_and_is_written_down(runner: &Runner) {
+    let line = twice_the_cpu_time(&runner.program);
     let failed = runner.run(&line, "pass").expect("twice the CPU time is a regression");
     let said = format!("{failed:?}{}", runner.read("summary"));
     assert_eq!(failed.status.code(), Some(1), "{said}");
@@ -114,9 +156,45 @@ fn the_action_compares_two_commands_and_comments() {
 }
 
 #[test]
+fn the_action_compares_two_commands_and_comments() {
+    let _alone = alone();
+    a_regression_fails_and_is_written_down(&Runner::new());
+}
+
+#[test]
+fn the_action_needs_nothing_but_a_shell() {
+    let _alone = alone();
+    let Some(runner) = or_skip("the_action_needs_nothing_but_a_shell", Runner::in_a_container()) else { return };
+    a_regression_fails_and_is_written_down(&runner);
+    let left = std::fs::read_dir(runner.dir.path().join("work")).unwrap().count();
+    assert_eq!(left, 0, "files in the folder of the job");
+}
+
+/// Ranks two servers in an empty container. The action passes, and the table has both of them.
+#[test]
+fn the_action_ranks_servers_in_an_empty_container() {
+    let _alone = alone();
+    let test = "the_action_ranks_servers_in_an_empty_container";
+    let Some(runner) = or_skip(test, Runner::in_a_container()) else { return };
+    let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");
+    for (name, work_us) in [("quick", 200), ("slow", 800)] {
+        file += &format!("[[entry]]\nname = \"{name}\"\nport = 8080\n");
+        file += &format!("command = 'exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT --option work_us={work_us}'\n");
+    }
+    std::fs::write(runner.dir.path().join("work/arena.toml"), file).unwrap();
+    let failed = runner.run("arena arena.toml --budget 40s --out out", "");
+    let summary = runner.read("summary");
+    assert!(summary.contains("| quick |") && summary.contains("| slow |"), "{failed:?}{summary}");
+    assert_eq!(runner.read("temp/comment"), summary, "the comment is the table");
+    // Other programs may take the generator's CPU. No server has a rank then, and the status says so.
+    let no_rank = summary.contains("No server got a rank");
+    assert_eq!(failed.and_then(|output| output.status.code()), no_rank.then_some(1), "{summary}");
+}
+
+#[test]
 fn the_action_checks_expectations_and_passes_on_the_status() {
     let _alone = alone();
-    let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
+    let server = testkit::serve(&Runner::new().program, 0, &[]);
     let line = |limit: &str| format!("load http://{}/ --rate 100 --duration 2s --expect '{limit}'", server.addr);
     let runner = Runner::new();
     let failed = runner.run(&line("p50<10s"), "");
