@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arena;
+mod arena_example;
 mod busy_machine;
 mod caches;
 mod chaos;

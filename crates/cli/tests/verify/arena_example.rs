@@ -1,0 +1,80 @@
+//! The servers of `examples/arena/arena.toml`: each one is built, starts, and answers the request of the load.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use run::{ArenaEntry, ArenaPlan};
+use testkit::{ChildProcess, binary, free_port, installed, or_skip};
+
+/// Port of the servers in the file.
+const PORT: &str = "18080";
+
+/// Tool that a server needs, by the name of the server.
+const TOOLS: [(&str, &str); 5] =
+    [("nginx", "nginx"), ("haproxy", "haproxy"), ("node", "node"), ("go", "go"), ("axum", "cargo")];
+
+#[test]
+fn each_server_of_the_example_starts_and_answers() {
+    let port = free_port();
+    let dir = copied(port);
+    let plan = ArenaPlan::from_toml("arena.toml", &std::fs::read_to_string(dir.path().join("arena.toml")).unwrap());
+    let plan = plan.unwrap();
+    let path = &plan.profiles[0].path;
+    for entry in &plan.entries {
+        let tool = TOOLS.iter().find(|(name, _)| *name == entry.name).map(|(_, tool)| *tool);
+        if tool.is_some_and(|tool| or_skip(&format!("{} of the example", entry.name), installed(&[tool])).is_none()) {
+            continue;
+        }
+        if let Some(build) = &entry.build {
+            let output = shell(dir.path(), port, build).output().unwrap();
+            assert!(output.status.success(), "{}: {}", entry.name, String::from_utf8_lossy(&output.stderr));
+        }
+        answers(dir.path(), port, entry, path);
+    }
+}
+
+/// Copies the example, and gives the servers another port.
+fn copied(port: u16) -> tempfile::TempDir {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/arena");
+    let dir = tempfile::tempdir().unwrap();
+    let files = ["arena.toml", "nginx.conf", "haproxy.cfg", "server.js", "server.go", "www", "axum"];
+    let mut copy = Command::new("cp");
+    copy.arg("-r").args(files.map(|file| example.join(file))).arg(dir.path());
+    assert!(copy.status().unwrap().success());
+    for file in ["arena.toml", "nginx.conf"].map(|file| dir.path().join(file)) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(PORT), "{}", file.display());
+        std::fs::write(&file, text.replace(PORT, &port.to_string())).unwrap();
+    }
+    // Builds stay for the next test, because axum takes a minute.
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arena-example");
+    std::fs::create_dir_all(&built).unwrap();
+    std::os::unix::fs::symlink(built, dir.path().join("target")).unwrap();
+    dir
+}
+
+/// Returns a command that runs as `loadline arena` runs those of the file.
+fn shell(dir: &Path, port: u16, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(dir).env("PORT", port.to_string()).env("LOADLINE", binary!());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+/// Starts a server and checks its answer.
+fn answers(dir: &Path, port: u16, entry: &ArenaEntry, path: &str) {
+    let mut command = shell(dir, port, entry.command.as_ref().unwrap());
+    // Debian's folders for servers belong to root's path only.
+    command.env("PATH", std::env::var("PATH").unwrap() + ":/usr/sbin:/sbin");
+    let _server = ChildProcess::listening(command.stderr(Stdio::null()), port);
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(connection, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    let whole = answer.starts_with("HTTP/1.1 200") && answer.contains("Hello, World!");
+    assert!(whole, "{}: {answer:?}", entry.name);
+}
