@@ -1,5 +1,6 @@
 //! The rows of the table. Each subject has a file, and each row a line here.
 
+mod arena;
 mod capacity;
 mod connects;
 mod echo;
@@ -255,6 +256,8 @@ pub(crate) const ROWS: &[Row] = &[
         told_apart::by_5_percent,
     ),
     row("compare-2", "the same of 2 %, in CPU per request, %", AtLeast(80.0), None, told_apart::by_2_percent),
+    row("arena-time", "s of an arena of ten servers, with their builds", AtMost(600.0), None, arena::seconds),
+    row("arena-ranked", "of these ten, servers that get a rank", AtLeast(9.0), None, arena::ranked),
     row("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), None, probe::share),
     row("waits-rate", "rate of nginx with sampled threads over that without", AtLeast(0.99), None, waits::throughput),
     row(
