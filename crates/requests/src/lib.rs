@@ -10,6 +10,7 @@ mod formats;
 mod found;
 mod log;
 mod row;
+mod unreadable;
 mod url;
 mod vegeta_target;
 

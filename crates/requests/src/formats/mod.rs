@@ -6,6 +6,7 @@ mod json;
 mod toml;
 mod urls;
 mod vegeta;
+mod vegeta_http;
 mod words;
 
 pub use curl::command;
@@ -15,4 +16,5 @@ pub use toml::to_toml;
 use crate::row::FormatSpec;
 
 /// Every format that `--requests` reads, in the order in which they are tried.
-pub const FORMATS: &[FormatSpec] = &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, urls::FORMAT];
+pub const FORMATS: &[FormatSpec] =
+    &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, vegeta_http::FORMAT, urls::FORMAT];

@@ -5,6 +5,7 @@ use run::RequestPlan;
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
+use crate::unreadable::Unreadable;
 use crate::url;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
@@ -24,16 +25,16 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
 }
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
-    let mut all = Imported::default();
+    let (mut all, mut unreadable) = (Imported::default(), Unreadable::default());
     for (line, column, text) in lines(source.text) {
         let wrong = |why: String| ReadError {
             file: source.file.into(),
             place: Some((line, column)),
             message: format!("{} is not a URL: {why}", shown(text)),
         };
-        all.found.push(parse_line(text).map_err(wrong)?);
+        all.found.extend(unreadable.unless_read(parse_line(text).map_err(wrong)));
     }
-    Ok(all)
+    unreadable.leave_out_of(all)
 }
 
 /// Parses `http://host/path`, `/path`, or `POST /path`.
@@ -65,9 +66,20 @@ mod tests {
         assert!((FORMAT.matches)(text));
         let all = read(text).unwrap().found;
         assert_eq!((all[0].origin.as_deref(), all[1].request.method.as_str()), (Some("http://h:1"), "POST"));
-        let error = read("/a\n  htps://h/\n").unwrap_err().to_string();
-        assert!(error.contains("u: line 2, column 3") && error.contains("did you mean https://"), "{error}");
+        let error = read("  htps://h/\n").unwrap_err().to_string();
+        assert!(error.contains("u: line 1, column 3") && error.contains("did you mean https://"), "{error}");
         assert!((FORMAT.matches)("htps://h/\n/a\n"), "the wrong line is named when it is read");
+    }
+
+    #[test]
+    fn one_odd_line_is_left_out_and_named() {
+        let all = read("/a\n  htps://h/\nhttp://h/b c d\n/e\n").unwrap();
+        let said = all.left_out_words().unwrap();
+        assert!(
+            said.starts_with("left out: 2 that cannot be read (first in line 2, column 3: \"htps://h/\""),
+            "{said}"
+        );
+        assert_eq!(all.found.len(), 2);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::log::text_looks_like_log;
 use crate::row::FormatSpec;
+use crate::unreadable::Unreadable;
 use crate::url;
 use crate::vegeta_target::is_target;
 
@@ -36,17 +37,18 @@ struct Target {
 }
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
-    let mut all = Imported::default();
+    let (mut all, mut unreadable) = (Imported::default(), Unreadable::default());
     for (number, line) in (1..).zip(source.text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |column: usize, message: String| ReadError {
             file: source.file.into(),
             place: Some((number, column.max(1))),
             message: format!("{message} in {}", shown(line)),
         };
-        let target: Target = serde_json::from_str(line).map_err(|e| wrong(e.column(), words(&e)))?;
-        all.found.push(found(target).map_err(|why| wrong(1, why))?);
+        let target = serde_json::from_str::<Target>(line).map_err(|e| wrong(e.column(), words(&e)));
+        let read = target.and_then(|target| found(target).map_err(|why| wrong(1, why)));
+        all.found.extend(unreadable.unless_read(read));
     }
-    Ok(all)
+    unreadable.leave_out_of(all)
 }
 
 fn found(target: Target) -> Result<Found, String> {
@@ -81,9 +83,12 @@ mod tests {
 
     #[test]
     fn a_wrong_key_is_named_with_its_place() {
-        let error =
-            read("{\"method\":\"GET\",\"url\":\"/\"}\n{\"method\":\"GET\",\"urll\":\"/\"}").unwrap_err().to_string();
-        assert!(error.starts_with("t.json: line 2, column ") && error.contains("did you mean `url`?"), "{error}");
+        let error = read("{\"method\":\"GET\",\"urll\":\"/\"}").unwrap_err().to_string();
+        assert!(error.starts_with("t.json: line 1, column ") && error.contains("did you mean `url`?"), "{error}");
+        let all = read("{\"method\":\"GET\",\"url\":\"/\"}\n{\"method\":\"GET\",\"urll\":\"/\"}").unwrap();
+        let said = all.left_out_words().unwrap();
+        assert!(said.starts_with("left out: 1 that cannot be read (line 2, column "), "{said}");
+        assert!(said.contains("did you mean `url`?"), "{said}");
         assert!(read("{\"method\":\"GET\",\"url\":\"/\",\"body\":\"?\"}").unwrap_err().to_string().contains("base64"));
         assert!(
             is_target("{\"method\":\"GET\",\"url\":\"/\",\"header\":{\"A\":\"x\"}}"),

@@ -18,8 +18,12 @@ const WINDOWS: &str =
 const VARIABLE: &str = "a variable or a command of the shell is not filled in here; write its value in its place, or \
                         escape the character as \\$ or \\` to send it";
 
-/// Splits a text into commands, and each command into words.
-pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
+/// Words of one command, or the error for which the command cannot be read.
+pub(super) type Command = Result<Vec<Word>, PlacedError>;
+
+/// Splits a text into commands, and each command into words. After a command that cannot be read, continues at the next
+/// line that begins like a command. Fails if the text is for another shell.
+pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     if let Some(at) = caret_of_windows(text) {
         return Err((at, WINDOWS));
     }
@@ -29,7 +33,7 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
         match c {
             '\n' | ';' | '&' | '|' => {
                 reader.next();
-                all.push(std::mem::take(&mut command));
+                all.push(Ok(std::mem::take(&mut command)));
             }
             c if c.is_whitespace() => drop(reader.next()),
             '#' => {
@@ -38,12 +42,31 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
                 }
             }
             '\\' if reader.skip_continuation() => {}
-            _ => command.push(reader.word()?),
+            _ => match reader.word() {
+                Ok(word) => command.push(word),
+                Err(error) => {
+                    command.clear();
+                    all.push(Err(error));
+                    reader.at = next_command(text, error.0);
+                }
+            },
         }
     }
-    all.push(command);
-    all.retain(|words| !words.is_empty());
+    all.push(Ok(command));
+    all.retain(|command| command.as_ref().map_or(true, |words| !words.is_empty()));
     Ok(all)
+}
+
+/// Returns the index of the first line after an error that begins with the name of the program.
+fn next_command(text: &str, error_at: usize) -> usize {
+    let mut line_at = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let begin = line_at;
+        line_at += line.len();
+        (begin, line)
+    });
+    let mut later = lines.filter(|(begin, line)| *begin > error_at && line.trim_start().starts_with("curl"));
+    later.next().map_or(text.len(), |(begin, _)| begin)
 }
 
 /// Finds a caret with which browsers escape characters for cmd.exe. Only lines for other shells contain single
@@ -241,8 +264,22 @@ mod tests {
         commands(text)
             .unwrap()
             .into_iter()
-            .map(|words| words.into_iter().map(|word| String::from_utf8(word.bytes).unwrap()).collect())
+            .map(|command| command.unwrap().into_iter().map(|word| String::from_utf8(word.bytes).unwrap()).collect())
             .collect()
+    }
+
+    /// Returns the error of the first command that cannot be read.
+    fn first_error(text: &str) -> Option<PlacedError> {
+        commands(text).map_or_else(Some, |all| all.into_iter().find_map(Result::err))
+    }
+
+    #[test]
+    fn after_an_error_the_next_command_is_read() {
+        let all = commands("curl /a\ncurl $X \\\n -H 'A: b'\n  curl /c\ncurl '/d\ncurl /e'\n").unwrap();
+        let read: Vec<Option<usize>> = all.iter().map(|one| one.as_ref().ok().map(Vec::len)).collect();
+        assert_eq!(read, [Some(2), None, Some(2), Some(2)], "the line of the value is part of the last command");
+        let all = commands("curl '/a\ncurl /b\n").unwrap();
+        assert!(all[0].is_err() && all[1].as_ref().is_ok_and(|words| words.len() == 2), "{all:?}");
     }
 
     #[test]
@@ -251,23 +288,23 @@ mod tests {
         let all = of(text);
         assert_eq!(all[0], ["curl", "a b", "c\"d$ e", "f g", "h'A\n"]);
         assert_eq!(all[1..], [vec!["curl", "x"], vec!["curl", "y"], vec!["curl", ""]]);
-        assert_eq!(commands("a 'b").unwrap_err().0, 2);
+        assert_eq!(first_error("a 'b").unwrap().0, 2);
     }
 
     #[test]
     fn escapes_make_bytes() {
-        let bytes = |text: &str| commands(text).unwrap().remove(0).remove(0).bytes;
+        let bytes = |text: &str| commands(text).unwrap().remove(0).unwrap().remove(0).bytes;
         assert_eq!(bytes(r"$'\xC3\xBC\102\u00fc\xff\e\cB'"), b"\xc3\xbcB\xc3\xbc\xff\x1b\x02");
         assert_eq!(bytes(r"$'\ud83c\udf89!'"), "🎉!".as_bytes());
         for wrong in [r"$'a\0'", r"$'\ud83c'", r"$'\ud83c\u0041'", r"$'\U00110000'"] {
-            assert!(commands(wrong).is_err(), "{wrong}");
+            assert!(first_error(wrong).is_some(), "{wrong}");
         }
     }
 
     #[test]
     fn expansions_that_need_a_shell_are_refused() {
         for text in ["curl \"$TOKEN\"", "curl ${A}", "curl \"a `id`\"", "curl $(id)", "curl a$1"] {
-            assert_eq!(commands(text).unwrap_err().1, VARIABLE, "{text}");
+            assert_eq!(first_error(text).unwrap().1, VARIABLE, "{text}");
         }
         assert_eq!(of("curl '$TOKEN `x`' \\$A \"\\$B $\" a$"), [vec!["curl", "$TOKEN `x`", "$A", "$B $", "a$"]]);
         for text in

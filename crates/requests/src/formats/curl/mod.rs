@@ -9,6 +9,7 @@ use super::words::{Word, commands};
 use crate::error::{ReadError, place, shown};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
+use crate::unreadable::Unreadable;
 use options::OptionEffect::{
     self, Binary, Compressed, Cookie, Data, Form, Get, GlobOff, Head, Header, Ignored, IgnoredWithValue, Json, Method,
     PathAsIs, Raw, Referer, Remark, RemarkWithValue, Upload, Url, UrlEncoded, User, UserAgent,
@@ -39,23 +40,32 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
         place: Some(place(source.text, at)),
         message,
     };
-    let mut all = Imported::default();
+    let (mut all, mut unreadable) = (Imported::default(), Unreadable::default());
     for words in commands(source.text).map_err(|(at, why)| fail((at, why.into())))? {
-        let mut parsed = parse_command(&words, source.folder).map_err(fail)?;
-        for remark in std::mem::take(&mut parsed.remarks) {
+        let words = words.map_err(|(at, why)| (at, why.to_owned()));
+        let read = words.and_then(|words| request_of(&words, source.folder)).map_err(fail);
+        let Some((found, remarks)) = unreadable.unless_read(read) else { continue };
+        for remark in remarks {
             if !all.remarks.iter().any(|known| known == remark) {
                 all.remarks.push(remark.to_owned());
             }
         }
-        all.found.push(parsed.request().map_err(fail)?);
+        all.found.push(found);
     }
-    Ok(all)
+    unreadable.leave_out_of(all)
+}
+
+/// Returns the request of one command line, with remarks on options that have no effect here.
+fn request_of(words: &[Word], folder: &std::path::Path) -> Result<(Found, Vec<&'static str>), PlacedError> {
+    let mut parsed = parse_command(words, folder)?;
+    let remarks = std::mem::take(&mut parsed.remarks);
+    Ok((parsed.request()?, remarks))
 }
 
 /// Reads the request of one command line: the value of `--curl`.
 pub fn command(text: &str) -> Result<Imported, ReadError> {
     let all = read(&Source { file: "--curl", text, folder: std::path::Path::new(".") })?;
-    match all.found.len() {
+    match all.found.len() + all.left_out.values().sum::<u64>() as usize {
         1 => Ok(all),
         n => Err(ReadError {
             file: "--curl".into(),

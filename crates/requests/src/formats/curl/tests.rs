@@ -76,3 +76,13 @@ fn arguments_of_curl_that_are_not_supported_are_named_with_their_column() {
         assert!(error.contains(says), "{line}: {error}");
     }
 }
+
+#[test]
+fn one_odd_command_is_left_out_and_named() {
+    let text = "curl http://h/a\ncurl -H \"A: $TOKEN\" http://h/b\ncurl --nosuch http://h/c\ncurl http://h/d\n";
+    let all = (FORMAT.read)(&Source { file: "f", text, folder: std::path::Path::new(".") }).unwrap();
+    let paths: Vec<&str> = all.found.iter().map(|found| found.request.path.as_str()).collect();
+    assert_eq!(paths, ["/a", "/d"]);
+    let said = all.left_out_words().unwrap();
+    assert!(said.starts_with("left out: 2 that cannot be read (first in line 2, column 13: a variable"), "{said}");
+}
