@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use run::number::prose::counted;
+
 use crate::{Exit, output};
 
 /// Arguments of `import`.
@@ -49,7 +51,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let secrets = secrets(&imported);
     let left_out = imported.left_out_words();
     let set = requests::set(imported, String::new(), None);
-    let mut text = format!("# {} requests of {} ({})", set.requests.len(), args.file.display(), row.name);
+    let mut text =
+        format!("# {} of {} ({})", counted(set.requests.len() as f64, "request"), args.file.display(), row.name);
     text += &origin.map_or("\n".into(), |origin| format!(", made to {origin}\n"));
     text += &left_out.map_or(String::new(), |words| comment(&words));
     if !secrets.is_empty() {
@@ -67,7 +70,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn of_log(args: &Args) -> anyhow::Result<Exit> {
     let fields = args.replay_fields.clone().unwrap_or_default();
     let replay = requests::replay(&args.file, &requests::ReplayOptions { allow: args.allow.clone(), fields })?;
-    let mut text = format!("# {} different requests of {} (access log)\n", replay.requests.len(), args.file.display());
+    let mut text = format!(
+        "# {} of {} (access log)\n",
+        counted(replay.requests.len() as f64, "different request"),
+        args.file.display()
+    );
     let left_out = requests::left_out_words(&replay.left_out);
     left_out.iter().chain(&replay.summary.words()).for_each(|line| text += &comment(line));
     let set = run::RequestSet { requests: replay.requests, ..run::RequestSet::default() };

@@ -248,8 +248,9 @@ impl Log {
             self.times.iter().filter_map(|(at, place)| Some((((at - first) * 1e6) as u64, to[*place as usize]?)));
         let times: Vec<(u64, u16)> = times.collect();
         let bad = self.first_bad.map(|(line, column, why)| format!("first at line {line}, column {column}: {why}"));
+        self.summary.whole_seconds = whole;
         self.summary.fill(self.lines, &requests, &times, bad);
-        (self.summary.whole_seconds, self.summary.first_timeless) = (whole, self.first_timeless);
+        self.summary.first_timeless = self.first_timeless;
         Ok(Replay { requests, times, left_out: self.left_out, summary: self.summary })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use run::RequestPlan;
-use run::number::{number, prose::counted};
+use run::number::{number, prose::counted, span};
 
 /// Number of most frequent requests that are named.
 const TOP: usize = 5;
@@ -33,8 +33,9 @@ pub struct Summary {
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
-    /// Time from the first to the last request, seconds; 0 without times.
-    pub span_s: f64,
+    /// Time that the log covers, seconds: its whole seconds, or the time from the first to the last request and one mean
+    /// gap; 0 if requests have no times or all have the same.
+    covered_s: f64,
     /// Number of requests with a time.
     timed: u64,
     /// Requests per second in equal parts of the log.
@@ -61,10 +62,15 @@ impl Summary {
         let tenth = requests.len().div_ceil(10);
         self.skew = requests.iter().take(tenth).map(|r| r.weight).sum::<f64>() / all.max(1.0);
         let Some(&(last, _)) = times.last() else { return };
-        (self.span_s, self.timed) = (last as f64 / 1e6, times.len() as u64);
+        self.timed = times.len() as u64;
         let mut seconds = vec![0.0; (last / 1_000_000) as usize + 1];
         times.iter().for_each(|(at, _)| seconds[(at / 1_000_000) as usize] += 1.0);
-        let mean = times.len() as f64 / seconds.len() as f64;
+        let n = times.len() as f64;
+        self.covered_s = match self.whole_seconds {
+            true => seconds.len() as f64,
+            false => last as f64 / 1e6 * n / (n - 1.0).max(1.0),
+        };
+        let mean = n / seconds.len() as f64;
         self.peak = seconds.iter().copied().fold(0.0, f64::max) / mean.max(f64::MIN_POSITIVE);
         let width = seconds.len().div_ceil(SPANS);
         self.rates = seconds.chunks(width).map(|span| span.iter().sum::<f64>() / span.len() as f64).collect();
@@ -75,10 +81,10 @@ impl Summary {
     pub fn words(&self) -> Vec<String> {
         let list = |all: Vec<String>| all.join(", ");
         let mut said = vec![format!(
-            "{} lines, {} requests to make, {} different; the most frequent tenth of these has {:.0} % of all",
-            self.lines,
-            self.requests,
-            self.different,
+            "{}, {} to make, {} different; the most frequent tenth of these has {:.0} % of all",
+            counted(self.lines as f64, "line"),
+            counted(self.requests as f64, "request"),
+            number(self.different as f64),
             self.skew * 100.0
         )];
         said.extend(self.bad.iter().map(|bad| format!("lines that cannot be read: {bad}")));
@@ -92,14 +98,8 @@ impl Summary {
         said.extend(
             (self.beyond_times > 0).then(|| without_time(self.beyond_times, "come after the first million times")),
         );
-        if self.span_s > 0.0 {
-            let rates = list(self.rates.iter().map(|rate| number(*rate)).collect());
-            said.push(format!(
-                "{:.0} s, {}/s on average, {:.1} times that in the busiest second; per second over the log: {rates}",
-                self.span_s,
-                number(self.timed as f64 / self.span_s.max(1.0)),
-                self.peak
-            ));
+        if self.covered_s > 0.0 {
+            said.push(self.course());
         }
         if self.whole_seconds {
             said.push("times are whole seconds: requests of one second are spread evenly over it".into());
@@ -124,6 +124,17 @@ fn without_time(requests: u64, why: &str) -> String {
 }
 
 impl Summary {
+    /// Returns the sentence about the rates. A log of less than two seconds has no busiest second.
+    fn course(&self) -> String {
+        let mean = format!("{}, {}/s on average", span(self.covered_s), number(self.timed as f64 / self.covered_s));
+        if self.rates.len() < 2 {
+            return mean;
+        }
+        let rates: Vec<String> = self.rates.iter().map(|rate| number(*rate)).collect();
+        let peak = number(self.peak);
+        format!("{mean}, {peak} times that in the busiest second; per second over the log: {}", rates.join(", "))
+    }
+
     /// Returns the sentence about the responses in the log.
     fn answers(&self) -> String {
         let mut each: Vec<String> = self.statuses.iter().map(|(class, n)| format!("{class}xx {n}")).collect();
@@ -165,6 +176,23 @@ fn hurst(seconds: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Seen with a log of two lines, a second apart: 2/s instead of 1/s.
+    #[test]
+    fn a_short_log_has_the_rate_of_the_time_that_it_covers() {
+        let words = |whole_seconds, times: &[u64]| {
+            let times: Vec<(u64, u16)> = times.iter().map(|at| (*at, 0)).collect();
+            let mut summary = Summary { whole_seconds, ..Summary::default() };
+            summary.fill(times.len() as u64, &[], &times, None);
+            summary.words().into_iter().find(|one| one.contains("on average"))
+        };
+        let of = |whole, times: &[u64]| words(whole, times).unwrap();
+        assert!(of(true, &[0, 1_000_000]).starts_with("2 s, 1/s on average, 1 times"));
+        assert_eq!(of(true, &[0, 500_000]), "1 s, 2/s on average");
+        assert_eq!(of(false, &[0, 500_000]), "1 s, 2/s on average", "half a second apart");
+        assert_eq!(of(false, &[0, 250_000, 500_000]), "0.75 s, 4/s on average");
+        assert_eq!((words(false, &[7, 7]), words(false, &[7]), words(false, &[])), (None, None, None));
+    }
 
     #[test]
     fn independent_counts_have_one_half_and_long_bursts_more() {
