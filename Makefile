@@ -13,7 +13,7 @@ STARTED_S := $(shell date +%s)
 FUZZ_S ?= 60
 SOAK_S ?= 3600
 
-.PHONY: run build dist release test verify lint bench fuzz soak docs clean install install-event deb
+.PHONY: run build dist release test verify cases lint bench fuzz soak docs clean install install-event deb
 
 run: | cargo
 	@echo "make run: builds loadline (2 to 3 minutes on 2 CPUs the first time, then seconds), starts its own test server,"
@@ -54,6 +54,11 @@ verify: test
 	  --test verify --test alone $(addprefix --test ,$(subst $(comma), ,$(LONG_TESTS))) >target/verify.json
 	cargo test --locked --doc -p loadline-event -p loadline-testbed
 	target/debug/run-tests --since $(STARTED_S) --skip none target/verify.json alone media speed line
+
+# Runs the program on a folder of small inputs and servers: `make cases DIR=FOLDER` (scripts/check-cases says what a case is).
+cases: build
+	@test -n "$(DIR)" || { echo "name the folder of the cases: make cases DIR=FOLDER" >&2; exit 2; }
+	scripts/check-cases $(DIR) $(LOADLINE)
 
 lint: | cargo
 	scripts/install-needs test
