@@ -14,6 +14,7 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("load", "rate", &['q'], &["qps"]),
     ("prove", "connections", &['c'], &["concurrency", "vus"]),
     ("prove", "rate", &['q'], &["qps"]),
+    ("compare", "connections", &['c'], &["concurrency", "vus"]),
 ];
 
 /// Tips for other flags: commands (all if empty), flags, and the tip.
@@ -24,12 +25,44 @@ const ANSWERS: &[(&[&str], &[&str], &str)] = &[
         "find tries many numbers of connections, up to --connections N; for one number: loadline load --connections N",
     ),
     (
-        &["find", "prove"],
+        &["size"],
+        &["-c", "--concurrency", "--vus"],
+        "size tries many numbers of connections for each setting, up to --connections N",
+    ),
+    (
+        &["find", "prove", "size"],
         &["-d", "-z", "--duration"],
         "--budget TIME is the time for the whole search; for one load: loadline load --duration TIME",
     ),
+    (
+        &["compare"],
+        &["-d", "-z", "--duration"],
+        "--budget TIME is the time for all windows of both servers; for one load: loadline load --duration TIME",
+    ),
+    (
+        &["compare"],
+        &["-q", "--qps", "--rate", "-r", "-R", "--rps"],
+        "compare sends as fast as the servers answer; at one rate: make two runs with loadline load --rate R --out DIR, \
+         then loadline compare DIR DIR",
+    ),
+    (
+        &["arena"],
+        &["-c", "--concurrency", "--vus", "--connections"],
+        "the file of the arena sets it for each load: connections = N",
+    ),
+    (
+        &["arena"],
+        &["-q", "--qps", "--rate", "-r", "-R", "--rps"],
+        "arena searches the capacity of each server and chooses a rate for all by itself",
+    ),
+    (&["arena"], &["-d", "-z", "--duration"], "--budget TIME is the time for all servers and loads together"),
+    (&["size"], &["-q", "--qps", "--rate", "-r", "-R", "--rps"], "size searches the rate of each setting"),
     (&["find"], &["-q", "--qps", "--rate", "-r", "-R"], "find searches the rate; for one rate: loadline load --rate R"),
-    (&["find", "prove"], &["-n", "--number", "--iterations"], "requests are not counted; --budget TIME sets the time"),
+    (
+        &["find", "prove", "compare", "size", "arena"],
+        &["-n", "--number", "--iterations"],
+        "requests are not counted; --budget TIME sets the time",
+    ),
     (&[], &["-n", "--number", "--iterations"], "requests are not counted; --duration TIME sets the time"),
     (&[], &["-t"], "--threads N sets the generator's threads (wrk), --timeout TIME the longest answer (hey, oha)"),
     (&[], &["-r", "-R", "--rps"], "--rate R offers R requests per second"),
@@ -131,7 +164,7 @@ fn usage_of(command: &mut Command, words: &[OsString]) -> StyledStr {
 
 fn tip(command: &str, flag: &str) -> Option<&'static str> {
     let row = ANSWERS.iter().find(|(of, flags, _)| flags.contains(&flag) && (of.is_empty() || of.contains(&command)));
-    let loads = ["find", "load", "prove"].contains(&command);
+    let loads = ["find", "load", "prove", "compare", "size", "arena"].contains(&command);
     row.filter(|_| loads).map(|row| row.2)
 }
 
@@ -180,6 +213,7 @@ mod tests {
             "load http://h/ --concurrency 10",
             "load http://h/ --qps 100 --duration 5s",
             "prove http://h/ -c 10",
+            "compare http://h/ http://i/ -c 10",
         ] {
             assert_eq!(parsed(line), Ok(()), "{line}");
         }
@@ -190,6 +224,13 @@ mod tests {
             ("find http://h/ --duration 10s", "--budget TIME"),
             ("find http://h/ --qps 10", "loadline load --rate R"),
             ("load http://h/ -n 1000", "--duration TIME"),
+            ("compare http://h/ http://i/ -d 10s", "--budget TIME"),
+            ("compare http://h/ http://i/ --qps 10", "loadline load --rate R --out DIR"),
+            ("compare http://h/ http://i/ -n 10", "--budget TIME"),
+            ("size http://h/ --command x -c 10", "--connections N"),
+            ("size http://h/ --command x -z 10s", "--budget TIME"),
+            ("arena f.toml -c 10", "connections = N"),
+            ("arena f.toml --duration 10s", "--budget TIME"),
             ("find http://h/ -n 1000", "--budget TIME"),
             ("load http://h/ -t 4", "--threads N"),
             ("load http://h/ --connections 4 --rate 200", "--rate R --max-connections N"),
