@@ -14,8 +14,12 @@ use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually,
 
 /// Number of killed processes.
 const KILLS: usize = 100;
-/// Number of rounds with whole experiments; in each round, two experiments are killed.
-const WHOLE_ROUNDS: usize = 4;
+/// Minimum number of whole experiments that are killed: conductors, half of them with their agents.
+const KILLED_EXPERIMENTS: usize = 20;
+/// Maximum time from Ctrl-C to the end of an experiment.
+const MAX_END_TIME: Duration = Duration::from_secs(2);
+/// Number of experiments of which the fastest counts for [`MAX_END_TIME`]: other programs may delay one.
+const END_ATTEMPTS: usize = 3;
 /// Number of times that a lever which slows a link is killed.
 const LINK_KILLS: usize = 12;
 /// Minimum share of rounds in which a change was in effect at the moment of the kill. With a smaller share, the test
@@ -191,6 +195,8 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
 #[derive(Default)]
 struct Count {
     kills: usize,
+    /// Whole experiments among the kills.
+    experiments: usize,
     rounds: usize,
     changed: usize,
 }
@@ -237,13 +243,15 @@ fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Cou
     std::thread::sleep(Duration::from_millis(random.u64(0..900)));
     count.rounds += 1;
     count.changed += usize::from(victim.state() != victim.before);
-    for experiment in &experiments {
+    let with_agents = random.usize(..experiments.len());
+    for (at, experiment) in experiments.iter().enumerate() {
         let agents = children(experiment.pid());
-        if random.bool() {
+        if at == with_agents {
             count.kills += agents.iter().filter(|pid| signalled(**pid, "KILL")).count();
         }
         signalled(experiment.pid(), SIGNALS[random.usize(..SIGNALS.len())]);
         count.kills += 1;
+        count.experiments += 1;
     }
     eventually(|| experiments.iter_mut().all(|experiment| !experiment.runs()).then_some(()));
     next_command(random, victim);
@@ -257,9 +265,15 @@ fn ctrl_c_ends_an_experiment_and_blames_nobody() {
     if victim.group.is_none() {
         return;
     }
+    let times: Vec<Duration> = (0..END_ATTEMPTS).map(|_| interrupted(&victim)).collect();
+    assert!(times.iter().any(|took| *took < MAX_END_TIME), "{times:?}");
+}
+
+/// Interrupts an experiment after its first change, and returns the time until its end.
+fn interrupted(victim: &Victim) -> Duration {
     let mut command = Command::new(binary!());
     command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "60s", "--intrusive"]);
-    command.arg("--out").arg(victim.server.dir.path().join("run"));
+    command.arg("--out").arg(victim.server.dir.path().join(format!("run-{}", free_port())));
     let experiment = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     testkit::eventually_within(Duration::from_secs(60), || (victim.state() != victim.before).then_some(()));
     let begin = Instant::now();
@@ -268,10 +282,8 @@ fn ctrl_c_ends_an_experiment_and_blames_nobody() {
     let (took, text) = (begin.elapsed(), String::from_utf8_lossy(&output.stdout).into_owned());
     assert!(output.status.code() == Some(130) && text.contains("Interrupted"), "{text}");
     assert!(!text.contains("ended at") && !text.contains("generator \""), "{text}");
-    // The experiment would have lasted tens of seconds longer. On a busy machine, writing the report takes a few
-    // seconds.
-    assert!(took < Duration::from_secs(20), "{took:?}");
     assert_eq!(victim.state(), victim.before);
+    took
 }
 
 #[test]
@@ -281,12 +293,17 @@ fn nothing_stays_changed_after_a_hundred_kills() {
     let mut random = fastrand::Rng::with_seed(seed);
     println!("seed {seed}");
     let mut count = Count::default();
-    (0..WHOLE_ROUNDS).for_each(|_| kill_experiments(&victim, &mut random, &mut count));
+    while count.experiments < KILLED_EXPERIMENTS {
+        kill_experiments(&victim, &mut random, &mut count);
+    }
     while count.kills < KILLS {
         kill_agents(&victim, &mut random, &mut count);
     }
     let share = count.changed as f64 / count.rounds as f64;
-    println!("{} kills in {} rounds, {} met a change", count.kills, count.rounds, count.changed);
+    println!(
+        "{} kills ({} whole experiments) in {} rounds, {} met a change",
+        count.kills, count.experiments, count.rounds, count.changed
+    );
     assert!(share >= MIN_CHANGED_SHARE, "only {share:.2} of the rounds met a change");
 }
 
