@@ -82,6 +82,7 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
         to: rate_at(to_s - hair_s),
         completed: average(&completed),
         p99_us: moments.iter().filter_map(|m| m.p99_us).reduce(f64::max),
+        p99_at_least: moments.iter().any(|m| lacks_answers(m, rate_at(m.t_s - begin_s))),
         failed_share: finite(count(|m| m.failed) / (count(|m| m.completed) + errors)),
         breach: None,
     };
@@ -90,6 +91,13 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
         &(0..100).map(|i| rate_at(from_s + (to_s - from_s) * (f64::from(i) + 0.5) / 100.0)).collect::<Vec<_>>(),
     );
     CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
+}
+
+/// Returns true if requests of one second were not answered, so that its 99th percentile is unknown: too many failed, or
+/// none came back although requests were due. A low rate may have no request in a second by chance.
+fn lacks_answers(moment: &Moment, offered: f64) -> bool {
+    let due = offered * moment.seconds;
+    moment.p99_us.is_none() && (moment.failed > moment.unexpected || due > COURSE_NOISE.powi(2))
 }
 
 /// Returns the limit that a part broke. `offered` is the part's offered rate, and `lost` the share of its requests
@@ -101,12 +109,17 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
     let broken =
         |kind, value, limit| Some(Breach { kind, value: finite(value), limit: finite(limit), at_least: false });
     let late = part.p99_us.zip(limits.p99_us).filter(|(p99, limit)| p99 > limit);
+    let is_unknown = part.p99_at_least && lost > 0.0;
     match (part.failed_share, late) {
         (Some(failed), _) if failed > limits.errors => broken(BreachKind::Errors, failed, limits.errors),
         _ if kept < least => broken(BreachKind::Behind, kept, HELD_RATE),
-        (_, Some((p99, limit))) => broken(BreachKind::P99, p99, limit),
+        (_, Some((p99, limit))) => {
+            broken(BreachKind::P99, p99, limit).map(|breach| Breach { at_least: part.p99_at_least, ..breach })
+        }
         // Requests without an answer are longer than every limit.
-        _ if limits.p99_us.is_some() && lost > UNANSWERED_P99 => broken(BreachKind::Unanswered, lost, UNANSWERED_P99),
+        _ if limits.p99_us.is_some() && (lost > UNANSWERED_P99 || is_unknown) => {
+            broken(BreachKind::Unanswered, lost, UNANSWERED_P99)
+        }
         _ => None,
     }
 }
@@ -167,6 +180,32 @@ mod tests {
         }
         println!("ramps: {whole} of 200 held to the end, {cut} of 200 up to the planted rate");
         assert!(whole >= 195 && cut >= 195, "{whole} {cut}");
+    }
+
+    /// In one second of ten, a twentieth of the requests was reset. Ten seconds had answers within a millisecond.
+    #[test]
+    fn a_second_without_a_known_percentile_makes_the_p99_of_its_stage_a_lower_bound() {
+        let stages = [Stage { seconds: 6.0, from: 1000.0, to: 1000.0 }];
+        let mut run = load(&stages, f64::INFINITY, &mut fastrand::Rng::with_seed(3));
+        run.plan.objective.p99_us = Some(20_000.0);
+        run.plan.objective.errors = 0.05;
+        let second = |i: u32, failed| Moment {
+            t_s: f64::from(i) + 0.5,
+            seconds: 1.0,
+            completed: 1000 - failed,
+            failed,
+            p99_us: (failed == 0).then_some(1000.0),
+            ..Moment::default()
+        };
+        run.trials[0].moments = (0..6).map(|i| second(i, 0)).collect();
+        let part = |run: &Run| course(run).unwrap().parts[0];
+        assert!(!part(&run).p99_at_least && part(&run).breach.is_none());
+        run.trials[0].moments[3] = second(3, 50);
+        let reset = part(&run);
+        assert!(reset.p99_at_least && reset.p99_us == Some(1000.0), "{reset:?}");
+        assert_eq!(reset.breach.unwrap().kind, BreachKind::Unanswered, "a lower bound does not hold a limit");
+        run.trials[0].moments[3] = Moment { completed: 0, p99_us: None, ..second(3, 0) };
+        assert!(part(&run).p99_at_least, "no answer came back in a second of a thousand requests");
     }
 
     #[test]

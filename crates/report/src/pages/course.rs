@@ -65,6 +65,16 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     Table { columns, rows, brief, ..Table::default() }
 }
 
+/// Returns the upper bound of the 99th percentile. If requests were not answered, only a lower bound is known.
+fn p99(part: &CoursePart) -> Option<Cell> {
+    let unknown = |text| Cell { hint: "requests of some seconds were not answered".into(), ..Cell::new(text) };
+    Some(match (part.p99_us.map(|us| quantity(us, Unit::Micros)), part.p99_at_least) {
+        (Some(time), true) => unknown(format!("unknown (≥{time})")),
+        (None, true) => unknown("unknown".into()),
+        (time, false) => Cell::new(time?),
+    })
+}
+
 fn row(part: &CoursePart) -> Vec<Cell> {
     let absent = || Cell::absent("only parts of a second or longer have this figure");
     let (held, tone) = if part.breach.is_none() { ("yes", Tone::Plain) } else { ("no", Tone::Bad) };
@@ -72,8 +82,24 @@ fn row(part: &CoursePart) -> Vec<Cell> {
         format!("{} to {}", span(part.from_s), span(part.to_s)).into(),
         offered(part).into(),
         quantity(part.completed, Unit::PerSecond).into(),
-        part.p99_us.map_or_else(absent, |us| quantity(us, Unit::Micros).into()),
+        p99(part).unwrap_or_else(absent),
         part.failed_share.map_or_else(absent, |share| quantity(share, Unit::Share).into()),
         Cell::new(held).toned(tone),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_with_unanswered_requests_has_no_upper_bound() {
+        let text = |p99_us, p99_at_least| {
+            let part = CoursePart { p99_us, p99_at_least, ..CoursePart::default() };
+            p99(&part).map(|cell| cell.text)
+        };
+        assert_eq!(text(Some(1000.0), false).as_deref(), Some("1 ms"));
+        assert_eq!(text(Some(1000.0), true).as_deref(), Some("unknown (≥1 ms)"));
+        assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
+    }
 }

@@ -49,6 +49,10 @@ pub struct CoursePart {
     /// part. The bound is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
+    /// True if requests of some second were not answered. `p99_us` is then the largest value of the other seconds, so
+    /// it is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1. The share is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
