@@ -12,6 +12,7 @@ use crate::frame::Frame;
 use crate::go::GoTable;
 use crate::lines::Lines;
 use crate::names;
+use crate::room::is_room_for;
 use crate::rules::UnwindSections;
 use crate::symbols::{Kind, Symbols};
 
@@ -29,6 +30,9 @@ pub(crate) struct Image {
 impl Image {
     /// Reads a file. `root` is the root folder of the process, for debug information in a separate file.
     pub(crate) fn read(file: File, path: &Path, root: &Path) -> Option<Self> {
+        if !is_room_for(&file) {
+            return None;
+        }
         let mut files = vec![file.try_clone().ok()?];
         let cache = ReadCache::new(file);
         let elf = Elf::parse(&cache)?;
@@ -36,7 +40,7 @@ impl Image {
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
         // A container often has only the program, and the host has the program's debug information.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
-        if let Some(separate) = elf.build_id().and_then(debug_file) {
+        if let Some(separate) = elf.build_id().and_then(debug_file).filter(is_room_for) {
             files.extend(separate.try_clone().ok());
             if let Some(elf) = Elf::parse(&ReadCache::new(separate)) {
                 elf.symbol_tables(|table, strings| symbols.add(table, strings));

@@ -28,6 +28,7 @@ mod processes;
 mod prologue;
 mod python;
 mod registers;
+mod room;
 mod root;
 mod rules;
 mod scan;

@@ -9,6 +9,7 @@ use object::read::ReadCache;
 
 use crate::elf::{Elf, MAX_SECTION_BYTES};
 use crate::names::printable;
+use crate::room::is_room_for;
 
 /// Maximum size of all debug information of one file. A larger program has function names but no lines.
 const MAX_DEBUG_BYTES: u64 = 2 * MAX_SECTION_BYTES;
@@ -24,7 +25,7 @@ pub(crate) struct Lines(Option<Context<Reader>>);
 impl Lines {
     /// Reads the debug information of the first file that has some.
     pub(crate) fn read(files: &[File]) -> Self {
-        Self(files.iter().find_map(read_one))
+        Self(files.iter().filter(|file| is_room_for(file)).find_map(read_one))
     }
 
     /// Returns the source file and the line of the code at `address`, in the function that has a symbol. For code of an

@@ -22,6 +22,13 @@ pub fn address_space() -> Option<u64> {
     getrlimit(Resource::As).current
 }
 
+/// Returns the address space that this process has, bytes. Source: proc(5), statm.
+pub fn used_address_space() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(pages.saturating_mul(crate::param::page_bytes()))
+}
+
 /// Sets the soft and hard limit on open descriptors of another process of this user. Raising the hard limit requires
 /// CAP_SYS_RESOURCE. Source: prlimit(2).
 pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {

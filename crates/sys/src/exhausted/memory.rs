@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use super::limit::{Limit, groups, number_in};
-use crate::{limits, param};
+use crate::limits;
 
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
@@ -38,8 +38,7 @@ fn limit(owner: &str, (used, most): (u64, u64), raise: &str) -> Limit {
 
 fn of_address_space() -> Option<Limit> {
     let most = limits::address_space()?;
-    let pages: u64 = fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().next()?.parse().ok()?;
-    let used = pages.saturating_mul(param::page_bytes());
+    let used = limits::used_address_space()?;
     Some(limit("the address space of a process", (used, most), "`ulimit -v unlimited`, as root if this is refused"))
 }
 

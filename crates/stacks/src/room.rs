@@ -1,0 +1,38 @@
+//! Address space that is left for reading program files. An allocation beyond a limit of the process (`ulimit -v`) ends
+//! the process, so a file for which there is no room is not read.
+
+use std::fs::File;
+
+/// Maximum address space for reading a file, relative to its size: its sections, their parsed form, and the growth of
+/// both while they are read.
+const SPACE_PER_BYTE: u64 = 6;
+
+/// Returns true if this process may get the address space for reading a file.
+pub(crate) fn is_room_for(file: &File) -> bool {
+    let Some(limit) = sys::limits::address_space() else { return true };
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    sys::limits::used_address_space().is_some_and(|used| fits(size, used, limit))
+}
+
+fn fits(size: u64, used: u64, limit: u64) -> bool {
+    size.saturating_mul(SPACE_PER_BYTE).saturating_add(used) <= limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_needs_a_multiple_of_its_size() {
+        let mib = 1 << 20;
+        assert!(fits(10 * mib, 100 * mib, 160 * mib) && !fits(10 * mib, 101 * mib, 160 * mib));
+        assert!(!fits(u64::MAX, 1, u64::MAX - 1) && fits(0, 0, 0));
+    }
+
+    #[test]
+    fn without_a_limit_every_file_has_room() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 40).unwrap();
+        assert_eq!(is_room_for(&file), sys::limits::address_space().is_none());
+    }
+}
