@@ -72,6 +72,7 @@ pub mod thresholds;
 mod thresholds_page;
 mod trust;
 mod unanswered;
+mod unopened;
 mod upstreams;
 mod users;
 mod verdict;

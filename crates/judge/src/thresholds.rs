@@ -128,7 +128,8 @@ thresholds! {
             Chosen, "requests at the edges of a window are missing, some percent of all", "every_rule_wins_its_own_run", also [
             KNEE_REACHED, "the number of clients that fills the server from fewer"];
         ALL_ANSWERED: f64 = 0.98, "share of the offered rate", "a paced load whose requests were all answered from one with a backlog",
-            Chosen, "only requests at the edges of a window are missing", "losses_that_cost_no_request_stop_nothing";
+            Chosen, "only requests at the edges of a window are missing", "losses_that_cost_no_request_stop_nothing", also [
+            ALL_OPEN, "a window in which all connections were open from one that began before"];
         STORM_CONNECTS: f64 = 512.0, "connects", "a connection pool that follows its load from one that grew far beyond it",
             Chosen, "a pool may exceed its need by some hundred connections", "every_rule_wins_its_own_run";
     }

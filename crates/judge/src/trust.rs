@@ -259,6 +259,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
             counted((t.sent - known) as f64, "request")
         ));
     }
+    crate::unopened::unopened(trial).into_iter().for_each(|text| report.warn(text));
     let ours = trial.measured.tally.connected as f64;
     let seen = server_of(trial).and_then(|server| server.value("tcp.passive_opens"));
     if let Some(text) = crate::phantoms::unanswered(t.phantom, ours, seen) {

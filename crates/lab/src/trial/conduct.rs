@@ -107,7 +107,9 @@ pub(crate) fn conduct(
     let samplers = samplers(&group, origin);
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
     let mut running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
-    let (steady, mut ended) = running.warm_up(plan, wanted_connections(setup));
+    let wanted = wanted_connections(setup);
+    let (steady, mut ended) = running.warm_up(plan, wanted);
+    let open_at_begin = Some(running.open()).filter(|open| !plan.new_connections && *open < wanted);
     let (from, _) = running.enter(Phase::Measure);
     if ended == TrialEnd::InFull {
         ended = running.hold(plan);
@@ -129,6 +131,7 @@ pub(crate) fn conduct(
     let drain_s = (origin.now_s() - window.end_s).max(0.0);
     trial.measured.around = Some(TrialOverhead { start_s: (whole_s - origin.now_s()).max(0.0), drain_s });
     trial.steady = steady;
+    trial.measured.open_at_begin = open_at_begin;
     trial.notes.extend(spread);
     trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));
     trial.notes.sort();

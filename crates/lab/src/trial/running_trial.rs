@@ -112,6 +112,11 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
+    /// Returns the number of connections that are established now.
+    pub(crate) fn open(&self) -> u64 {
+        self.progress.now().open
+    }
+
     /// Takes a sample of everything, then starts a phase on all agents. With agents on other hosts, both happen at one
     /// moment, given by the compared clocks. Returns the times of the sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
@@ -174,9 +179,22 @@ impl<'w> RunningTrial<'w> {
         if self.parts.all_came() {
             return;
         }
+        self.give_up(patience + STOP_TIMEOUT);
         self.group.stop(Duration::from_millis(500));
         // Handles events that arrived while the agents were being stopped.
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
+    }
+
+    /// Records that agents sent no results. Loadline ends these agents next, so their end is not an end of their own.
+    fn give_up(&mut self, waited: Duration) {
+        let why = format!(
+            "it sent no results within {:.1} s after its window, so loadline ended it; a stopped process (SIGSTOP) or a host \
+             without CPU time may be the cause",
+            waited.as_secs_f64()
+        );
+        for agent in self.parts.missing().collect::<Vec<_>>() {
+            self.gone(agent, why.clone());
+        }
     }
 
     fn hear_until_over(&mut self, until: Instant) {

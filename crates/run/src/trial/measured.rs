@@ -51,6 +51,9 @@ pub struct Measured {
     /// Information about the opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
+    /// Number of connections of a closed loop that were open when the window began, if some were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_at_begin: Option<u64>,
     /// Time differences between the windows of several agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<WindowSkew>,

@@ -1,0 +1,48 @@
+//! Connections of a closed loop that were not open yet when the measured window began.
+
+use run::{Intensity, Trial};
+
+use crate::number::{counted, figure};
+use crate::thresholds::ALL_OPEN;
+
+/// Returns a sentence about a window that began before all connections were open. The last report of the generator is
+/// up to a tenth of a second old, so connections that opened before the window do not count.
+pub(crate) fn unopened(trial: &Trial) -> Option<String> {
+    let Intensity::Closed { connections, .. } = trial.intensity else { return None };
+    let (asked, open) = (u64::from(connections), trial.measured.open_at_begin?);
+    let never = asked.saturating_sub(trial.tally.connected);
+    let late = asked.saturating_sub(open).min(trial.measured.tally.connected.saturating_add(never));
+    (late as f64 > (1.0 - ALL_OPEN) * asked as f64).then(|| {
+        format!(
+            "only {} of {} were open when measuring began, and {} at most in the end: the figures are those of fewer \
+             connections; give a longer --warmup",
+            figure((asked - late) as f64),
+            counted(asked as f64, "connection"),
+            figure(trial.tally.connected.min(asked) as f64)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Tally, ThinkTime};
+
+    use super::*;
+
+    #[test]
+    fn a_window_that_began_before_its_connections_were_open_says_so() {
+        let said = |open_at_begin, in_window, in_all| {
+            let intensity = Intensity::Closed { connections: 15_000, pipeline: 1, think: ThinkTime::default() };
+            let mut trial = Trial { intensity, ..Trial::default() };
+            trial.measured.open_at_begin = open_at_begin;
+            trial.measured.tally = Tally { connected: in_window, ..Tally::default() };
+            trial.tally = Tally { connected: in_all, ..Tally::default() };
+            unopened(&trial)
+        };
+        let late = said(Some(9000), 4000, 13_000).unwrap();
+        assert!(late.starts_with("only 9,000 of 15,000 connections were open") && late.contains("13,000 at"), "{late}");
+        assert_eq!(said(None, 15_000, 15_000), None);
+        assert_eq!(said(Some(14_950), 50, 15_000), None, "a server that closes some now and then");
+        assert_eq!(said(Some(9000), 0, 15_000), None, "all had opened since the last report");
+    }
+}
