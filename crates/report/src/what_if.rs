@@ -4,7 +4,7 @@ use run::{Estimate, LoadPoint, Resource, WhatIf};
 
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Item, KeyFigure, List, ReportError, Section, Style, Table, Tone, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 /// Renders a prediction as text, Markdown, HTML or JSON. `run` is the name of the run.
 pub fn render_what_if(form: &str, answer: &WhatIf, run: &str, style: &Style) -> Result<String, ReportError> {
@@ -34,16 +34,28 @@ fn title(answer: &WhatIf) -> String {
     if let Some(asked) = answer.change.rate {
         return of_arrivals(answer, asked);
     }
-    let rate = format!("{} requests/s with {} users", number(answer.rate.value), answer.users);
+    let rate = format!("{}{} requests/s with {}", bound(answer), number(answer.rate.value), users(answer));
     match &answer.bottleneck {
         Some(resource) => format!("{rate}, limited by {}", resource.id),
         None => format!("{rate}, and nothing is full"),
     }
 }
 
+fn users(answer: &WhatIf) -> String {
+    counted(f64::from(answer.users), "user")
+}
+
+/// Returns the words before a rate that is limited by a resource of which only a lower bound is known.
+fn bound(answer: &WhatIf) -> &'static str {
+    if answer.bottleneck.as_ref().is_some_and(|resource| resource.at_least) { "at least " } else { "" }
+}
+
 fn of_arrivals(answer: &WhatIf, asked: f64) -> String {
     let mean = quantity(answer.response_us.value, Unit::Micros);
     match &answer.bottleneck {
+        Some(resource) if answer.rate.value < asked && resource.at_least => {
+            format!("{} requests/s may be too many: {} is full {}", number(asked), resource.id, full_at(resource))
+        }
         Some(resource) if answer.rate.value < asked => {
             format!("{} requests/s are too many: {} is full", number(asked), resource.id)
         }
@@ -58,23 +70,33 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     let figure =
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
     let between = |e: &Estimate, unit| format!("{} to {}", quantity(e.low, unit), quantity(e.high, unit));
-    let rate = |e: &Estimate| format!("{} requests/s", number(e.value));
+    let rate = |e: &Estimate, bound: &str| format!("{bound}{} requests/s", number(e.value));
+    let bound = bound(answer);
+    let capacity_bound = if answer.resources.first().is_some_and(|first| first.at_least) { "at least " } else { "" };
     let now = format!("{}; now {}", between(&answer.rate, Unit::PerSecond), quantity(answer.now, Unit::PerSecond));
     let mut figures = vec![
-        figure("Throughput", rate(&answer.rate), now),
+        figure("Throughput", rate(&answer.rate, bound), now),
         response(&answer.response_us),
         match answer.capacity.value.is_nan() {
             true => {
                 figure("Capacity", "not known".into(), "one load at which nothing was full: run `loadline find`".into())
             }
-            false => figure("Capacity", rate(&answer.capacity), between(&answer.capacity, Unit::PerSecond)),
+            false => {
+                figure("Capacity", rate(&answer.capacity, capacity_bound), between(&answer.capacity, Unit::PerSecond))
+            }
         },
     ];
-    let full = |r: &Resource| format!("{}, full at {}", r.device, quantity(r.limit, Unit::PerSecond));
+    let full = |r: &Resource| format!("{}, full {}", r.device, full_at(r));
     figures.extend(answer.bottleneck.as_ref().map(|r| figure("Bottleneck", r.id.clone(), full(r))));
     let next = answer.resources.get(usize::from(answer.bottleneck.is_some()));
     figures.extend(next.map(|r| figure("Next", r.id.clone(), full(r))));
     figures
+}
+
+/// Returns the rate at which a resource is full.
+fn full_at(resource: &Resource) -> String {
+    let more = if resource.at_least { " or more" } else { "" };
+    format!("at {}{more}", quantity(resource.limit, Unit::PerSecond))
 }
 
 fn response(response_us: &Estimate) -> KeyFigure {
@@ -97,8 +119,13 @@ fn resources(answer: &WhatIf) -> Table {
     let row = |r: &Resource| -> Vec<Cell> {
         vec![
             Cell::new(r.device.clone()),
-            Cell::new(quantity(r.limit, Unit::PerSecond)),
-            Cell::new(format!("{} to {}", quantity(r.low, Unit::PerSecond), quantity(r.high, Unit::PerSecond))),
+            Cell::new(format!("{}{}", if r.at_least { "≥" } else { "" }, quantity(r.limit, Unit::PerSecond))),
+            match r.at_least {
+                true => Cell::absent("the run used less than half of it, so its limit is a lower bound"),
+                false => {
+                    Cell::new(format!("{} to {}", quantity(r.low, Unit::PerSecond), quantity(r.high, Unit::PerSecond)))
+                }
+            },
             Cell::new(quantity(r.utilization, Unit::Share)),
         ]
     };

@@ -72,6 +72,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     if pooled::without_capacity(&facts, &now, verdict) {
         answer.capacity = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
     }
+    mark_lower_bounds(&mut answer, &facts, &now);
     answer.assumptions = next::light(&facts, &now).into_iter().collect();
     answer.assumptions.extend(change::assumptions(run, &now, &then, change, &seen));
     answer.assumptions.extend(today.said);
@@ -81,6 +82,14 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         answer.assumptions.push(few.into());
     }
     Ok(answer)
+}
+
+/// Marks the limits of resources that the run hardly used, as the next bottleneck of the run's verdict does.
+fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
+    let parts = now.resources();
+    let light = |id: &str| parts.iter().any(|part| part.id == id && next::is_lightly_used(facts, part));
+    let resources = answer.resources.iter_mut().chain(&mut answer.bottleneck);
+    resources.for_each(|resource| resource.at_least = light(&resource.id));
 }
 
 /// Returns the factor by which the capacity changes: the rate at which the first resource is full, after the change

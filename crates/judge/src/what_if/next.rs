@@ -17,7 +17,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
     let first = parts.into_iter().find(|part| positive(part.limit()).is_some())?;
     let used = highest(facts) / first.limit();
-    let known = used >= HALF_USED;
+    let known = !is_lightly_used(facts, &first);
     let each = duration(first.work_s * 1e6);
     let why = match known {
         true => format!("{} would be full next: {each} per request", first.device),
@@ -29,6 +29,11 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
         ),
     };
     Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
+}
+
+/// Returns true if the run used less than half of a resource, so that the limit of the resource is a lower bound.
+pub(super) fn is_lightly_used(facts: &Facts<'_>, part: &Part) -> bool {
+    highest(facts) / part.limit() < HALF_USED
 }
 
 /// Returns true if `other` is only another view of the present bottleneck.

@@ -308,6 +308,8 @@ fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes
         let ended = run.findings.knee.is_some();
         assert!(named.is_none_or(|r| !ended || r.limit <= (1.0 + 1e-9) * most), "{}: {named:?}, {most}", planted.story);
         let Some(next) = &verdict.next else { continue };
+        let bound = answer.resources.iter().find(|r| r.id == next.id).map(|r| r.at_least);
+        assert_eq!(bound, Some(next.rate.is_none()), "{}: {next:?}", planted.story);
         let base = answer.resources.iter().find(|r| r.id == next.id).map(|r| r.limit);
         assert!(base.is_some(), "{}: {next:?} is no resource of {:?}", planted.story, answer.resources);
         let Some(rate) = next.rate else { continue };
@@ -326,6 +328,7 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     assert!(next.rate.is_none() && next.why.contains("or more"), "{next:?}");
     let answer = what_if(&run, &Change { users: Some(64), ..Change::default() }).unwrap();
     assert!(answer.assumptions[0].contains("a lower bound"), "{:?}", answer.assumptions);
+    assert!(answer.resources.iter().all(|resource| resource.at_least), "{:?}", answer.resources);
 }
 
 /// One thread is 88 % busy at the plateau. The thread counts as full, so no number of users exceeds the measured

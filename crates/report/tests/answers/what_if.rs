@@ -9,7 +9,7 @@ use crate::{HOSTILE, WIDE, all_in, charts, estimate, harmless, shown};
 fn doubled() -> WhatIf {
     let resource = |id: &str, device: &str, (limit, low, high): (f64, f64, f64), utilization| {
         let (id, device) = (id.to_string(), device.to_string());
-        Resource { id, device, limit, low, high, utilization }
+        Resource { id, device, limit, low, high, utilization, at_least: false }
     };
     let point = |users: u32, rate: f64| LoadPoint {
         users,
@@ -76,4 +76,17 @@ fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     let text = shown(&html);
     all_in(&text, &["9,000 requests/s are too many", "grows without limit"], "html");
     assert!(!html.contains("NaN") && !text.contains("inf"), "{text}");
+}
+
+/// The run used little of the CPUs, and a request costs more under a light load.
+#[test]
+fn a_what_if_after_a_light_load_gives_lower_bounds() {
+    let mut answer = doubled();
+    answer.resources.iter_mut().chain(&mut answer.bottleneck).for_each(|resource| resource.at_least = true);
+    let text = render_what_if("text", &answer, "r", &WIDE).unwrap();
+    all_in(&text, &["at least 7,150 requests/s with 64 users", "at least 7,010 requests/s", "≥9,900/s"], "text");
+    all_in(&text, &["full at 7,300/s or more"], "text");
+    answer.change.rate = Some(9000.0);
+    let text = render_what_if("text", &answer, "r", &WIDE).unwrap();
+    all_in(&text, &["9,000 requests/s may be too many: server-disk is full at 7,300/s or more"], "text");
 }

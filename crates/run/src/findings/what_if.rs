@@ -60,6 +60,10 @@ pub struct Resource {
     /// Utilization with the requested users, 0 to 1.
     #[serde(with = "Figure")]
     pub utilization: f64,
+    /// True if the run used less than half of this resource, so that `limit` is a lower bound: a request costs more
+    /// under a light load.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
 }
 
 /// Throughput and response time for a number of users or a rate of arrivals.
