@@ -2,7 +2,7 @@
 //! the server has such a connection (source 1 on SYN cookies), so the server's own count decides. Connections that wait
 //! in the server's accept queue are not answered either.
 
-use crate::number::figure;
+use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
 
 /// Maximum relative difference between the server's and the client's counts of connections that the window's edges can
@@ -23,8 +23,8 @@ pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Optio
         Some(_) => "the server's host saw all connections, so these waited to be accepted or answered".into(),
         None => "the server's counters would show if it saw them".into(),
     };
-    let n = figure(unanswered as f64);
-    (unanswered > 0).then(|| format!("{n} connections were established but not answered in time: {so}"))
+    let all = counted(unanswered as f64, "connection");
+    (unanswered > 0).then(|| format!("{all} established but not answered in time: {so}"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use run::ServePlan;
+use run::number::prose::counted;
 
 use crate::args::{Names, units};
 use crate::{Exit, output};
@@ -85,13 +86,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     server.stop();
     let stats = server.join();
     output::print(&format!(
-        "accepted {} connections, answered {} requests, received {} and sent {} bytes\n",
-        stats.accepted, stats.requests, stats.bytes_in, stats.bytes_out
+        "accepted {}, answered {}, received {} and sent {}\n",
+        counted(stats.accepted as f64, "connection"),
+        counted(stats.requests as f64, "request"),
+        counted(stats.bytes_in as f64, "byte"),
+        counted(stats.bytes_out as f64, "byte")
     ))?;
     if stats.cache_hits + stats.disk_reads > 0 {
         output::print(&format!(
-            "{} records came from the page cache, {} from the disk\n",
-            stats.cache_hits, stats.disk_reads
+            "{} came from the page cache, {} from the disk\n",
+            counted(stats.cache_hits as f64, "record"),
+            run::number::prose::figure(stats.disk_reads as f64)
         ))?;
     }
     Ok(Exit::Done)

@@ -13,7 +13,7 @@ mod turn;
 
 use run::{ArenaNoise, ArenaProfileResult, ArenaResult, ArenaState};
 
-use crate::number::percent;
+use crate::number::{counted, percent};
 
 pub use answers::wrong_answer;
 pub use rate::{common_rate, takes_turns};
@@ -63,8 +63,10 @@ fn words(plan: &run::ArenaProfile) -> String {
     let version = if plan.http2 { ", HTTP/2" } else { "" };
     let connections = match (plan.new_connections, plan.pipeline) {
         (true, _) => "a new connection per request".into(),
-        (false, 1) => format!("up to {} connections", plan.connections),
-        (false, n) => format!("up to {} connections with {n} requests in flight each", plan.connections),
+        (false, 1) => format!("up to {}", counted(f64::from(plan.connections), "connection")),
+        (false, n) => {
+            format!("up to {} with {n} requests in flight each", counted(f64::from(plan.connections), "connection"))
+        }
     };
     format!("{scheme} {what}{version}, {connections}")
 }

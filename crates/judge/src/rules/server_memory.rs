@@ -5,7 +5,7 @@ use run::{Evidence, FigureUnit, IncidentKind, Trial};
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, percent, positive, ratio};
+use crate::number::{counted, figure, percent, positive, ratio};
 use crate::single::{sides_of, unanswered};
 use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN, TWO_SIGNS};
 use crate::view::View;
@@ -115,7 +115,8 @@ fn others(view: &View<'_>) -> String {
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
     let faults = view.value("process.major_faults").map_or("an unknown number of".into(), figure);
     let hits = view.value("cgroup.memory_max_events").filter(|n| *n >= 1.0);
-    let of_group = hits.map_or(String::new(), |n| format!(", its control group reached its limit {} times", figure(n)));
+    let of_group =
+        hits.map_or(String::new(), |n| format!(", its control group reached its limit {}", counted(n, "time")));
     format!(
         "threads of the host waited for memory {waited} of the time{of_group}, but the server had {faults} major page faults and its requests did not suffer: other processes are short of memory"
     )
@@ -142,7 +143,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
     let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
     if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= MEMORY_FULL && hits >= LIMIT_HITS) {
         let words = format!("its control group is {} full", percent(share));
-        let text = format!("the control group reached its memory limit {} times", figure(hits));
+        let text = format!("the control group reached its memory limit {}", counted(hits, "time"));
         let evidence = measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text);
         out.push(Sign { confidence: ONE_SIGN, words, evidence });
     }

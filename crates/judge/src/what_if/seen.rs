@@ -1,6 +1,6 @@
 //! Error of the model on the trial that it was made from.
 
-use crate::number::{percent, rate};
+use crate::number::{counted, percent, rate};
 use crate::thresholds::MODEL_MISSES;
 
 /// Throughput of one load, modelled and measured.
@@ -25,9 +25,9 @@ impl Seen {
     /// Returns the reason for predicting nothing.
     pub(super) fn refusal(&self) -> String {
         format!(
-            "the counters of this run do not explain its rate: with the {} clients of the run the model gives {}, and {} were \
+            "the counters of this run do not explain its rate: with the {} of the run the model gives {}, and {} were \
              completed; something that no counter shows holds the requests, so no prediction is possible",
-            self.users,
+            counted(f64::from(self.users), "client"),
             rate(self.modelled),
             rate(self.completed)
         )
@@ -36,8 +36,8 @@ impl Seen {
     /// Returns the sentence about the model's error.
     pub(super) fn sentence(&self) -> String {
         format!(
-            "with the {} clients of the run the model gives {}, and {} were completed ({} apart)",
-            self.users,
+            "with the {} of the run the model gives {}, and {} were completed ({} apart)",
+            counted(f64::from(self.users), "client"),
             rate(self.modelled),
             rate(self.completed),
             percent((self.modelled / self.completed - 1.0).abs())

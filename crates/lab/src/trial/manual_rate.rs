@@ -38,8 +38,8 @@ impl ManualRate {
         }
         trial.label = format!("{}, changed by hand", trial.label);
         trial.notes.push(format!(
-            "the rate was changed by hand {} times, last to {} at {:.1} s; the figures cover the whole window",
-            self.rates.len() - 1,
+            "the rate was changed by hand {}, last to {} at {:.1} s; the figures cover the whole window",
+            run::number::prose::counted((self.rates.len() - 1) as f64, "time"),
             run::number::prose::rate(last.rate),
             last.t_s
         ));

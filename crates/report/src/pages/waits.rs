@@ -4,7 +4,7 @@ use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitPro
 
 use super::databases;
 use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 /// Number of rows in the terminal.
 const BRIEF_ROWS: usize = 12;
@@ -45,9 +45,9 @@ fn threads(profile: &WaitProfile) -> Table {
         )
     });
     let cost = format!(
-        "{} samples in {} rounds; cost of the sampling: {} of a CPU.",
-        profile.samples,
-        profile.rounds,
+        "{} in {}; cost of the sampling: {} of a CPU.",
+        counted(profile.samples as f64, "sample"),
+        counted(profile.rounds as f64, "round"),
         quantity(profile.cpu, Unit::Share)
     );
     Table {
