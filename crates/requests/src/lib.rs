@@ -111,6 +111,7 @@ mod tests {
             ("POST /x\n", "urls"),
             ("curl http://h/\n", "curl"),
             ("{\"method\": \"GET\", \"url\": \"http://h/\"}\n", "vegeta"),
+            ("GET http://h/\nX-Id: 8\n", "vegeta"),
             ("{\n \"log\": {\"entries\": [{\"request\": {\"method\": \"GET\", \"url\": \"http://h/\"}}]}}", "har"),
         ] {
             let read = read_text("f", text, Path::new("."), None).map(|(_, row)| row.name);

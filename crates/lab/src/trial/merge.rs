@@ -64,6 +64,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             pauses: part.pauses,
             held_up: part.held_up,
             opened: part.opened,
+            open_at_begin: None,
             apart: None,
             around: None,
         },

@@ -16,5 +16,4 @@ pub use toml::to_toml;
 use crate::row::FormatSpec;
 
 /// Every format that `--requests` reads, in the order in which they are tried.
-pub const FORMATS: &[FormatSpec] =
-    &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, vegeta_http::FORMAT, urls::FORMAT];
+pub const FORMATS: &[FormatSpec] = &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, urls::FORMAT];

@@ -1,4 +1,4 @@
-//! Vegeta's JSON targets: one object per line with method, url, header and body (base64).
+//! Vegeta's targets. In the JSON form, each line is an object with method, url, header and body (base64).
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use run::RequestPlan;
 use serde::Deserialize;
 
 use super::json::words;
+use super::vegeta_http;
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
 use crate::log::text_looks_like_log;
@@ -16,14 +17,25 @@ use crate::vegeta_target::is_target;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "vegeta",
-    help: "vegeta's JSON targets: one object per line with method, url, header and body",
-    matches: |text| {
-        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let looks = line.trim_start().starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"");
-        looks && (is_target(line) || !text_looks_like_log(line))
+    help: "vegeta's targets: a JSON object per line, or METHOD URL with headers and @FILE for the body",
+    matches: |text| is_json(text) || vegeta_http::matches(text),
+    read: |source| match first_line(source.text).starts_with('{') {
+        true => read_json(source),
+        false => vegeta_http::read(source),
     },
-    read,
 };
+
+/// Returns the first line that is not empty.
+fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// Returns true if a text begins like JSON targets, and not like a log in JSON.
+fn is_json(text: &str) -> bool {
+    let line = first_line(text);
+    let looks = line.starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"");
+    looks && (is_target(line) || !text_looks_like_log(line))
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +48,7 @@ struct Target {
     body: String,
 }
 
-fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+fn read_json(source: &Source<'_>) -> Result<Imported, ReadError> {
     let (mut all, mut unreadable) = (Imported::default(), Unreadable::default());
     for (number, line) in (1..).zip(source.text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |column: usize, message: String| ReadError {

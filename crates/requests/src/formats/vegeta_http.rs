@@ -7,20 +7,15 @@ use run::RequestPlan;
 
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
-use crate::row::{FormatSpec, MAX_LINES_LOOKED_AT};
+use crate::row::MAX_LINES_LOOKED_AT;
 use crate::unreadable::Unreadable;
 use crate::url;
 
-pub(crate) const FORMAT: FormatSpec = FormatSpec {
-    name: "vegeta-http",
-    help: "vegeta's HTTP targets: METHOD URL, then one header per line and @FILE for the body",
-    // Targets without headers and bodies are also a list of URLs.
-    matches: |text| {
-        let lines: Vec<&str> = text.lines().map(str::trim).take(MAX_LINES_LOOKED_AT).collect();
-        lines.windows(2).any(|pair| begins_target(pair[0]) && (header(pair[1]).is_some() || pair[1].starts_with('@')))
-    },
-    read,
-};
+/// Returns true if a text has a target with headers or a body. Targets without them are also a list of URLs.
+pub(super) fn matches(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).take(MAX_LINES_LOOKED_AT).collect();
+    lines.windows(2).any(|pair| begins_target(pair[0]) && (header(pair[1]).is_some() || pair[1].starts_with('@')))
+}
 
 /// Returns true if a line begins with a method and a blank.
 fn begins_target(line: &str) -> bool {
@@ -54,7 +49,7 @@ fn targets(text: &str) -> Vec<Target<'_>> {
     all
 }
 
-fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+pub(super) fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let (mut all, mut unreadable) = (Imported::default(), Unreadable::default());
     for target in targets(source.text) {
         let error = |(line, message)| ReadError { file: source.file.into(), place: Some((line, 1)), message };
@@ -97,14 +92,14 @@ mod tests {
     fn read_with_body(text: &str) -> Imported {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("body.json"), b"{\"a\":1}\n").unwrap();
-        (FORMAT.read)(&Source { file: "t.txt", text, folder: folder.path() }).unwrap()
+        super::read(&Source { file: "t.txt", text, folder: folder.path() }).unwrap()
     }
 
     #[test]
     fn targets_have_headers_and_a_body_from_a_file() {
         let text = "# goku\nGET http://h/a\nX-Id: 8\nX-Id: http://x\n\nPOST http://h/b\nContent-Type: a/b\n@body.json\n\
                     DELETE http://h/c\n";
-        assert!((FORMAT.matches)(text));
+        assert!(super::matches(text));
         let all = read_with_body(text);
         let seen: Vec<(&str, usize)> =
             all.found.iter().map(|found| (found.request.method.as_str(), found.request.headers.len())).collect();
@@ -128,7 +123,7 @@ mod tests {
     #[test]
     fn a_list_of_urls_is_none_of_these_targets() {
         for text in ["GET http://h/a\nhttp://h/b\n", "GET /a\nPOST /b\n", "/a\n", "GET /a HTTP/1.1 200\n"] {
-            assert!(!(FORMAT.matches)(text), "{text}");
+            assert!(!super::matches(text), "{text}");
         }
     }
 }
