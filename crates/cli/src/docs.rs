@@ -104,7 +104,7 @@ fn run_format() -> String {
         "{GENERATED}# The format of run.json\n\nFormat `{}`. `loadline schema` prints the machine-readable form. Within a version, fields \
          may be added; none is renamed or removed.\n\nAll counter samples are in `recordings`. Files of version 0.1.0 have them in the \
          `recording` of each side, and loadline reads both. `counters` and `costs` are derived from the samples; fractions in them \
-         have six digits, and figures without a value are left out: `recordings` has the reason.\n\nloadline reads at most {} \
+         have six digits. Figures of 0 and figures without a value are left out: `recordings` has the reason for a missing value.\n\nloadline reads at most {} \
          MiB, {} trials, {} histograms, {} hosts, {} objects and {} values. It refuses a larger file before that takes memory, and names both numbers. The time to read, judge and draw \
          a run grows with its size.\n",
         run::FORMAT,

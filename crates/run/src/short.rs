@@ -36,12 +36,14 @@ pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S:
     s.collect_seq(values.iter().map(|value| value.map(Short)))
 }
 
-/// Writes the derived figures that have a value, by name. The reasons for missing figures are stored in the recording.
+/// Writes the derived figures that have a value other than 0, by name. Half of the counters of a trial stay at 0. The
+/// reasons for missing figures are stored in the recording.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
-    s.collect_map(all.iter().filter_map(|(name, reading)| Some((name, derived(reading)?))))
+    let other_than_0 = all.iter().filter(|(_, reading)| reading.value() != Some(0.0));
+    s.collect_map(other_than_0.filter_map(|(name, reading)| Some((name, derived(reading)?))))
 }
 
-/// Writes the costs that have a value, by name.
+/// Writes the costs that have a value other than 0, by name.
 pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Written {
@@ -49,7 +51,8 @@ pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result
         unit: FigureUnit,
     }
     let written = |cost: &Cost| Some(Written { per_request: derived(&cost.per_request)?, unit: cost.unit });
-    s.collect_map(all.iter().filter_map(|(name, cost)| Some((name, written(cost)?))))
+    let other_than_0 = all.iter().filter(|(_, cost)| cost.per_request.value() != Some(0.0));
+    s.collect_map(other_than_0.filter_map(|(name, cost)| Some((name, written(cost)?))))
 }
 
 /// Returns a derived figure rounded to six digits; newer code computes the exact figure again from the samples.
@@ -87,5 +90,22 @@ mod tests {
             assert_eq!(write(value), text);
         }
         assert!(derived(&Reading::absent("no quota is set")).is_none());
+    }
+
+    #[test]
+    fn figures_of_0_and_figures_without_a_value_are_left_out() {
+        let cost = |per_request| Cost { per_request, unit: FigureUnit::Micros };
+        let mut side = crate::Side::default();
+        for (name, reading) in [
+            ("tcp.in_segs", Reading::Value(7.0)),
+            ("tcp.retrans_segs", Reading::Value(0.0)),
+            ("cgroup.cpu_quota", Reading::absent("no quota is set")),
+        ] {
+            side.counters.insert(crate::CounterId::new(name), reading.clone());
+            side.costs.insert(name.into(), cost(reading));
+        }
+        let written = serde_json::to_value(&side).unwrap();
+        assert_eq!(written["counters"], serde_json::json!({ "tcp.in_segs": 7 }));
+        assert_eq!(written["costs"].as_object().unwrap().keys().collect::<Vec<_>>(), ["tcp.in_segs"]);
     }
 }

@@ -42,7 +42,7 @@ fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
         (Value::Number(a), Some(Value::Number(b))) if a.as_f64() == b.as_f64() => {}
         (Value::Number(a), Some(Value::Number(b))) if is_derived(at) && is_rounded(a.as_f64(), b.as_f64()) => {}
         (_, Some(new)) if old == new => {}
-        (old, None) if is_derived(at) && is_absent(old) => {}
+        (old, None) if is_derived(at) && (is_absent(old) || is_zero(old)) => {}
         (Value::String(old), Some(Value::String(new))) if at.contains(".histograms.") && is_equal(old, new, at) => {}
         _ => found.push(format!("{at}: {old} became {new:?}")),
     }
@@ -53,18 +53,24 @@ fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
-/// Returns true if two histograms are equal. If only the summary of a histogram is used, a new file keeps only two
+/// Returns true if two histograms are equal. If only the summary of a histogram is used, a new file keeps one or two
 /// digits of it.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));
-    let near = |q: f64| (old.quantile_us(q) - new.quantile_us(q)).abs() <= 0.01 * old.quantile_us(q);
+    let error = if path.ends_with("service") { 0.01 } else { 0.1 };
+    let near = |q: f64| (old.quantile_us(q) - new.quantile_us(q)).abs() <= error * old.quantile_us(q);
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
 /// Returns true for a figure without a value. A new file states the reason only with the samples.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
+}
+
+/// Returns true for a counter or a cost of 0, which a new file leaves out.
+fn is_zero(figure: &Value) -> bool {
+    figure.as_f64().or(figure["per_request"].as_f64()) == Some(0.0)
 }
 
 fn is_rounded(a: Option<f64>, b: Option<f64>) -> bool {

@@ -32,10 +32,10 @@ pub struct Side {
     #[serde(skip_serializing)]
     pub recording: Recording,
     /// Derived values: each counter over the measured window, summed over this side's instances. For gauges, the value
-    /// is the mean.
+    /// is the mean. A file leaves out values of 0.
     #[serde(serialize_with = "crate::short::readings")]
     pub counters: BTreeMap<CounterId, Reading>,
-    /// Derived values: costs per request, by ID of the `COSTS` table.
+    /// Derived values: costs per request, by ID of the `COSTS` table. A file leaves out costs of 0.
     #[serde(serialize_with = "crate::short::costs")]
     pub costs: BTreeMap<String, Cost>,
 }

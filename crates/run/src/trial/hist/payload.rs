@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{DIGITS, HIGHEST_NS, Hist};
 
-/// Names of the histograms of a trial for which only the summary is used. A file keeps two significant digits of these
-/// histograms.
-const SUMMARIZED: [&str; 3] = ["service", "blocked", "start_error"];
-const SUMMARIZED_DIGITS: u8 = 2;
+/// Names of the histograms of a trial for which only the summary is used, and the significant digits of these
+/// histograms in a file. The summaries are stored with all digits.
+const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload, and the number of bytes before its counts.
 const COOKIE: u32 = 0x1c84_9313;
 const HEADER_BYTES: usize = 40;
@@ -95,7 +94,7 @@ fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 
 /// Writes the histograms of a trial in a short form.
 pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s: S) -> Result<S::Ok, S::Error> {
-    let digits = |name: &str| if SUMMARIZED.contains(&name) { SUMMARIZED_DIGITS } else { DIGITS };
+    let digits = |name: &str| SUMMARIZED.iter().find(|(known, _)| *known == name).map_or(DIGITS, |(_, digits)| *digits);
     s.collect_map(histograms.iter().map(|(name, hist)| (name, hist.to_short_base64(digits(name)))))
 }
 
@@ -159,10 +158,12 @@ mod tests {
         let text = hist.to_short_base64(DIGITS);
         assert!(text.len() < hist.to_base64().len());
         assert_eq!(Hist::from_base64(&text).unwrap(), hist);
-        let coarse = hist.to_short_base64(SUMMARIZED_DIGITS);
-        let read = Hist::from_base64(&coarse).unwrap();
-        assert_eq!((read.len(), read.to_short_base64(SUMMARIZED_DIGITS)), (hist.len(), coarse.clone()));
-        assert!(coarse.len() < text.len() && (read.quantile_us(0.9) / hist.quantile_us(0.9) - 1.0).abs() < 0.01);
+        for (digits, error) in [(2, 0.01), (1, 0.1)] {
+            let coarse = hist.to_short_base64(digits);
+            let read = Hist::from_base64(&coarse).unwrap();
+            assert_eq!((read.len(), read.to_short_base64(digits)), (hist.len(), coarse.clone()));
+            assert!(coarse.len() < text.len() && (read.quantile_us(0.9) / hist.quantile_us(0.9) - 1.0).abs() < error);
+        }
     }
 
     #[test]
