@@ -1,19 +1,62 @@
-//! Runs the commands in the tutorial, in the how-to pages, and in README.md's table, as a reader would. A block of
-//! commands is run if the first one starts a reference server, because the others then need nothing else. Ports are
-//! replaced by free ones, and times are shorter.
+//! Runs the commands in the blocks of all pages of docs/, and in README.md's blocks and table, as a reader would: page
+//! by page, in the order of the page, in an empty folder. Servers that a page takes for granted are started before.
+//! Ports are replaced by free ones, and times are shorter. `EXCEPTIONS` lists the commands that are not run, with the
+//! reason.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testkit::free_port;
 
-/// Folders of docs/ that have pages with commands to copy.
-const FOLDERS: &[&str] = &["tutorial", "how-to"];
 /// Ports used by the servers on the pages.
 const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
-/// Times on the pages, and the shorter times for the test.
-const SHORTER: &[(&str, &str)] =
-    &[("--budget 20s", "--budget 8s"), ("--duration 10s", "--duration 1s"), ("/20s", "/2s")];
+/// Times and hosts on the pages, and their replacements for the test. No command has the same option twice.
+const SHORTER: &[(&str, &str)] = &[
+    ("--budget 15s", "--budget 8s"),
+    ("--budget 20s", "--budget 8s"),
+    ("--budget 60s", "--budget 8s"),
+    ("--duration 5s", "--duration 1s"),
+    ("--duration 10s", "--duration 1s"),
+    ("--duration 30s", "--duration 1s"),
+    ("/20s", "/2s"),
+    ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
+    ("--server-host web1", "--server-host web1 --via 'env HOST={host}'"),
+    (
+        "size http://127.0.0.1:8080/ --command './server --port $PORT'",
+        "size http://127.0.0.1:8082/ --budget 20s --command 'loadline serve --listen 127.0.0.1:8082'",
+    ),
+];
+/// Servers that pages take for granted: a part of a command, and the command that starts the server.
+const SERVERS: &[(&str, &str)] = &[
+    ("127.0.0.1:8080", "loadline serve --listen 127.0.0.1:8080 --option work_us=100 &"),
+    ("127.0.0.1:19381", "loadline serve --listen 127.0.0.1:19381 &"),
+    ("--port 19381", "loadline serve --listen 127.0.0.1:19381 &"),
+    (
+        "127.0.0.1:19383",
+        "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &",
+    ),
+];
+/// Commands that a page takes for granted: the page, and the command.
+const BEFORE: &[(&str, &str)] = &[
+    ("what-if.md", "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &"),
+    ("what-if.md", "loadline find http://127.0.0.1:19383/ --budget 20s"),
+];
+/// First words of the commands in blocks that are not run, with the reasons.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("loadline find http://10.0.0.7/ --client-hosts gen-a --via kubectl", "needs a cluster"),
+    ("loadline waits --port 7961 --behind postgres:", "needs PostgreSQL; the tests of databases run it"),
+    ("loadline lab connections --set connections=1000000", "needs gigabytes of memory"),
+    ("loadline arena examples/arena/arena.toml", "needs images from a registry; README's table has a local arena"),
+    ("loadline find https://10.0.0.7/path", "README's targets need servers of other protocols, which have live tests"),
+    ("loadline find grpc:", "as above"),
+    ("loadline find ws:", "as above"),
+    ("loadline find redis:", "as above"),
+    ("loadline find tcp:", "as above"),
+    ("loadline find unix:", "as above"),
+    ("loadline find http://127.0.0.1:8080/api --body order.json", "as above"),
+];
+/// First words of other commands in blocks, which make files that loadline's commands read.
+const FILES: &[&str] = &["seq ", "printf "];
 
 /// Words appended to commands of README.md, by the commands' first words, so that they end soon.
 const ENDS: &[(&str, &str)] = &[
@@ -74,13 +117,65 @@ fn set_up() -> Vec<String> {
     .into()
 }
 
-/// Returns the commands of each block that starts a reference server, for one page.
-fn sessions(page: &str) -> Vec<Vec<String>> {
-    let blocks = page.split("\n\n").map(|block| {
-        let commands = block.lines().filter_map(|line| line.strip_prefix("    $ "));
-        commands.map(String::from).collect::<Vec<_>>()
-    });
-    blocks.filter(|commands| commands.first().is_some_and(|first| first.starts_with("loadline serve"))).collect()
+/// Returns the commands in the blocks of a page that concern loadline.
+fn commands(page: &str) -> Vec<String> {
+    let lines = page.lines().filter_map(|line| line.strip_prefix("    "));
+    let lines = lines
+        .map(|line| line.trim_start().trim_start_matches("$ ").trim_start_matches("- ").trim_start_matches("run: "));
+    let concerns = |line: &&str| line.starts_with("loadline ") || FILES.iter().any(|file| line.starts_with(file));
+    lines.filter(concerns).map(String::from).collect()
+}
+
+/// Returns the reason why a command is not run.
+fn exception(command: &str) -> Option<&'static str> {
+    EXCEPTIONS.iter().find(|(first, _)| command.starts_with(first)).map(|(_, reason)| *reason)
+}
+
+/// Returns the commands of a page to run, after the commands that the page takes for granted. Returns nothing if only
+/// servers and files are left.
+fn session(name: &str, page: &str) -> Vec<String> {
+    let commands: Vec<String> = commands(page).into_iter().filter(|command| exception(command).is_none()).collect();
+    if !commands.iter().any(|command| command.starts_with("loadline ") && !command.starts_with("loadline serve")) {
+        return Vec::new();
+    }
+    let before = BEFORE.iter().filter(|(page, _)| name == *page).map(|(_, command)| (*command).to_owned());
+    let mut all: Vec<String> = before.chain(commands).collect();
+    let shortened = shorter(&all.join("\n"));
+    let starts = |all: &[String], server: &str| {
+        let address = server.split(' ').nth(3).unwrap_or_default();
+        all.iter().any(|command| command.starts_with("loadline serve") && command.contains(address))
+    };
+    for (part, server) in SERVERS {
+        if shortened.contains(part) && !starts(&all, server) {
+            all.insert(0, (*server).into());
+        }
+    }
+    all
+}
+
+/// Returns a script with the replacements of the test. A prediction needs all of the search before it.
+fn shorter(script: &str) -> String {
+    let predicts = script.contains("loadline what-if");
+    let replacements = SHORTER.iter().filter(|(page, _)| !predicts || !page.starts_with("--budget"));
+    replacements.fold(script.to_owned(), |script, (page, test)| script.replace(page, test))
+}
+
+/// Returns README.md and all pages of docs/.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (mut folders, mut pages) = (vec![root.join("docs")], vec![root.join("README.md")]);
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension().is_some_and(|end| end == "md") {
+                true => pages.push(path),
+                false if path.is_dir() => folders.push(path),
+                false => {}
+            }
+        }
+    }
+    pages.sort();
+    pages
 }
 
 /// Returns a script with these commands. If it starts a server, it waits until the server listens. Its exit status is
@@ -97,10 +192,9 @@ fn script(commands: &[String]) -> String {
             None => format!("{command}\nstatus=$?; case $status in 0|1|3) ;; *) exit $status;; esac\n"),
         });
     }
-    let script = SHORTER.iter().fold(script, |script, (page, test)| script.replace(page, test));
     PORTS
         .chain([8080, 8081, 8082])
-        .fold(script, |script, port| script.replace(&port.to_string(), &free_port().to_string()))
+        .fold(shorter(&script), |script, port| script.replace(&port.to_string(), &free_port().to_string()))
 }
 
 /// Runs a script in an empty folder. If it failed, returns its error output.
@@ -115,18 +209,26 @@ fn run(script: &str) -> Result<(), String> {
 
 #[test]
 fn the_commands_of_the_pages_run() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let mut ran = 0;
-    for folder in FOLDERS {
-        for page in docs.join(folder).read_dir().unwrap() {
-            let page = page.unwrap().path();
-            for commands in sessions(&std::fs::read_to_string(&page).unwrap()) {
-                run(&script(&commands)).unwrap_or_else(|why| panic!("{}: {why}", page.display()));
-                ran += 1;
-            }
+    for page in pages() {
+        let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        let commands = session(&name, &std::fs::read_to_string(&page).unwrap());
+        if !commands.is_empty() {
+            run(&script(&commands)).unwrap_or_else(|why| panic!("{}: {why}", page.display()));
+            ran += 1;
         }
     }
-    assert!(ran >= 5, "only {ran} blocks were found");
+    assert!(ran >= 12, "only {ran} pages have commands");
+}
+
+#[test]
+fn every_exception_is_a_command_of_a_page() {
+    let texts: Vec<String> = pages().iter().map(|page| std::fs::read_to_string(page).unwrap()).collect();
+    let all: Vec<String> = texts.iter().flat_map(|text| commands(text)).collect();
+    for (first, reason) in EXCEPTIONS {
+        assert!(all.iter().any(|command| command.starts_with(first)), "no page has `{first}` ({reason})");
+    }
+    assert!(all.len() > 30, "{all:#?}");
 }
 
 #[test]
@@ -141,8 +243,7 @@ fn the_commands_of_the_table_of_jobs_run() {
 
 #[test]
 fn a_wrong_command_of_a_page_is_found() {
-    let page =
-        "    $ loadline serve --listen 127.0.0.1:19381 &\n    $ loadline load http://127.0.0.1:19381/ --nosuch 1\n";
-    let found = sessions(page);
-    assert!(run(&script(&found[0])).unwrap_err().contains("--nosuch"));
+    let found = session("page.md", "    loadline load http://127.0.0.1:19381/ --nosuch 1\n");
+    assert!(found[0].starts_with("loadline serve") && found.len() == 2, "{found:?}");
+    assert!(run(&script(&found)).unwrap_err().contains("--nosuch"));
 }
