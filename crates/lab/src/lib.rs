@@ -18,7 +18,7 @@ pub use error::LabError;
 pub use hosts::{CpuSplit, Host, Local, NamespaceHost, via};
 pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
-pub use search::{DuetMode, InTurns, InTurnsPlan, find, in_turns, user_search};
+pub use search::{DuetMode, GENERATOR_ALONE, InTurns, InTurnsPlan, find, in_turns, user_search};
 pub use size::{SizeSetup, measure_sizes, search_s_of_step};
 pub use trial::{
     BudgetClock, CommandServer, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, ServerCommand, TargetSetup, Watch,

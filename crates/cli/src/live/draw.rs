@@ -8,12 +8,12 @@ use report::{Unit, quantity};
 
 use super::history::Moment;
 use super::model::Model;
-use super::parts::{cpu, devices, errors, now, seconds, so_far, spread, step, steps, title};
-use super::spread::{scale, stretched};
+use super::parts::{cpu, devices, errors, now, seconds, short_spread, so_far, spread, step, steps, title};
+use super::spread::{EIGHTHS, scale, stretched};
 
 /// Minimum and maximum number of lines of a chart with its title.
 const CHART: (usize, usize) = (3, 20);
-/// Minimum number of lines of a terminal on which the distribution of response times is shown.
+/// Minimum number of lines of a terminal on which the distribution of response times has one line per range.
 const TALL: usize = 36;
 
 /// Draws the view. The last line shows `keys`; `explained` has one line per key if the user asked for an explanation.
@@ -22,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: 
     let mut page = Page { frame, area, y: 0 };
     page.lines(vec![title(model, area.width), step(model)]);
     page.lines(explained.iter().map(|line| Line::from(line.clone())).collect());
-    let parts = Parts::of(model, usize::from(area.height).saturating_sub(explained.len()));
+    let parts = Parts::of(model, area.width, usize::from(area.height).saturating_sub(explained.len()));
     page.lines(parts.so_far);
     for (title, of) in charts(model) {
         page.chart(title, parts.chart, model, of);
@@ -52,7 +52,7 @@ struct Parts {
 impl Parts {
     /// Divides the terminal's lines among the parts. Head, current figures and keys come first; other parts follow by
     /// importance.
-    fn of(model: &Model, height: usize) -> Self {
+    fn of(model: &Model, width: u16, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
             lines.truncate(room);
@@ -61,7 +61,7 @@ impl Parts {
         };
         let so_far = take(so_far(model));
         let (cpu, errors, devices) = (take(cpu(model)), take(vec![errors(model)]), take(devices(model)));
-        let spread = if height >= TALL { take(spread(model)) } else { Vec::new() };
+        let spread = take(if height >= TALL { spread(model) } else { short_spread(model, width) });
         let charts = charts(model).len().max(1);
         let least = if room / charts >= CHART.0 { charts * CHART.0 } else { 0 };
         let mut room = room - least;
@@ -125,7 +125,6 @@ impl Page<'_, '_> {
 
 /// Returns the bars of all values as lines of text, top line first, with a resolution of an eighth of a block.
 fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
-    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let eighths = |v: f64| if most > 0.0 && v.is_finite() { (v / most * (height * 8) as f64) as usize } else { 0 };
     let line = |below: usize| values.iter().map(|v| EIGHTHS[eighths(*v).saturating_sub(below * 8).min(8)]).collect();
     (0..height).rev().map(line).collect()
@@ -156,7 +155,7 @@ mod tests {
     use ratatui_core::backend::TestBackend;
     use ratatui_core::terminal::Terminal;
     use report::AnswerLine;
-    use run::{Device, ErrorKind, Trial};
+    use run::{CoarseHist, Device, ErrorKind, Trial};
 
     use super::super::sides::{CpuKinds, SideNow};
 
@@ -184,6 +183,9 @@ mod tests {
         trial.tally.errors.0.insert(ErrorKind::Reset, 7);
         model.trial(&trial, "8 connections");
         model.note("the sweep ended");
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        (1..400_u64).for_each(|i| counts[CoarseHist::bucket(i * 10_000)] += 1);
+        model.now.detail.responses = CoarseHist::of(counts);
         model
     }
 
@@ -198,6 +200,7 @@ mod tests {
             "p99",
             "0 to 399",
             "now      1",
+            "latency  ",
             "client █",
             "server █",
             "user 40 %",

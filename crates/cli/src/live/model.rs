@@ -96,8 +96,12 @@ impl Model {
         self.since = Default::default();
     }
 
-    /// Records the progress of the current trial.
+    /// Records the progress of the current trial. The rate of the generator alone, without the server, would flatten the
+    /// charts.
     pub(crate) fn progress(&mut self, now: LiveProgress) {
+        if self.step.0 == lab::GENERATOR_ALONE {
+            return;
+        }
         let seconds = now.tick.t_s - self.since.0.t_s;
         if seconds >= APART_S {
             let responses = now.detail.responses.since(&self.since.1.responses);

@@ -7,7 +7,7 @@ use run::Device;
 
 use super::model::Model;
 use super::sides::{CpuKinds, SideNow};
-use super::spread::{name, ranges};
+use super::spread::{name, ranges, strip};
 
 /// Width of a bar in columns.
 const BAR: usize = 30;
@@ -58,6 +58,13 @@ pub(super) fn spread(model: &Model) -> Vec<Line<'static>> {
         ])
     };
     ranges.iter().enumerate().map(line).collect()
+}
+
+/// Draws the distribution of the current trial's response times in one line.
+pub(super) fn short_spread(model: &Model, width: u16) -> Vec<Line<'static>> {
+    let head = "latency  ";
+    let strip = strip(&model.now.detail.responses, usize::from(width).saturating_sub(head.len()));
+    strip.into_iter().map(|strip| Line::from(vec![Span::from(head), Span::from(strip).fg(Color::Yellow)])).collect()
 }
 
 /// Draws the current step and its phase.

@@ -26,6 +26,31 @@ pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
     all
 }
 
+/// Blocks of growing height: eighths of a line.
+pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Returns a histogram in one line of at most this many columns, between the response times of its first and its last
+/// column. All columns cover the same ratio of times. A column with any response is visible.
+pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<String> {
+    let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
+    let ends = [low_us, high_us].map(|us| quantity(us, Unit::Micros));
+    let room = columns.checked_sub(ends.iter().map(|end| end.chars().count() + 1).sum())?;
+    let bucket = |us: f64| CoarseHist::bucket((us * 1e3) as u64);
+    let (first, last) = (bucket(low_us), bucket(high_us).max(bucket(low_us)));
+    let buckets = last - first + 1;
+    let mut sums = vec![0.0; buckets.min(room)];
+    let shown = sums.len();
+    for (at, n) in responses.counts() {
+        let column = (usize::from(at).clamp(first, last) - first) * shown / buckets;
+        sums.get_mut(column).into_iter().for_each(|sum| *sum += n as f64);
+    }
+    let most = sums.iter().copied().fold(0.0, f64::max);
+    let block = |n: f64| EIGHTHS[((n / most * 8.0).ceil() as usize).min(8)];
+    let blocks: String = stretched(&sums, room).into_iter().map(block).collect();
+    let [low, high] = ends;
+    (most > 0.0).then(|| format!("{low} {blocks} {high}"))
+}
+
 /// Returns the share of the responses up to a time, as precise as the buckets allow.
 fn share_within(responses: &CoarseHist, us: f64) -> f64 {
     let bucket = CoarseHist::bucket((us * 1e3) as u64);
@@ -76,6 +101,17 @@ mod tests {
     fn few_values_fill_all_columns() {
         assert_eq!(stretched(&[1.0, 2.0], 5), [1.0, 1.0, 1.0, 2.0, 2.0]);
         assert_eq!((stretched(&[1.0, 2.0], 1), stretched(&[], 4)), (vec![1.0, 2.0], vec![]));
+    }
+
+    #[test]
+    fn the_strip_fills_its_columns_and_shows_rare_responses() {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        counts[CoarseHist::bucket(100_000)] = 1000;
+        counts[CoarseHist::bucket(9_000_000)] = 9;
+        let line = strip(&CoarseHist::of(counts), 70).unwrap();
+        assert!(line.chars().count() <= 70 && line.contains('█') && line.contains('▁'), "{line:?}");
+        assert!(line.find('█') < line.find('▁') && line.ends_with(" ms"), "{line:?}");
+        assert_eq!((strip(&CoarseHist::default(), 70), strip(&CoarseHist::default(), 0)), (None, None));
     }
 
     #[test]

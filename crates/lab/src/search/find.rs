@@ -13,6 +13,8 @@ use crate::search::{class_turns, handshake_turns, user_search};
 use crate::trial::overrun;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
+/// Name of the phase that measures the generator without a server.
+pub const GENERATOR_ALONE: &str = "generator alone";
 /// Connections of the trial without a server, which measures the generator's own maximum rate.
 const CEILING_CONNECTIONS: u32 = 64;
 
@@ -104,7 +106,7 @@ impl LiveTarget<'_> {
         let (warmup_s, drain_s) = (duration_s / 5.0, 0.0);
         let plan = LoadPlan { io: Io::Null, intensity, warmup_s, duration_s, drain_s, ..load };
         let loads = self.target_setup.single_load(plan);
-        let point = Point { label: "generator alone".into(), ..Point::default() };
+        let point = Point { label: GENERATOR_ALONE.into(), ..Point::default() };
         match self.lab.conduct(&self.target_setup.observation.blind(), &loads, &point) {
             Ok(trial) if trial.incidents.is_empty() => {
                 self.lab.run.findings.trust.generator_ceiling = Some(trial.rates.completed_rate);

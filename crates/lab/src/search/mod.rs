@@ -21,7 +21,7 @@ pub mod user_search;
 pub use budget::{Budget, SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S, StepTimes};
 pub use compare::{DuetMode, InTurns, InTurnsPlan, in_turns};
 pub use conductor::Conductor;
-pub use find::{find, within_budget};
+pub use find::{GENERATOR_ALONE, find, within_budget};
 pub use finder::{Finder, capacity};
 pub use rate_search::RateSearch;
 pub use sweep::Sweep;
