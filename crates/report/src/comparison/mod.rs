@@ -25,7 +25,7 @@ fn names(comparison: &Comparison) -> String {
 fn document(comparison: &Comparison) -> Doc {
     let mut blocks: Vec<Block> =
         comparison.differences.iter().map(|d| Note::block(Tone::Warn, format!("Differs: {d}"))).collect();
-    blocks.extend(comparison.notes.iter().map(|note| Note::block(Tone::Warn, note.clone())));
+    blocks.extend(comparison.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
     let old_died = comparison.deaths.iter().filter(|death| !death.new);
     blocks.extend(old_died.map(|death| Note::block(Tone::Bad, crate::words::capital(&describe(death)))));
     blocks.push(Block::KeyFigures(vec![KeyFigure {
@@ -210,7 +210,12 @@ fn tone(word: ComparisonResult) -> Tone {
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {
-    if ratio >= TIMES { format!("×{}", number(ratio)) } else { format!("{:+.1} %", 100.0 * (ratio - 1.0)) }
+    let change = format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    match ratio >= TIMES {
+        true => format!("×{}", number(ratio)),
+        false if ["+0.0 %", "-0.0 %"].contains(&change.as_str()) => "0 %".into(),
+        false => change,
+    }
 }
 
 fn change(c: &ComparedFigure) -> String {

@@ -62,7 +62,16 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     ];
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
-    Table { columns, rows, brief, ..Table::default() }
+    let mut table = Table { columns, rows, brief, ..Table::default() };
+    // Only parts of a second or longer have these figures.
+    let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
+    let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
+    for (column, is_shown) in columns {
+        if !is_shown {
+            table.remove_column(column);
+        }
+    }
+    table
 }
 
 /// Returns the upper bound of the 99th percentile. If requests were not answered, only a lower bound is known.
@@ -101,5 +110,18 @@ mod tests {
         assert_eq!(text(Some(1000.0), false).as_deref(), Some("1 ms"));
         assert_eq!(text(Some(1000.0), true).as_deref(), Some("unknown (≥1 ms)"));
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
+    }
+
+    #[test]
+    fn a_column_without_any_figure_is_left_out() {
+        let part = CoursePart { to_s: 0.6, to: 100.0, ..CoursePart::default() };
+        let names = |parts: Vec<CoursePart>| -> Vec<String> {
+            let table = table(&CourseFinding { parts, ..CourseFinding::default() });
+            assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
+            table.columns.into_iter().map(|column| column.name.to_string()).collect()
+        };
+        assert_eq!(names(vec![part; 2]), ["at", "offered", "completed", "held"]);
+        let long = CoursePart { p99_us: Some(7.0), ..part };
+        assert_eq!(names(vec![part, long]), ["at", "offered", "completed", "p99 at most", "held"]);
     }
 }

@@ -60,7 +60,9 @@ fn hottest(profile: &StackProfile, hot: &[HotFunction]) -> Table {
             function.process.clone().into(),
         ]
     };
-    let note = format!("{} samples of user code. The share is that of the function's own code.", profile.cpu_samples);
+    let plural = if profile.cpu_samples == 1 { "" } else { "s" };
+    let note =
+        format!("{} sample{plural} of user code. The share is that of the function's own code.", profile.cpu_samples);
     let inclusive =
         hot.iter().find(|function| function.inclusive.is_some()).map(|caller| format!("{}.", title(caller)));
     Table {

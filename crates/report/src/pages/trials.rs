@@ -8,9 +8,11 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Trials that time a library have no requests. The figures of such trials are in the experiment's own table.
+    // Trials that time a library or only watch a server have no requests. The figures of trials that time a library are
+    // in the experiment's own table.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
-    if run.trials.is_empty() || timed_alone {
+    let only_watched = run.trials.iter().all(|t| t.kind == TrialKind::Watched);
+    if run.trials.is_empty() || timed_alone || only_watched {
         return Vec::new();
     }
     let devices = run.findings.devices.iter().map(|of_trial| of_trial.first()).chain(std::iter::repeat(None));

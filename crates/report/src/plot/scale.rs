@@ -157,14 +157,22 @@ fn linear(low: f64, high: f64, step: f64, most: usize) -> Vec<f64> {
     (0..=most + 2).map(|i| (first + i as f64) * step).take_while(|v| *v <= high + step * 1e-6).collect()
 }
 
+/// Minimum number of ticks of a logarithmic axis. A shorter axis has ticks in equal steps.
+const MIN_LOG_TICKS: usize = 3;
+
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // A single power of ten does not show the scale, so that labels between the powers are added.
-    let factors: &[f64] = if count * 3.0 <= most as f64 || whole < 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    // One or two powers of ten hardly show the scale, so that labels between the powers are added.
+    let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
+    let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);
-    (from..=to).step_by(skip).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e))).collect()
+    let values: Vec<f64> =
+        (from..=to).step_by(skip).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e))).collect();
+    let shown = values.iter().filter(|v| (low..=high).contains(*v)).count();
+    let is_short = count < 1.0 && shown < MIN_LOG_TICKS;
+    if is_short { linear(low, high, step_125((high - low) / most.max(1) as f64), most) } else { values }
 }
 
 fn powers_of_two(low: f64, high: f64, most: usize) -> Vec<f64> {
@@ -191,6 +199,13 @@ mod tests {
     fn labels(axis: &Axis, values: &[f64], most: usize) -> Vec<String> {
         let view = View::new(axis, values.iter().copied(), (0.0, 100.0), Some(most));
         view.ticks(axis, most).into_iter().map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_has_several_ticks() {
+        let axis = Axis::new("response", Unit::Micros, Scale::Log);
+        assert_eq!(labels(&axis, &[5_300.0, 11_000.0], 5), ["6 ms", "8 ms", "10 ms", "12 ms"]);
+        assert_eq!(labels(&axis, &[900.0, 60_000.0], 5), ["1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms"]);
     }
 
     #[test]
