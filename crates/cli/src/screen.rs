@@ -215,10 +215,17 @@ impl Watch for Screen {
         seen.into_iter().for_each(|shared| shared.lock().unjudged = Some(Box::new(run.clone())));
     }
 
+    /// Shows a note in the view, and prints it with --verbose. The report of the run has all notes.
     fn note(&mut self, sentence: &str) {
         if let Some(shared) = &self.shared {
             shared.lock().note(sentence);
         }
+        if self.steps {
+            self.alert(sentence);
+        }
+    }
+
+    fn alert(&mut self, sentence: &str) {
         // If the output is a file or a pipe, lines are not shortened.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {

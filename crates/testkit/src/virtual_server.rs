@@ -296,7 +296,7 @@ impl Conductor for VirtualServer {
     }
 
     fn note(&mut self, sentence: String) {
-        self.run.notes.push(run::Note { text: sentence });
+        self.run.notes.push(run::Note { text: sentence, ..run::Note::default() });
     }
 
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {

@@ -122,12 +122,27 @@ impl<'w> Lab<'w> {
         self.stopped
     }
 
-    /// Shows a sentence to the user, once.
+    /// Adds a note to the run, once.
     pub fn note(&mut self, sentence: impl Into<String>) {
-        let text = self.run.plan.load.secrets.scrub(&sentence.into());
+        self.add_note(sentence.into(), false);
+    }
+
+    /// Adds a warning to the run, once. It is shown beside the answer.
+    pub fn warn(&mut self, sentence: impl Into<String>) {
+        self.add_note(sentence.into(), true);
+    }
+
+    /// Adds a note to the run, and shows it at once.
+    pub(crate) fn announce(&mut self, sentence: String) {
+        self.watch.alert(&sentence);
+        self.run.notes.push(Note { text: sentence, is_warning: false });
+    }
+
+    fn add_note(&mut self, sentence: String, is_warning: bool) {
+        let text = self.run.plan.load.secrets.scrub(&sentence);
         if !self.run.notes.iter().any(|n| n.text == text) {
             self.watch.note(&text);
-            self.run.notes.push(Note { text });
+            self.run.notes.push(Note { text, is_warning });
         }
     }
 
@@ -335,7 +350,7 @@ impl<'w> Lab<'w> {
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
             // The error at the end of the run gives the path and the advice.
-            self.watch.note(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
+            self.watch.alert(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
             self.unsaved = true;
         }
     }

@@ -65,7 +65,7 @@ impl TargetSetup {
             return Err(LabError::set_up("preparing a run on other hosts", why));
         }
         let work_us = Some(lab.run.plan.target.embedded_work_us).filter(|us| *us > 0.0 && us.is_finite());
-        lab.note(match work_us {
+        lab.announce(match work_us {
             Some(us) => format!("embedded server: no target was given; its page takes {us} us of CPU per request"),
             None => "embedded server: no target was given".into(),
         });
@@ -178,7 +178,7 @@ impl TargetSetup {
             None => match probe::find_server(addr.clone()) {
                 Ok(found) => found,
                 Err(why) => {
-                    lab.note(format!("no counters of the server: {why}"));
+                    lab.warn(format!("no counters of the server: {why}"));
                     return Ok(None);
                 }
             },
@@ -230,7 +230,7 @@ impl TargetSetup {
 pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
     if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
-        lab.note(format!("the server's processes on {host} are not visible: {why}"));
+        lab.warn(format!("the server's processes on {host} are not visible: {why}"));
     }
 }
 
@@ -251,7 +251,7 @@ fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
     let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
     if let Some(owner) = owners.pids.first().filter(|_| !related) {
-        lab.note(format!(
+        lab.warn(format!(
             "process {pid} (--server-pid) does not own the target's port: process {owner} does, so the counters of {pid} may \
              not be those of the server that answers"
         ));
@@ -291,7 +291,7 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     }
     lab.count(&preflight::tally(&first));
     if let (Some(to), Some(status)) = (&first.redirect, &first.status_line) {
-        lab.note(format!(
+        lab.warn(format!(
             "{target} answers {status:?} and redirects to {to}: loadline measures the redirect, not its destination"
         ));
     }

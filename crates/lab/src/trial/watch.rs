@@ -39,8 +39,11 @@ pub trait Watch: Send {
     /// Reports the run after each trial. The conclusions in it may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
-    /// Reports a note for the user.
+    /// Reports a note, which the run keeps.
     fn note(&mut self, _sentence: &str) {}
+
+    /// Reports a fact that the user must know at once.
+    fn alert(&mut self, _sentence: &str) {}
 
     /// Returns the factor on the planned rate of a steady open loop: 1 unless the user changes it.
     fn factor(&self) -> f64 {

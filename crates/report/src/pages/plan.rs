@@ -25,7 +25,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the notes of the run and of its trials. Each note appears once, with its trials.
 fn notes(run: &Run) -> Vec<String> {
-    let mut told: Vec<(String, Vec<String>)> = run.notes.iter().map(|n| (n.text.clone(), Vec::new())).collect();
+    // The warnings have places of their own.
+    let notes = run.notes.iter().filter(|note| !note.is_warning);
+    let mut told: Vec<(String, Vec<String>)> = notes.map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {
         for note in &trial.notes {
             match told.iter_mut().find(|(text, _)| text == note) {

@@ -2,7 +2,7 @@
 
 use run::{Run, TimeSpent};
 
-use super::warned::FIRST_WARNINGS;
+use super::warned::{self, FIRST_WARNINGS};
 use crate::words::capital;
 use crate::{Block, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
@@ -10,7 +10,7 @@ use run::number::{number, quantity};
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let trust = &run.findings.trust;
     let mut blocks: Vec<Block> =
-        trust.warnings.iter().skip(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, capital(w))).collect();
+        warned::all(run).into_iter().skip(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, capital(w))).collect();
     let figures = figures(run);
     if !figures.is_empty() {
         blocks.push(Block::KeyFigures(figures));

@@ -46,12 +46,18 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
     blocks
 }
 
-/// Returns the most serious warnings, and the number of other warnings. Warnings that are already part of the verdict
-/// are left out.
-pub(super) fn warnings(run: &Run) -> Option<Block> {
+/// Returns all warnings, the most serious first: facts about the target, then reasons to trust the figures less.
+/// Warnings that are already part of the verdict are left out.
+pub(super) fn all(run: &Run) -> Vec<&String> {
     let verdict = &run.findings.bottleneck.sentence;
     let is_stated = |text: &str| verdict.contains(text) || !verdict.is_empty() && text.contains(verdict.as_str());
-    let warned: Vec<&String> = run.findings.trust.warnings.iter().filter(|text| !is_stated(text)).collect();
+    let of_target = run.notes.iter().filter(|note| note.is_warning).map(|note| &note.text);
+    of_target.chain(&run.findings.trust.warnings).filter(|text| !is_stated(text)).collect()
+}
+
+/// Returns the most serious warnings, and the number of other warnings.
+pub(super) fn warnings(run: &Run) -> Option<Block> {
+    let warned = all(run);
     let shown = warned.iter().take(FIRST_WARNINGS).map(|text| capital(text)).collect();
     let more = warned.len().saturating_sub(FIRST_WARNINGS);
     (!warned.is_empty()).then(|| Block::Warnings(Warnings { shown, more, to: "trust", ..Warnings::default() }))
@@ -67,6 +73,13 @@ mod tests {
         run.findings.bottleneck.sentence = "nothing was full (but one)".into();
         let Some(crate::Block::Warnings(beside)) = super::warnings(&run) else { panic!("two are left") };
         assert_eq!((beside.shown, beside.more), (vec!["Two".to_string(), "Three".to_string()], 0), "said once");
+        run.notes = vec![
+            run::Note { text: "stopped adding clients".into(), ..run::Note::default() },
+            run::Note { text: "the target redirects".into(), is_warning: true },
+        ];
+        assert_eq!(super::all(&run), ["the target redirects", "two", "three"], "the target comes first");
+        let text = crate::render("text", &run, &crate::Style::default()).unwrap();
+        assert_eq!(text.matches("The target redirects").count(), 1, "{text}");
         assert!(html.contains(r##"<a href="#trust">1"##) && html.contains(r#"<section id="trust">"#), "{html}");
     }
 }

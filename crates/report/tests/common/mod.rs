@@ -48,7 +48,7 @@ pub fn find() -> Run {
         at_rest: vec![],
         trials,
         findings: findings(),
-        notes: vec![Note { text: "io_uring is not allowed here, epoll is used instead.".into() }],
+        notes: vec![Note { text: "io_uring is not allowed here, epoll is used instead.".into(), ..Note::default() }],
         interrupted: false,
     })
 }

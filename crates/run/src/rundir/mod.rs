@@ -141,6 +141,9 @@ pub struct MediumInfo {
 pub struct Note {
     /// The note in one sentence.
     pub text: String,
+    /// True if the reader must know the note before the figures.
+    #[serde(skip_serializing_if = "crate::skip_empty::is_false")]
+    pub is_warning: bool,
 }
 
 /// Error while storing or reading a run.
