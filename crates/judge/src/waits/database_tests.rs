@@ -1,7 +1,8 @@
 //! Planted profiles of databases with a known cause.
 
 use run::{
-    Blocker, CommandSum, DatabaseKind, DatabaseProfile, SessionGroup, SessionState, ThreadState, WaitCause, WaitProfile,
+    Blocker, CommandSum, DatabaseKind, DatabaseProfile, SessionGroup, SessionState, ThreadState, WaitCause,
+    WaitProcess, WaitProfile,
 };
 
 use super::tests::{clients, process};
@@ -89,8 +90,16 @@ fn a_command_that_fills_a_database_is_named() {
     assert_eq!((found[0].cause, found[0].name.as_str()), (WaitCause::SerialCpu, "KEYS"));
     assert_eq!(found[0].sentence, "redis spends 95 % of its time in KEYS, 5 ms each");
     for commands in
-        [vec![], vec![command("KEYS", 9.0, 0.5)], vec![command("GET", 9.0, 0.45), command("SET", 9.0, 0.45)]]
+        [vec![], vec![command("KEYS", 9.0, 0.58)], vec![command("GET", 9.0, 0.46), command("SET", 9.0, 0.46)]]
     {
         assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
     }
+    // Beside other programs, the database has a CPU for a part of the time only.
+    let mut crowded = process(1.0, &[(ThreadState::Runnable, "", 0.4), (ThreadState::OnCpu, "", 0.6)]);
+    crowded.processes[0] =
+        WaitProcess { process: "redis-server:9".into(), busiest: 1.0, ..crowded.processes[0].clone() };
+    crowded.groups.iter_mut().for_each(|group| group.process = "redis-server:9".into());
+    crowded.clients = Some(clients(8.0, 0.0));
+    let found = waits(&crowded, &[redis(vec![command("KEYS", 190.0, 0.58)])]);
+    assert_eq!(found[0].sentence, "redis spends 58.0 % of its time in KEYS, 3.05 ms each");
 }

@@ -57,10 +57,10 @@ pub(super) fn titles(profile: &WaitProfile) -> Option<WaitFinding> {
     })
 }
 
-/// Returns the causes inside sampled databases.
-pub(super) fn sessions(databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
+/// Returns the causes inside sampled databases. `others` are the causes that the threads of all processes show.
+pub(super) fn sessions(databases: &[DatabaseProfile], others: &[WaitFinding]) -> Vec<WaitFinding> {
     let of_sessions = databases.iter().filter_map(session_cause);
-    of_sessions.chain(databases.iter().filter_map(busy_command)).collect()
+    of_sessions.chain(databases.iter().filter_map(|database| busy_command(database, others))).collect()
 }
 
 /// Returns what most active sessions of a database wait for.
@@ -111,11 +111,16 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
     }
 }
 
-/// Returns the command with the most time, if the database executes one command at a time and is always busy.
-fn busy_command(database: &DatabaseProfile) -> Option<WaitFinding> {
+/// Returns the command with the most time, if the database executes one command at a time and is always busy. A
+/// database that lacks a CPU is always busy, too, but executes commands for a part of the time only. Then the thread
+/// of its process shows that it is busy.
+fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
+    let is_its_thread =
+        |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());
+    let least = if others.iter().any(is_its_thread) { WAIT_MOSTLY } else { FULL_MIDDLE };
     let all: f64 = database.commands.iter().map(|command| command.share).sum();
     let most = database.commands.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
-    (all >= FULL_MIDDLE && most.share >= WAIT_MOSTLY).then(|| WaitFinding {
+    (all >= least && most.share >= WAIT_MOSTLY).then(|| WaitFinding {
         cause: WaitCause::SerialCpu,
         name: most.command.clone(),
         process: database.kind.name().into(),
