@@ -117,7 +117,8 @@ fn objective(findings: &Findings) -> Option<String> {
         _ => String::new(),
     };
     let least = if c.at_least { ", the highest load that was tried" } else { "" };
-    Some(format!("The objective ({}) held up to {}{interval}{failed}{least}.", c.objective, rate(c.rate)))
+    let source = c.closed_loop.map_or(String::new(), |source| format!(" ({})", source.words()));
+    Some(format!("The objective ({}) held up to {}{interval}{source}{failed}{least}.", c.objective, rate(c.rate)))
 }
 
 fn end(findings: &Findings) -> String {

@@ -35,7 +35,7 @@ pub use findings::Findings;
 pub use findings::bottleneck::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Caveat, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
 };
-pub use findings::capacity::{Capacity, ExcludedTime, Knee, OwnLimit};
+pub use findings::capacity::{Capacity, ClosedLoopSource, ExcludedTime, Knee, OwnLimit};
 pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use findings::comparison::{

@@ -8,7 +8,7 @@ pub use own_pool::own_pool;
 pub use windows::{Pooled, pooled};
 pub(crate) use windows::{chances, pooled_search, pooled_users};
 
-use run::{BreachKind, Capacity, OwnLimit, Trial};
+use run::{BreachKind, Capacity, ClosedLoopSource, OwnLimit, Trial};
 
 use self::held_twice::held_twice;
 use crate::Facts;
@@ -50,6 +50,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         objective: facts.limits.text.clone(),
         method: tried.method(trial, whole.as_ref()),
         held: tried.found().is_some(),
+        closed_loop: tried.closed_loop(whole.is_some()),
         at_least: tried.found().is_some() && whole.is_none() && !facts.limited() && !facts.run.plan.search.users,
         low: whole.map(|p| p.estimate.low),
         high: whole.map(|p| p.estimate.high),
@@ -93,6 +94,13 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
+    /// Returns the source of a capacity that only the sweep shows. A search for users has closed loops by intention.
+    fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
+        let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
+        let open_held = self.open.and_then(|open| finite(carried(open)));
+        (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
+    }
+
     /// Returns the trial with the lightest load, for a run in which no trial held the objective.
     fn least(&self) -> Option<&'a Trial> {
         let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
@@ -129,7 +137,7 @@ impl<'f, 'a> Tried<'f, 'a> {
     fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
         match (self.found(), whole) {
             (Some(_), Some(p)) => pooled_method(p),
-            (Some(_), None) => method(self.facts, self.open, self.closed),
+            (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
             (None, _) => format!(
                 "even the lowest load that was tried, {} offered, broke the objective; the rate is what it completed",
                 rate(trial.rates.offered_rate)
@@ -196,14 +204,13 @@ fn pooled_method(p: &Pooled) -> String {
     format!("open loop, late requests of {} pooled{left_out}", counted(p.windows as f64, "window"))
 }
 
-fn method(facts: &Facts<'_>, open: Option<&Trial>, closed: Option<&Trial>) -> String {
-    let loop_of = |t: &Trial| format!("closed loop with {}", counted(clients(t), "client"));
-    match (open, closed) {
-        (Some(o), Some(c)) if good(c) > good(o) => {
-            format!("{}; an open loop held {}", loop_of(c), rate(good(o)))
-        }
-        (Some(_), _) => format!("open loop, bracketed in {}", counted(facts.search.len() as f64, "step")),
-        (None, Some(c)) => format!("{}; no open loop held the objective", loop_of(c)),
+/// Describes how the loads that were tried show the capacity; `found` is the trial that shows it.
+fn method(facts: &Facts<'_>, open: Option<&Trial>, found: &Trial, closed_loop: Option<ClosedLoopSource>) -> String {
+    let of_clients = || counted(clients(found), "client");
+    match (closed_loop, open) {
+        (Some(source), _) => format!("{} ({})", source.words(), of_clients()),
+        (None, Some(_)) => format!("open loop, bracketed in {}", counted(facts.search.len() as f64, "step")),
+        (None, None) if facts.run.plan.search.users => format!("closed loop with {}", of_clients()),
         (None, None) if several_sizes(facts.run) => {
             let bytes = facts.decisive.and_then(|t| t.key.record_bytes).unwrap_or(0) as f64;
             let per_s = facts.decisive.map_or(0.0, good_bytes);
@@ -213,7 +220,7 @@ fn method(facts: &Facts<'_>, open: Option<&Trial>, closed: Option<&Trial>) -> St
                 figure(bytes)
             )
         }
-        (None, None) => match facts.run.trials.len() {
+        _ => match facts.run.trials.len() {
             0 | 1 => "one load level: the capacity is at least this".into(),
             all => {
                 format!("the best of {all} chosen load levels that held the objective: the capacity is at least this")
@@ -235,9 +242,27 @@ mod tests {
     #[test]
     fn the_highest_rate_that_holds_counts_with_the_lowest_that_fails() {
         let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]));
-        assert!(c.held && (c.rate - 200.0).abs() < 1e-9 && c.method.contains("closed loop"), "{c:?}");
+        assert!(c.held && (c.rate - 200.0).abs() < 1e-9, "{c:?}");
+        assert!(c.method.starts_with("closed loop: in an open loop only 186/s was held"), "{c:?}");
         assert!((c.failed_at.unwrap() - 230.0).abs() < 1e-9);
         assert!(c.failed_why.unwrap().contains("of the offered load completed"));
+    }
+
+    /// Closed-loop clients wait for a slow server, so that their rate is not one that it takes from independent users.
+    #[test]
+    fn a_capacity_that_no_open_loop_held_says_so() {
+        let fails = |t: &mut run::Trial, _: &crate::planted::Point| {
+            if t.kind == run::TrialKind::Search {
+                t.latency_us.p99 = 1e9;
+            }
+        };
+        let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[1.05, 1.15]).change(fails));
+        assert_eq!(c.closed_loop.map(|source| source.open_held), Some(None), "{c:?}");
+        assert!(c.method.starts_with("closed loop: no rate was held in an open loop"), "{c:?}");
+        let sweep_only = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[]));
+        assert!(sweep_only.closed_loop.is_some(), "{sweep_only:?}");
+        let open = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 1.0]).steps(&[1]));
+        assert_eq!(open.closed_loop, None, "{open:?}");
     }
 
     #[test]

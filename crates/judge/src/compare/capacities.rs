@@ -1,7 +1,8 @@
 //! Comparison of the capacities, each with the interval of its own windows.
 
 use run::{
-    ComparedFigure, ComparisonResult, FigureRole, FigureUnit, Interval, Limits, NeededData, Run, Trial, TrialKind,
+    ClosedLoopSource, ComparedFigure, ComparisonResult, FigureRole, FigureUnit, Interval, Limits, NeededData, Run,
+    Trial, TrialKind,
 };
 
 use super::contrast::{Contrast, between, contrast};
@@ -22,6 +23,8 @@ struct Held {
     interval: Option<Interval>,
     /// True if no tried load failed, so the capacity may be far higher.
     at_least: bool,
+    /// Source of a capacity that no open loop held.
+    closed_loop: Option<ClosedLoopSource>,
 }
 
 /// Compares the capacities. With at least three runs or repeats per side, the error comes from their scatter. With
@@ -44,7 +47,7 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
     // A rate that some searches could not hold, or that no load failed, has no interval.
-    let bounds = bounds(&held);
+    let bounds = bounds(&held).or_else(|| sources(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
     let runs = tried.iter().map(Vec::len).min().filter(|_| pairing == Pairing::Kept);
@@ -148,6 +151,17 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
 }
 
+/// Says which capacity is that of a closed loop, if the other one is that of an open loop: the two cannot be compared.
+fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
+    let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
+    let (side, source) = match (of(0), of(1)) {
+        (Some(source), None) => ("old", source),
+        (None, Some(source)) => ("new", source),
+        _ => return None,
+    };
+    Some(format!("the capacity of the {side} server is that of a {}", source.words()))
+}
+
 /// Explains a capacity below the completed rate: the capacity keeps the limits, and the completed rate need not.
 pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     let values = |line: &Line| [line.compared.old, line.compared.new];
@@ -169,7 +183,7 @@ fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let of = |(run, trials): (&Run, &[Trial])| {
         let found = capacity_under(run, trials, limits).filter(|c| c.rate > 0.0)?;
         let interval = found.low.zip(found.high).map(|(low, high)| Interval { low, high });
-        Some(Held { rate: found.rate, interval, at_least: found.at_least })
+        Some(Held { rate: found.rate, interval, at_least: found.at_least, closed_loop: found.closed_loop })
     };
     searched.map(of).collect()
 }
@@ -227,6 +241,29 @@ mod tests {
         assert_eq!(said(90.0), None);
         let text = &runs[0].findings.limits.text;
         assert_eq!(said(110.0).unwrap(), format!("it keeps {text}, which the completed rate need not"));
+    }
+
+    #[test]
+    fn a_capacity_of_a_closed_loop_is_not_compared_with_one_of_an_open_loop() {
+        let found = |late: bool| {
+            let fails = move |t: &mut run::Trial, _: &Point| {
+                if late && t.kind == run::TrialKind::Search {
+                    t.latency_us.p99 = 1e9;
+                }
+            };
+            let steps: &[u32] = if late { &[1, 2, 4, 8, 16] } else { &[1] };
+            let mut run = PlantedRun::new(10_000.0, 1000.0).steps(steps).rates(&[0.5, 0.9, 1.15]).change(fails).run();
+            crate::judge(&mut run);
+            run
+        };
+        let c = compare(("a", &[found(false)]), ("b", &[found(true)]), 0.03, Pairing::Kept).unwrap();
+        let line = c.comparisons.iter().find(|c| c.figure == super::CAPACITY).unwrap();
+        assert_eq!((line.word, line.low), (ComparisonResult::NotEnough, None), "{line:?}");
+        let said = line.said.as_deref().unwrap_or_default();
+        assert!(
+            said.starts_with("the capacity of the new server is that of a closed loop: no rate was held"),
+            "{line:?}"
+        );
     }
 
     /// Three equal lower bounds per side agree exactly, but show nothing about the difference of the capacities.

@@ -1,5 +1,7 @@
 //! A measured figure with its interval, and its text for the user.
 
+use run::ClosedLoopSource;
+
 use crate::number::{duration, percent, rate};
 
 /// A figure with its interval, if known.
@@ -13,6 +15,8 @@ pub(super) struct Figure {
     pub(super) lost: Option<f64>,
     /// True if every load that was tried held, so that the value is a lower bound.
     pub(super) none_failed: bool,
+    /// Source of a capacity that no open loop held.
+    pub(super) closed_loop: Option<ClosedLoopSource>,
 }
 
 impl Figure {
@@ -35,6 +39,7 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
         }
         _ => String::new(),
     };
+    let source = found.closed_loop.map_or(String::new(), |source| format!(" ({})", source.words()));
     match found.lost {
         _ if found.none_failed => {
             format!(
@@ -42,7 +47,7 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
                 one(value)
             )
         }
-        None => format!("it was {}{between}", one(value)),
+        None => format!("it was {}{between}{source}", one(value)),
         Some(lost) if lost > 0.0 => {
             format!("it was at least {}: {} of the requests were never answered", one(value), percent(lost))
         }

@@ -53,7 +53,8 @@ fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);
     let around = Figure::around(found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)));
-    Figure { none_failed: found.is_some_and(|c| c.at_least), ..around }
+    let closed_loop = found.and_then(|c| c.closed_loop);
+    Figure { none_failed: found.is_some_and(|c| c.at_least), closed_loop, ..around }
 }
 
 /// Returns true if the run has only fixed loads. The rate of a fixed load is not a capacity.

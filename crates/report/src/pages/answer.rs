@@ -6,7 +6,7 @@ use super::answered::{has_answer, is_of_search, searched};
 use super::limited::{advice, limited_by};
 use super::{answered, load, pick, proof, rate, warned};
 use crate::{AnswerLine, Block, Section, Tone, Unit, Weight};
-use run::number::{number, quantity};
+use run::number::{number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let lines = lines(run);
@@ -53,7 +53,8 @@ fn of_rate(c: &Capacity) -> AnswerLine {
     let broken = if c.held { None } else { failure(c) };
     let broken = broken.map_or(String::new(), |broken| format!(": {broken}"));
     let tone = if c.held { Tone::Plain } else { Tone::Bad };
-    AnswerLine::new("Rate", rate::capacity(c), format!("with {}{broken}", c.objective)).toned(tone)
+    let source = rate::source(c).map_or(String::new(), |source| format!(" ({source})"));
+    AnswerLine::new("Rate", rate::capacity(c), format!("with {}{source}{broken}", c.objective)).toned(tone)
 }
 
 /// Returns the results of loads above the capacity; if there are none, the reason why the capacity is only a lower
@@ -114,8 +115,8 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
         format!("; {value} by all windows ({low} to {high})")
     });
     let value = match users.held {
-        Some(n) => format!("{} users, {} requests/s,", number(f64::from(n)), number(users.rate)),
-        None => format!("fewer than {} users", number(f64::from(users.failed.unwrap_or(1)))),
+        Some(n) => format!("{}, {} requests/s,", counted(f64::from(n), "user"), number(users.rate)),
+        None => format!("fewer than {}", counted(f64::from(users.failed.unwrap_or(1)), "user")),
     };
     let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
     AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
@@ -203,6 +204,16 @@ mod tests {
                 "Try| use more CPUs",
             ]
         );
+    }
+
+    #[test]
+    fn a_rate_that_no_open_loop_held_says_so() {
+        let mut run = found();
+        let capacity = run.findings.capacity.as_mut().unwrap();
+        (capacity.low, capacity.high) = (None, None);
+        capacity.closed_loop = Some(run::ClosedLoopSource::default());
+        let told = &told(&run)[0];
+        assert!(told.ends_with("with p99 under 20 ms (closed loop: no rate was held in an open loop)"), "{told}");
     }
 
     #[test]

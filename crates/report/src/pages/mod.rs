@@ -190,6 +190,7 @@ fn title(run: &Run) -> String {
     if let Some(capacity) = &found.capacity {
         let rate = match found.users.as_ref().and_then(|users| users.held) {
             Some(users) => format!("{} users ({} requests/s)", number(f64::from(users)), rate::rate(capacity)),
+            None if rate::source(capacity).is_some() => format!("{} requests/s in a closed loop", rate::rate(capacity)),
             None => format!("{} requests/s", rate::rate(capacity)),
         };
         return match found.bottleneck.id.as_str() {

@@ -18,6 +18,11 @@ pub(super) fn capacity(c: &Capacity) -> String {
     }
 }
 
+/// Returns the source of a capacity that no open loop held.
+pub(super) fn source(c: &Capacity) -> Option<String> {
+    c.closed_loop.filter(|_| c.held).map(|source| source.words())
+}
+
 /// Returns the rate alone, without a unit.
 pub(super) fn rate(c: &Capacity) -> String {
     rounded(c, c.rate)

@@ -37,7 +37,8 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let mut figures = Vec::new();
     if let Some(c) = answered::searched(run).filter(|_| !in_answer) {
         let (value, tone) = (rate::capacity(c), if c.held { Tone::Plain } else { Tone::Bad });
-        figures.push(KeyFigure { name: "Capacity".into(), value, detail: capital(&c.objective), tone });
+        let detail = rate::source(c).map_or(c.objective.clone(), |source| format!("{}; {source}", c.objective));
+        figures.push(KeyFigure { name: "Capacity".into(), value, detail: capital(&detail), tone });
     }
     if let Some(k) = &found.knee {
         figures.push(KeyFigure {

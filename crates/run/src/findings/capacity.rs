@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Interval;
 use crate::figure::Figure;
+use crate::number::{Unit, quantity};
 
 /// Highest completed rate at which the objective holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct Capacity {
     /// True if the objective held at `rate`. False if even the lowest tried load failed; the capacity is then below
     /// `rate`.
     pub held: bool,
+    /// Set if steps of a closed loop show `rate`, so that no open loop held it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_loop: Option<ClosedLoopSource>,
     /// True if no load failed and throughput was still growing, so the capacity may be far higher than `rate`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
@@ -46,6 +50,26 @@ pub struct Capacity {
     /// Limit of the load itself: the server did not fail, and more connections would have given a higher rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_limit: Option<OwnLimit>,
+}
+
+/// Source of a capacity that no open loop held. Closed-loop clients send less while the server is slow, so their rate is
+/// not a rate that the server takes from independent users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ClosedLoopSource {
+    /// Highest rate that an open loop held, requests per second; absent if it held none.
+    pub open_held: Option<f64>,
+}
+
+impl ClosedLoopSource {
+    /// Returns the source in words.
+    pub fn words(&self) -> String {
+        match self.open_held {
+            Some(rate) => format!("closed loop: in an open loop only {} was held", quantity(rate, Unit::PerSecond)),
+            None => "closed loop: no rate was held in an open loop".into(),
+        }
+    }
 }
 
 /// An open-loop load that had too few connections, while the server answered as fast as without load.
