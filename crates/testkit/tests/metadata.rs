@@ -80,7 +80,7 @@ fn a_package_holds_every_file_that_its_code_includes() {
         for source in listed.iter().filter(|file| file.starts_with("src/") && file.ends_with(".rs")) {
             let source = folder.join(source);
             for file in files_in(&std::fs::read_to_string(&source).unwrap()) {
-                let file = source.parent().unwrap().join(file).canonicalize().unwrap();
+                let file = without_dots(&source.parent().unwrap().join(file));
                 let inside = file.strip_prefix(&folder).map(|inside| inside.to_string_lossy().into_owned());
                 assert!(
                     inside.is_ok_and(|inside| listed.contains(&inside.as_str())),
@@ -92,6 +92,18 @@ fn a_package_holds_every_file_that_its_code_includes() {
         }
     }
     assert!(included > 10, "only {included} included files were found");
+}
+
+/// Returns a path without `..`. Links stay, because a package holds the file at the link's place.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut short, part| {
+        if part == std::path::Component::ParentDir {
+            short.pop();
+        } else {
+            short.push(part);
+        }
+        short
+    })
 }
 
 /// Returns the files that a source includes.
