@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 pub use prove_target::prove_target;
 use run::LeverCheck;
-pub(crate) use schedule::MAX_BUDGET_SHARE;
+pub(crate) use schedule::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 
 use self::choose::{allowed, load_pair, own, switchable};
 use self::lever_targets::lever_targets;

@@ -59,10 +59,7 @@ fn too_short(
     match operating_points.iter().filter_map(least_s).reduce(f64::min) {
         Some(least_s) => {
             let budget_s = untried::budget_for(lab, least_s, seconds);
-            format!(
-                "slots of {} levers need {least_s:.1} s, and {seconds:.1} s were left: give a --budget of {budget_s:.0} s or more",
-                rows.len()
-            )
+            untried::no_time(&format!("slots of {} levers", rows.len()), least_s, (seconds, budget_s))
         }
         None => "the server completes too few requests for slots of several levers".into(),
     }

@@ -15,6 +15,7 @@ use run::{LeverSlots, ProofTrial, SlotPlan};
 use super::operating_point::OperatingPoint;
 use super::schedule::{self, SPARSE, SPARSE_LONG, slots_of};
 use super::slots::{FIRST_S, needs, one};
+use super::untried;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
@@ -97,11 +98,7 @@ pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
     let budget_s = longer_budget_s(budget_s, seconds, least_s);
-    let rate = whole_rate(rate);
-    format!(
-        "{seconds:.1} s are too short for slots at {rate}, which need {least_s:.1} s: give a --budget of \
-         {budget_s:.0} s or more"
-    )
+    untried::no_time(&format!("slots at {}", whole_rate(rate)), least_s, (seconds, budget_s))
 }
 
 /// Joins the slots of two rounds into one trial.

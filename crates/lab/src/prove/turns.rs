@@ -6,7 +6,7 @@ use run::number::prose::counted;
 use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SummaryFigure, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
-use super::untried::budget_for;
+use super::untried::{self, budget_for};
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;
@@ -63,10 +63,9 @@ pub(super) fn trial(
     let end_s = lab.elapsed_s() + seconds;
     let overhead_s = lab.clock.overhead_s();
     let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds, overhead_s) else {
-        let budget_s = budget_for(lab, least_seconds(operating_point.response_s, overhead_s), seconds);
-        let why = format!(
-            "{seconds:.1} s are too short for turns with and without it: give a --budget of {budget_s:.0} s or more"
-        );
+        let least_s = least_seconds(operating_point.response_s, overhead_s);
+        let budget_s = budget_for(lab, least_s, seconds);
+        let why = untried::no_time("turns with and without it", least_s, (seconds, budget_s));
         return Ok(Err(why));
     };
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();

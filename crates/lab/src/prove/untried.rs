@@ -2,8 +2,12 @@
 
 use run::UnusedLever;
 
+use super::schedule::BUDGET_SHARE;
 use crate::levers::Lever;
 use crate::trial::Lab;
+
+/// Shortest remaining time that a message names, seconds; less is shown as none.
+const MIN_TOLD_S: f64 = 0.05;
 
 /// Records in the experiment why a lever was not tried.
 pub(super) fn note(lab: &mut Lab<'_>, row: &Lever, why: String) {
@@ -12,7 +16,34 @@ pub(super) fn note(lab: &mut Lab<'_>, row: &Lever, why: String) {
 }
 
 /// Returns the total budget, seconds, with which one part of the experiment gets `needed_s` seconds. With the current
-/// budget, this part gets `seconds`.
+/// budget, this part gets `seconds`, negative if the parts before it took longer than planned.
 pub(super) fn budget_for(lab: &Lab<'_>, needed_s: f64, seconds: f64) -> f64 {
-    (lab.run.plan.search.budget_s * needed_s / seconds.max(0.1)).ceil()
+    longer_budget_s(lab.run.plan.search.budget_s, needed_s, seconds)
+}
+
+fn longer_budget_s(budget_s: f64, needed_s: f64, seconds: f64) -> f64 {
+    (budget_s + (needed_s - seconds).max(0.0) / BUDGET_SHARE).ceil()
+}
+
+/// Returns the reason that there is too little time for a part of the experiment, such as "slots of 2 levers". The part
+/// needs `least_s` seconds. It has `seconds` with the current budget, and enough with `budget_s`.
+pub(super) fn no_time(part: &str, least_s: f64, (seconds, budget_s): (f64, f64)) -> String {
+    let left = if seconds < MIN_TOLD_S { "no time was".to_string() } else { format!("{seconds:.1} s were") };
+    format!("{part} need {least_s:.1} s, and {left} left: give a --budget of {budget_s:.0} s or more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An earlier version said "-0.3 s are too short", and asked for a budget of 900 s.
+    #[test]
+    fn time_that_ran_out_is_no_negative_time_and_needs_no_huge_budget() {
+        let budget_s = longer_budget_s(20.0, 4.5, -0.3);
+        assert!((30.0..40.0).contains(&budget_s), "{budget_s}");
+        assert_eq!(longer_budget_s(20.0, 4.5, 4.5), 20.0);
+        let why = no_time("turns", 4.5, (-0.3, budget_s));
+        assert!(why.contains("no time was left") && !why.contains("-0.3"), "{why}");
+        assert!(no_time("turns", 4.5, (2.0, budget_s)).contains("2.0 s were left"));
+    }
 }

@@ -1,7 +1,7 @@
 //! Durations of the steps of a search, chosen so that the search stays within its budget. All functions of this file
 //! are pure.
 
-use crate::prove::MAX_BUDGET_SHARE;
+use crate::prove::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 
 /// Durations of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +45,6 @@ const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// writing.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the slots that slow both sides get about 6 s, and the trial with fewer CPUs gets 4 s.
-const PROOF_SHARE: f64 = 0.3;
 /// Time of an experiment besides its slots, seconds (questions to the hosts of levers, agents and judging), and a
 /// factor. The factor says how much longer the slots may take than the test request suggests, because a server under
 /// load completes a tenth less.
@@ -78,9 +75,9 @@ impl Budget {
     /// minimum time, which depends on the server's response time.
     pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
         let needed = (PROOF_MARGIN * crate::prove::least_seconds(response_s) + PROOF_OVERHEAD_S) / total_s;
-        let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };
+        let share = if needed > BUDGET_SHARE { needed.min(MAX_BUDGET_SHARE) } else { BUDGET_SHARE };
         // A short budget is used entirely for the search, even if the test request was slow.
-        let proof_s = if PROOF_SHARE * total_s >= MIN_PROOF_S { total_s * share } else { 0.0 };
+        let proof_s = if BUDGET_SHARE * total_s >= MIN_PROOF_S { total_s * share } else { 0.0 };
         (Self::new(total_s - proof_s), proof_s)
     }
 
@@ -209,7 +206,7 @@ mod tests {
     #[test]
     fn a_slow_server_gets_the_time_that_its_experiment_needs() {
         let proof_s = |response_s| Budget::with_proof(30.0, response_s).1;
-        assert_eq!((proof_s(0.001), proof_s(10.0)), (30.0 * PROOF_SHARE, 30.0 * MAX_BUDGET_SHARE));
+        assert_eq!((proof_s(0.001), proof_s(10.0)), (30.0 * BUDGET_SHARE, 30.0 * MAX_BUDGET_SHARE));
         assert!(proof_s(0.2) >= crate::prove::least_seconds(0.2), "{}", proof_s(0.2));
         assert_eq!(Budget::with_proof(5.0, 0.001).1, 0.0, "too short for any");
         assert_eq!(Budget::with_proof(10.0, 0.07).1, 0.0, "however slow the test request was");
