@@ -13,8 +13,10 @@ use crate::single::{clients, closed, good};
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes.
 const DOSE: f64 = 0.25;
-/// Total time of the slots, seconds.
-const TIME_S: f64 = 7.1;
+/// Time of the slots in which speed is taken, seconds: of a budget of 30 s, the experiment gets 9 s and starts agents
+/// for 1 s. If a trial with fewer CPUs or turns with more load follow, the slots get the time that these leave.
+const TIME_S: f64 = 7.5;
+const TIME_BEFORE_MORE_S: f64 = 3.5;
 /// Load before the first slot, seconds.
 const FIRST_S: f64 = 0.4;
 /// Shortest and longest slot, seconds.
@@ -28,7 +30,7 @@ const HOGS_GET: f64 = 0.92;
 /// Verdicts that are tested with more load, and verdicts that are tested with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
-/// Minimum elasticity of the server's CPU at which fewer CPUs are tried for any verdict.
+/// Minimum elasticity of the server's CPU at which fewer CPUs are tried.
 const FOLLOWS: f64 = 0.5;
 /// Factor by which the windows of turns are shorter than the windows of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
@@ -71,11 +73,13 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
         let n = run.picked(|picks| picks.decisive).map_or(connections, |decisive| clients(decisive) as u32);
         proof.switched.push(turns(LOAD_LEVER, ((world, n), (world, 2 * n)), &mut random));
     }
-    let slots = slots(world, run, connections, &mut random);
-    let followed = crate::prove::estimate(&slots).is_ok_and(|found| found.elasticities[0].value >= FOLLOWS);
+    let tests = FEWER_CPUS_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none() && world.server_cpus() > 1;
+    let more = tests || proof.switched.iter().any(|switched| switched.lever == LOAD_LEVER);
+    let time_s = if more { TIME_BEFORE_MORE_S } else { TIME_S };
+    let slots = slots(world, run, (connections, time_s), &mut random);
+    let matters = crate::prove::estimate(&slots).map_or(true, |found| found.elasticities[0].value >= FOLLOWS);
     proof.trials.push(slots);
-    let tests = FEWER_CPUS_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none();
-    if (tests || followed) && world.server_cpus() > 1 {
+    if tests && matters {
         proof.trials.push(fewer_cpus(world, run, connections, &mut random));
     }
     proof
@@ -178,8 +182,8 @@ impl Slots {
 }
 
 /// Slows the CPUs of server and generator.
-fn slots(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> ProofTrial {
-    let slots = Slots::of(run, n, (SHORTEST_SLOT_S, TIME_S), SLOTS);
+fn slots(world: &World, run: &Run, (n, time_s): (u32, f64), random: &mut fastrand::Rng) -> ProofTrial {
+    let slots = Slots::of(run, n, (SHORTEST_SLOT_S, time_s), SLOTS);
     let on: Vec<Vec<bool>> = SLOWED.iter().map(|_| order(slots.count, random)).collect();
     let all = slots.run(world, random, |sim, slot, speed| {
         for host in 0..sim.cpus.len() {
