@@ -3,7 +3,7 @@
 
 use crate::Facts;
 use crate::single::sides_of;
-use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER};
+use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, TRIP_SHARE};
 use crate::view::View;
 use run::Trial;
 
@@ -17,10 +17,20 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Returns the round trip to the server, microseconds, if it makes up most of the response time at this load. A distance
+/// of 40 ms looks like the timer, and other programs of the host may delay acknowledgements.
+pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
+    let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
+    let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;
+    (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
+}
+
 /// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. This
 /// response time is then no measure of the service time.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {
     facts.unloaded.is_some_and(|light| {
-        TIMER_US.contains(&light.latency_us.p50) && delayed_acks(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER)
+        TIMER_US.contains(&light.latency_us.p50)
+            && distance_us(light).is_none()
+            && delayed_acks(light).is_some_and(|(_, acks)| acks >= ACKS_BY_TIMER)
     })
 }

@@ -29,7 +29,7 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
 /// Returns the caveat for CPU use of programs that belong to neither side. These programs do not weaken a verdict that
 /// a counted resource ran out.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
-    if RULES.iter().any(|rule| rule.is_counted && rule.id == verdict.id) {
+    if RULES.iter().any(|rule| rule.id == verdict.id && (rule.is_counted)(facts)) {
         return None;
     }
     let (taken, online) = facts.other_processes_cpu()?;

@@ -3,19 +3,22 @@
 use run::InstanceFilter;
 
 use crate::number::ratio;
-use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, OWN_BYTES};
+use crate::signals::Signal;
+use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, FULL_WIDTH, OWN_BYTES};
 use crate::view::View;
 
-/// Returns the busy share from which a disk counts as full, given the share of the time for which threads waited for
-/// the disk.
-pub(crate) fn needed(stalled: Option<f64>) -> f64 {
-    if stalled.is_some_and(|s| s >= DISK_AWAITED) { DISK_FULL_AWAITED } else { DISK_FULL }
+/// Makes a signal of the busy share of a disk. The more of the time threads waited for the disk, the lower is the busy
+/// share from which it counts as full.
+pub(crate) fn full(load: &Load, stalled: Option<f64>) -> Signal {
+    let awaited = stalled.map_or(0.0, |share| ((share - DISK_STALLED) / (DISK_AWAITED - DISK_STALLED)).clamp(0.0, 1.0));
+    let threshold = DISK_FULL - awaited * (DISK_FULL - DISK_FULL_AWAITED);
+    Signal::new("busy share of the server's disk", load.busy(), (threshold, FULL_WIDTH))
 }
 
-/// Returns true if one of a side's disks is full.
+/// Returns true if one of a side's disks is more likely full than not.
 pub(crate) fn is_full(view: &View<'_>) -> bool {
     let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
-    load.is_some_and(|load| load.out + load.flushing >= needed(view.share_of_time("pressure.io_some")))
+    load.is_some_and(|load| full(&load, view.share_of_time("pressure.io_some")).log_odds() >= 0.0)
 }
 
 /// Busy time of a disk, in shares of the window.
@@ -26,6 +29,13 @@ pub(crate) struct Load {
     pub(crate) out: f64,
     /// Time spent flushing, which the kernel does not count as a request.
     pub(crate) flushing: f64,
+}
+
+impl Load {
+    /// Returns the share of the time for which the disk worked, 0 to 1.
+    pub(crate) fn busy(&self) -> f64 {
+        (self.out + self.flushing).min(1.0)
+    }
 }
 
 /// Returns the busiest disk.

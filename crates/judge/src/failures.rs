@@ -9,11 +9,9 @@ use crate::Facts;
 use crate::course::offered;
 use crate::failed_stretch::FailedStretch;
 use crate::number::{counted, figure, percent, ratio};
-use crate::signals::chance;
-use crate::signals::cpu::full;
+use crate::signals::cpu::fullness;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
-use crate::view::Task;
 
 /// Failures that matter more than the use of any CPU.
 #[derive(Debug)]
@@ -143,11 +141,7 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
 
 /// Returns true if the server had CPU time left: neither its CPUs nor any of its threads were likely to be full.
 fn had_time(trial: &Trial) -> bool {
-    let Some(view) = server_of(trial) else { return false };
-    let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed);
-    let thread = view.workers().iter().map(Task::wants).reduce(f64::max);
-    let likely_full = |share: f64| chance(full("", &view, share).log_odds()) >= LIKELY;
-    share.is_some() && ![share, thread].into_iter().flatten().any(likely_full)
+    server_of(trial).and_then(|view| fullness(&view)).is_some_and(|full| full < LIKELY)
 }
 
 #[cfg(test)]

@@ -34,6 +34,17 @@ fn margin(signal: &Signal, would_be: &str) -> Margin {
 mod tests {
     use crate::signals::Signal;
 
+    /// A limit that delays answers has no counted refusals, and other verdicts have a sign that was counted or measured.
+    #[test]
+    fn every_planted_verdict_says_how_far_it_is_from_another_one() {
+        for planted in crate::planted::PLANTED.iter().filter(|planted| planted.id != "unknown") {
+            let mut run = (planted.plant)().run();
+            crate::judge(&mut run);
+            let verdict = &run.findings.bottleneck;
+            assert!(verdict.id == planted.id && !verdict.margins.is_empty(), "{}: {verdict:#?}", planted.id);
+        }
+    }
+
     #[test]
     fn only_a_signal_that_agrees_with_the_verdict_carries_it() {
         let full = |share| Signal::new("busy share", share, (0.87, 0.02));

@@ -8,6 +8,7 @@ use run::{ErrorKind, Evidence, FigureUnit, Trial};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{counted, duration, ratio};
+use crate::signals::Signal;
 use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS, SYN_AGAIN_US};
@@ -41,6 +42,11 @@ impl<'a> Overflow<'a> {
     /// Returns true if the overflow is too large to be an accident.
     pub(crate) fn counts(&self) -> bool {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
+    }
+
+    /// Returns the dropped share as a signal.
+    pub(crate) fn signal(&self) -> Signal {
+        Signal::counted("dropped share of the connects", (self.share, self.drops), CONNECTS_DROPPED)
     }
 
     /// Returns true if the listener of this server shows the overflow: by its own drops, or by a queue at its limit.

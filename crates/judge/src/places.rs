@@ -11,7 +11,7 @@ use crate::ack_timer;
 use crate::laws::service_us;
 use crate::number::{figure, positive};
 use crate::single::{clients, good, server_of};
-use crate::thresholds::{BUSY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
+use crate::thresholds::{BUSY, HOLDS_MANY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
 
 /// Number of requests that the server handles at a time, and counts of workers or connections that may explain it.
@@ -43,7 +43,7 @@ impl Places {
         }
         let places = positive(x_max * (r1 - way) / 1e6)?;
         let view = facts.crowded_server()?;
-        let (children, connections) = distinct(children(&view), connections(&view));
+        let (children, connections) = distinct(children(&view, server_of(one)), connections(&view));
         let mut counted = [children, threads(&view), connections].concat();
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
         Some(Self { places, counted })
@@ -132,12 +132,18 @@ fn pid(name: &str) -> &str {
     name.rsplit_once(':').map_or("", |(_, pid)| pid)
 }
 
-/// Counts, per parent and name, the processes that used CPU time.
-fn children(view: &View<'_>) -> Counts {
+/// Counts, per parent and name, the processes that used CPU time. `light` is the lightest load. Leaves out processes
+/// that hold many connections at a time, because an event loop is no worker for one request.
+fn children(view: &View<'_>, light: Option<View<'_>>) -> Counts {
     let all = all(view);
+    let held = |view: &View<'_>, name: &str| view.side.recording.reading("process.fds", name, view.window).value();
+    let holds_many = |name: &str| {
+        let more = held(view, name).zip(light.and_then(|light| held(&light, name)));
+        more.is_some_and(|(now, before)| now - before >= HOLDS_MANY)
+    };
     let parents: HashMap<String, f64> = view.instances("process.parent").into_iter().collect();
     let mut groups: BTreeMap<(u32, String, &str), f64> = BTreeMap::new();
-    for task in view.processes_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
+    for task in view.processes_of(&filter(view)).iter().filter(|task| task.busy > 0.0 && !holds_many(&task.name)) {
         let Some(parent) = parents.get(&task.name) else { continue };
         let Some((name, depth)) = all.get(pid(&task.name)).filter(|(name, _)| *name == task.name) else { continue };
         *groups.entry((*depth, parent.to_string(), program(name))).or_default() += 1.0;
@@ -280,6 +286,21 @@ mod tests {
         let b = judged(&chain(162.0, 12, 3.0));
         assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
+    }
+
+    /// Seen with one nginx worker before a slow application: "nginx has 1 child: raise the number of children".
+    #[test]
+    fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {
+        let holding = |each: f64| {
+            let mut planted = chain(254.0, 5, 23.0);
+            for pid in 201..=205 {
+                let name = format!("app:{pid}");
+                planted = planted.per_s(Who::Server, "process.fds", &name, move |p| 10.0 + each * (p.n - 1.0) / 5.0);
+            }
+            judged(&planted).counted
+        };
+        assert_eq!(holding(0.0).first().map(|c| c.count), Some(5.0));
+        assert!(holding(1.0).is_empty(), "{:?}", holding(1.0));
     }
 
     #[test]

@@ -39,16 +39,23 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// Median response time, microseconds, from which answers may take longer than the drain: half of the default drain,
-/// since many answers take twice the median.
+/// 99th percentile of the response times, microseconds, at or above which requests may wait longer than the drain: half of the
+/// default drain. The requests that wait at the end of an overload wait longer than those that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
-/// counts only the requests on connections that never got an answer.
+/// counts only the requests on connections that never got an answer, and that do not wait to be accepted.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
-    let all = trial.tally.unanswered.max(trial.measured.tally.unanswered);
-    let slow = trial.latency_us.count > 0 && trial.latency_us.p50 >= SLOW_US;
-    if slow { all.min(trial.tally.phantom) as f64 } else { all as f64 }
+    let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
+    let times = trial.latency_us;
+    // If more than one in a hundred is unanswered, the 99th percentile is unknown.
+    let slow = times.count > 0 && (if times.p99.is_finite() { times.p99 } else { times.max }) >= SLOW_US;
+    if slow { all.min((trial.tally.phantom as f64 - unaccepted(trial)).max(0.0)) } else { all }
+}
+
+/// Returns the largest number of connections that waited to be accepted.
+fn unaccepted(trial: &Trial) -> f64 {
+    server_of(trial).and_then(|view| view.whole_trial("listen.queue")).unwrap_or(0.0)
 }
 
 /// Returns the number of requests without an answer that do not count as failed, because their answers may take longer
@@ -135,5 +142,17 @@ mod tests {
         assert_eq!(failed_share(&trial(988, 12)), Some(0.012));
         assert_eq!(failed_share(&trial(0, 4)), Some(1.0));
         assert_eq!(failed_share(&trial(0, 0)), None);
+    }
+
+    /// Two workers take 0.4 s per request. The requests that queue at the end of an overload wait longer than the drain.
+    #[test]
+    fn requests_that_wait_their_turn_at_the_end_did_not_fail() {
+        let overloaded = |longest_us: f64, phantom: u64| {
+            let mut trial = trial(14, 3);
+            (trial.latency_us.count, trial.latency_us.p99, trial.latency_us.max) = (14, f64::NAN, longest_us);
+            trial.tally.phantom = phantom;
+            unanswered(&trial)
+        };
+        assert_eq!((overloaded(1.9e6, 0), overloaded(1.9e6, 2), overloaded(0.4e6, 0)), (0.0, 2.0, 3.0));
     }
 }

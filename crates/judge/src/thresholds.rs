@@ -69,7 +69,7 @@ macro_rules! thresholds {
 
 thresholds! {
     "CPUs" {
-        FULL_MIDDLE: f64 = 0.87, "share of a CPU", "a full thread or set of CPUs from one with time left, at a plateau (at this share, both are equally likely)",
+        FULL_MIDDLE: f64 = 0.87, "share of a CPU or wire", "a full thread, set of CPUs or wire from one with room, at a plateau (at this share, both are equally likely)",
             Simulated, "counters show a full thread 4 % below a whole CPU on average; beside another limit it may show any share", "a_thread_is_the_limit_as_often_as_its_busy_share_says";
         FULL_WIDTH: f64 = 0.03, "share of a CPU", "shares of which one is e times as likely full as the other",
             Simulated, "the best of 2,000 closed networks of one to four stations", "a_thread_is_the_limit_as_often_as_its_busy_share_says";
@@ -135,7 +135,8 @@ thresholds! {
     }
     "Queues" {
         QUEUE_IN_FLIGHT: f64 = 8.0, "requests in flight", "a load that can queue from one too small to see a queue",
-            Chosen, "with fewer requests, no queue lasts long enough to be sampled", "messages_wait_before_the_slower_side";
+            Chosen, "with fewer requests, no queue lasts long enough to be sampled", "messages_wait_before_the_slower_side", also [
+            HOLDS_MANY, "a process that holds many connections at a time from a worker that handles one (further descriptors under load)"];
         QUEUE_RATIO: f64 = 3.0, "times", "the side with the queue from two sides with queues",
             Chosen, "queues of two equally fast sides differ by less", "messages_wait_before_the_slower_side", also [
             TRIP_GREW, "a round trip with a queue from one without"];
@@ -226,8 +227,6 @@ thresholds! {
             Measured, "writes under a file's lock left the disk idle between them", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
     }
     "Network" {
-        WIRE_FULL: f64 = 0.9, "share of the rate", "a full wire from one with room",
-            Given, "source 0: an Ethernet carries 90 % of its rate", "of_two_full_wires_the_one_that_all_clients_share_is_named";
         WIRE_BUSY: f64 = 0.667, "share of the rate",
             "a full wire from one with room, while collisions, deferrals, drops or retransmissions rise",
             Given, "source 0: on average two requests in the system, with random arrivals and service", "a_medium_whose_queue_overflows_is_full_and_not_lossy";

@@ -8,7 +8,7 @@ use crate::evidence::measured;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
-use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{FULL_MIDDLE, MAX_STOLEN, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Returns the upstreams, nearest first, in the trial with the most clients among those at the highest rate. With fewer
@@ -30,13 +30,18 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
+    // Beside other programs, each of many threads may wait for a CPU all the time, and hardly run.
+    let runs = |task: &&Task| task.busy >= MOSTLY_RUNS;
+    let full_thread = threads.iter().filter(runs).map(Task::wants).reduce(f64::max);
     // The CPUs had no use of the time that a hypervisor took, so this time is subtracted.
     let full = NEARLY_FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
         cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > full);
-    let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (full..ONE_CPU).contains(&used));
-    let limit = match busiest_thread {
+    // A parallel server beside other programs may get just one CPU, too, so the CPUs must have time left.
+    let idle = view.busy_share_of(cpu_mask(&processes)).is_some_and(|busy| busy < FULL_MIDDLE);
+    let one_cpu = processes.len() == 1 && idle && cpu_used.is_some_and(|used| (full..ONE_CPU).contains(&used));
+    let limit = match full_thread {
         _ if throttled.is_some_and(|share| share >= THROTTLED) => Some(UpstreamLimit::Quota),
         _ if cpus_full => Some(UpstreamLimit::Cpu),
         Some(share) if share > full => Some(UpstreamLimit::Thread),
@@ -47,6 +52,11 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
     let behind = behind.clone();
     UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
+}
+
+/// Returns the CPUs that any of these processes may use, as a mask; all CPUs if a process has no known mask.
+fn cpu_mask(processes: &[Task]) -> u64 {
+    processes.iter().map(|process| process.mask.unwrap_or(u64::MAX)).fold(0, |all, mask| all | mask)
 }
 
 /// Returns the CPUs that the quotas of an upstream allow, and the share of their periods in which one ran out.

@@ -159,6 +159,10 @@ impl<'a> Experiment<'a> {
             },
             Conclusion::Overtaken => of_rival(),
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
+            // The counters named an upstream that the server may wait for, and no cause.
+            Conclusion::Found if self.test.subject == Subject::Unknown => {
+                self.lever.map(|lever| replaced::of_lever(self.facts, verdict, proof, lever))
+            }
             Conclusion::OtherKind => {
                 self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, verdict, proof, signs))
             }

@@ -3,7 +3,7 @@
 use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 
 use super::cpu_limit::{CpuLimit, CpuSigns, polls};
-use super::suspects::{SUSPECTS, bottleneck_of};
+use super::suspects::{SUSPECTS, acts_on, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence, sources_evidence};
 use crate::number::{duration, rate};
 use crate::rules::RULES;
@@ -40,8 +40,16 @@ pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, le
         };
     }
     let mut found = named(facts, argued, proof, (bottleneck_of(lever), SHOWN));
-    if lever == "worker" {
-        found.sentence = "throughput depends on the number of running workers".into();
+    match crate::upstreams::full(&facts.upstreams).filter(|upstream| acts_on(lever, upstream.limit)) {
+        Some(upstream) => {
+            found.sentence = crate::upstreams::sentence(upstream);
+            found.waits_for = crate::upstreams::waits_for(&facts.upstreams);
+            found.advice = found.waits_for.iter().map(crate::upstreams::advice).collect();
+        }
+        None if lever == "worker" => {
+            found.sentence = "throughput depends on the number of running workers".into();
+        }
+        None => {}
     }
     found
 }

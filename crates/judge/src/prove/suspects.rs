@@ -73,6 +73,11 @@ pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
+/// Returns true if a lever acts on the full resource of an upstream.
+pub(super) fn acts_on(lever: &str, limit: Option<UpstreamLimit>) -> bool {
+    SUSPECTS.iter().any(|suspect| suspect.lever == lever && suspect.behind.is_some() && suspect.behind == limit)
+}
+
 /// Returns the bottleneck that is found if throughput follows a lever.
 pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")

@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         ),
         (&["tcp.syn_retrans", "tcp.retrans_segs", "tcp.active_opens"], "connects of the load took a second"),
     ],
+    signals: |facts| Overflow::worst(facts).iter().map(Overflow::signal).collect(),
     judge,
     advice: &[
         "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which limits it.",
@@ -106,7 +107,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         "the server accepts connections too slowly: its backlog{} overflows, and {effect}",
         limit.map_or(String::new(), |l| format!(" of {}", figure(l)))
     );
-    Verdict::Binds { confidence, sentence, evidence }
+    Verdict::Binds { confidence: confidence * worst.signal().chance(), sentence, evidence }
 }
 
 /// Decides without the server's counters, if SYNs were sent again but no other segments were. The counts are those of the
@@ -228,7 +229,7 @@ mod tests {
             }
         };
         assert!(confidence(unread()) <= INDIRECT);
-        assert!(confidence(unread().per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 400.0)) >= TWO_SIGNS);
+        assert!(confidence(unread().per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 400.0)) > ONE_SIGN);
     }
 
     /// 128 clients connect at once to a backlog of 32. Clients whose SYN was dropped connect a second later, before the

@@ -8,6 +8,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::objective::breach;
+use crate::signals::Signal;
 use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE, WEAK_SIGN};
 use crate::view::View;
 
@@ -16,7 +17,8 @@ pub(super) const RULE: Rule = Rule {
     needs: &["connects_past_need"],
     tier: Tier::Broken,
     explains: &["client-fds", "client-ports", "server-fds"],
-    is_counted: true,
+    is_counted: |_| true,
+    signals,
     judge,
     advice: &[
         "Limit the pool with --max-connections: twice the rate times the response time is enough (Little's law).",
@@ -30,9 +32,19 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-fn judge(facts: &Facts<'_>) -> Verdict {
+/// Returns the open loop with the most connects that its load did not need.
+fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let open = facts.focus().into_iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
-    let Some(trial) = open.max_by_key(|t| t.tally.connects_past_need) else {
+    open.max_by_key(|t| t.tally.connects_past_need)
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let past = most(facts).map(|t| t.tally.connects_past_need as f64);
+    past.map(|past| Signal::count("connects that the load did not need", past, STORM_CONNECTS)).into_iter().collect()
+}
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let Some(trial) = most(facts) else {
         return Verdict::RuledOut("only closed-loop clients ran, and they connect once".into());
     };
     let (past, all) = (trial.tally.connects_past_need as f64, trial.tally.attempted as f64);

@@ -3,14 +3,15 @@
 use run::ErrorKind;
 
 use super::rule::{PLAIN, Rule, Tier, Verdict};
-use super::signs::failed_locally;
+use super::signs::{failed, failed_locally};
 use crate::Facts;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-fds",
     needs: &["errors"],
     tier: Tier::Broken,
-    is_counted: true,
+    is_counted: |_| true,
+    signals: |facts| failed(facts, ErrorKind::ClientFds, "connects that failed for lack of a file descriptor"),
     judge,
     advice: &[
         "Raise the generator's limit of file descriptors: `ulimit -n`, or LimitNOFILE= of its systemd unit.",

@@ -3,7 +3,7 @@
 use run::ErrorKind;
 
 use super::rule::{PLAIN, Rule, Tier, Verdict};
-use super::signs::failed_locally;
+use super::signs::{failed, failed_locally};
 use crate::Facts;
 
 pub(super) const RULE: Rule = Rule {
@@ -11,7 +11,8 @@ pub(super) const RULE: Rule = Rule {
     needs: &["errors"],
     tier: Tier::Broken,
     shared: &[(&["socket.tcp_time_wait"], "connects of the generator failed")],
-    is_counted: true,
+    is_counted: |_| true,
+    signals: |facts| failed(facts, ErrorKind::ClientPorts, "connects that failed for lack of a local port"),
     judge,
     advice: &[
         "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, more addresses of the interface elsewhere.",

@@ -7,6 +7,7 @@ use crate::evidence::measured;
 use crate::number::{counted, duration, figure, percent, rate, ratio};
 use crate::objective::holds;
 use crate::overflow::{Overflow, slow_share};
+use crate::signals::Signal;
 use crate::single::{clients, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         ],
         "sampled connections of the load sent segments again, or its answers or connects waited for a timer",
     )],
+    signals,
     judge,
     advice: &[
         "Find where packets are dropped: error and drop counters of the interfaces on the way (`ip -s link`), of queueing disciplines (`tc -s qdisc`) and of softnet.",
@@ -43,7 +45,7 @@ pub(super) const RULE: Rule = Rule {
               a lost last one for a timer of 200 ms or more. A full accept queue also drops SYNs and the requests behind \
               them; loadline does not count those as network loss. On loopback only packets dropped by an interface count. \
               SYNs that the client retransmits although the accept queue was never full are lost on the way, for example \
-              by a connection limit in between. If the link is full, loss is a symptom: frames dropped by the medium's own \
+              by a firewall that limits new connections, also on loopback. If the link is full, loss is a symptom: frames dropped by the medium's own \
               queue count for that link.",
     ..PLAIN
 };
@@ -62,14 +64,28 @@ fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String
     (facts::loopback(facts.run) && !dropped).then(|| "loopback loses nothing, and no interface dropped a packet".into())
 }
 
+/// Returns the side that sent the largest share of its segments again, with the number of these segments and of all
+/// segments. A side whose losses belong to this load is preferred.
+fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, f64, f64)> {
+    let mut seen: Vec<_> = facts.focus().into_iter().flat_map(again).collect();
+    seen.sort_by(|a, b| (b.1 / b.2).total_cmp(&(a.1 / a.2)));
+    let ours = seen.iter().find(|(view, ..)| none_of_ours(facts, view).is_none());
+    ours.or(seen.first()).copied()
+}
+
+fn signal(lost: f64, sent: f64) -> Signal {
+    Signal::counted("share of the segments that were sent again", (lost / sent, lost), LOST)
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    most(facts).map(|(_, lost, sent)| signal(lost, sent)).into_iter().collect()
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
-    let mut seen: Vec<_> = facts.focus().into_iter().flat_map(again).collect();
-    seen.sort_by(|a, b| (b.1 / b.2).total_cmp(&(a.1 / a.2)));
-    let ours = seen.iter().find(|(view, ..)| none_of_ours(facts, view).is_none());
-    let Some((view, lost, sent)) = ours.or(seen.first()).copied() else {
+    let Some((view, lost, sent)) = most(facts) else {
         return Verdict::CannotSay(vec!["tcp.retrans_segs and tcp.out_segs of either side".into()]);
     };
     let share = lost / sent;
@@ -105,7 +121,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
     }
     Verdict::Binds {
-        confidence: if share >= LOST_MUCH || evidence.len() > 1 { TWO_SIGNS } else { INDIRECT },
+        confidence: signal(lost, sent).chance()
+            * if share >= LOST_MUCH || evidence.len() > 1 { TWO_SIGNS } else { INDIRECT },
         sentence: format!("the network loses packets: {} of the segments were retransmitted", percent(share)),
         evidence,
     }
@@ -152,7 +169,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     };
     let worst = facts.focus().into_iter().filter_map(|t| Some((t, lost(t)?)));
     let (trial, (syns, opened)) = worst.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    if syns < FRAMES_COUNT || syns < LOST * opened || facts::loopback(facts.run) {
+    if syns < FRAMES_COUNT || syns < LOST * opened {
         return None;
     }
     let client = View::new("client", trial, &trial.client);
@@ -163,7 +180,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     );
     let evidence =
         vec![measured(&client, ("tcp.syn_retrans", ""), (syns, FigureUnit::Plain), Some(LOST * opened), text)];
-    let sentence = "the network loses connects: something between client and server drops SYNs".into();
+    let sentence =
+        "the network loses connects: something between client and server (such as a firewall) drops SYNs".into();
     Some(Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence })
 }
 
@@ -260,6 +278,8 @@ mod tests {
         };
         // A tenth of all segments was sent again, but none with data: only connects are lost.
         let lost = judged(&limited(0.0));
+        let on_loopback = judged(&limited(0.0).shared());
+        assert_eq!(on_loopback.id, "network-loss", "a firewall drops SYNs there, too: {on_loopback:#?}");
         assert!(lost.id == "network-loss" && lost.sentence.contains("drops SYNs"), "{lost:#?}");
         assert_ne!(judged(&limited(400.0)).id, "network-loss");
     }

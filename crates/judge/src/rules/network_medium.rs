@@ -2,8 +2,8 @@
 //!
 //! The conditions come from sources 0 and 3. (a) One more client raises the rate by less than 2 % (twice as many by
 //! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host is above 80
-//! %. (d) The link carries at least 90 % of its rate, framing included, or at least 66.7 % while retransmissions or
-//! deferrals rise. If (a) to (c) hold without (d), the queue is outside every measured device.
+//! %. (d) The link carries nearly all of its rate, framing included (source 0 names 90 %), or at least 66.7 % while
+//! retransmissions or deferrals rise. If (a) to (c) hold without (d), the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -13,11 +13,12 @@ use crate::evidence::{line, measured};
 use crate::laws::steps;
 use crate::link_queue;
 use crate::number::{duration, figure, grew, percent, positive, ratio};
+use crate::signals::Signal;
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FURTHER_SIGN, INDIRECT, ONE_SIGN, TRIP_GREW, TRIP_SHARE,
-    WEAK_SIGN, WIRE_BUSY, WIRE_FULL, WIRES_ALIKE,
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FULL_MIDDLE, FULL_WIDTH, FURTHER_SIGN, HINT, INDIRECT,
+    ONE_SIGN, TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRES_ALIKE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -43,6 +44,7 @@ pub(super) const RULE: Rule = Rule {
         ),
         (&["cpu.idle"], "a queue outside of the hosts"),
     ],
+    signals,
     judge,
     advice: &[
         "Send less per request (compression, smaller answers, fewer packets), or use a faster link. More CPUs will not help.",
@@ -160,6 +162,21 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
     }
 }
 
+/// Makes a signal of the used share of a wire. `threshold` is lower if counters of collisions, drops or retransmissions
+/// rise.
+fn full_above(threshold: f64, share: f64) -> Signal {
+    Signal::new("used share of the link", share, (threshold, FULL_WIDTH))
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let medium = facts.decisive.and_then(|trial| Some((trial, fullest(trial, facts.run.trials.last())?)));
+    let signal = |(trial, medium): (&Trial, MediumUse)| {
+        let rises = rising(trial).is_some() && medium.share < FULL_MIDDLE;
+        full_above(if rises { WIRE_BUSY } else { FULL_MIDDLE }, medium.share)
+    };
+    medium.into_iter().map(signal).collect()
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
@@ -171,10 +188,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     // An overflowing queue shows a full link, whatever the mean use over the window is.
     let overflow = overflow(trial);
     let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
-    let full = ours && (share >= WIRE_FULL || overflow.is_some());
+    let full = if overflow.is_some() { 1.0 } else { full_above(FULL_MIDDLE, share).chance() };
     let rising = overflow.or_else(|| rising(trial)).filter(|_| ours);
-    if full || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
-        let confidence = (if full { ONE_SIGN } else { INDIRECT }) + FURTHER_SIGN * held as f64;
+    let rises = rising.is_some() && facts.limited();
+    let busy = if rises { full_above(WIRE_BUSY, share).chance() } else { 0.0 };
+    let confidence =
+        f64::max(full * (ONE_SIGN + FURTHER_SIGN * held as f64), busy * (INDIRECT + FURTHER_SIGN * held as f64));
+    if ours && medium.is_some() && confidence >= HINT {
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
         let sentence = format!("the link is full: {} of its capacity used", percent(share));
         return Verdict::Binds { confidence, sentence, evidence };

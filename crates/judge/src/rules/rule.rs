@@ -49,8 +49,8 @@ pub struct Rule {
     pub waits: bool,
     /// True if the rule needs successful answers. Failed answers do not show work.
     pub is_of_work: bool,
-    /// True if the signs are counts, which other programs on the CPUs do not distort.
-    pub is_counted: bool,
+    /// Returns true if the signs in a run are counts, which other programs on the CPUs do not distort.
+    pub is_counted: fn(&Facts<'_>) -> bool,
     /// True if the verdict describes the inside of the server.
     pub looks_inside: bool,
     /// Tier of the rule.
@@ -74,7 +74,7 @@ pub(super) const PLAIN: Rule = Rule {
     shared: &[],
     waits: false,
     is_of_work: false,
-    is_counted: false,
+    is_counted: |_| false,
     looks_inside: false,
     tier: Tier::Cause,
     explains: &[],

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     needs: &["cgroup.cpu_periods", "cgroup.cpu_throttled_periods"],
     explains: &["server-cpu", "server-single-thread", "accept-queue"],
     signals,
-    is_counted: true,
+    is_counted: |_| true,
     judge,
     advice: &[
         "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",

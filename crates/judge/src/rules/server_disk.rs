@@ -4,11 +4,12 @@ use run::{Evidence, FigureUnit};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::disks::{Load, fullest, is_full, is_own, needed};
+use crate::disks::{self, Load, fullest, is_full, is_own};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
+use crate::signals::{Signal, chance};
 use crate::single::server_of;
-use crate::thresholds::{DISK_PRESSURE, ONE_SIGN, REFUSED, SURE};
+use crate::thresholds::{DISK_PRESSURE, HINT, ONE_SIGN, REFUSED, STARVED_WIDTH, SURE};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         &["disk.busy", "disk.flushing", "pressure.io_some"],
         "most bytes of the disk are the server's, or its own threads wait for a disk",
     )],
+    signals,
     judge,
     advice: &[
         "Serve from memory (a larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
@@ -36,18 +38,30 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
+/// Returns the trial's view and the load of the busiest disk. With one client, server and disk work in turn, so the disk
+/// may be full only with several clients.
+fn look<'a>(facts: &Facts<'a>) -> Result<(View<'a>, Load), Verdict> {
+    let view = server(facts)?;
+    let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
+    let load = fullest(&view, view.span_s.unwrap_or(0.0) * 1e6);
+    Ok((view, load.ok_or_else(|| Verdict::CannotSay(vec!["disk.busy of the server's host".into()]))?))
+}
+
+fn full(view: &View<'_>, load: &Load) -> Signal {
+    disks::full(load, view.share_of_time("pressure.io_some"))
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    look(facts).map_or(Vec::new(), |(view, load)| vec![full(&view, &load)])
+}
+
 /// Returns the verdict with the disk, or the reason against it.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
-    let view = server(facts)?;
-    // With one client, server and disk work in turn, so the disk may be full only with several clients.
-    let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
-    let Some(load) = fullest(&view, view.span_s.unwrap_or(0.0) * 1e6) else {
-        return Err(Verdict::CannotSay(vec!["disk.busy of the server's host".into()]));
-    };
-    let busy = (load.out + load.flushing).min(1.0);
+    let (view, load) = look(facts)?;
+    let (busy, full) = (load.busy(), full(&view, &load).chance());
     let stalled = view.share_of_time("pressure.io_some");
     let mut evidence = vec![disk_line(&view, &load, busy)];
-    evidence.extend(moved(&view, &load.disk, busy, busy >= needed(stalled))?);
+    evidence.extend(moved(&view, &load.disk, busy, full >= HINT)?);
     if !is_own(&view, &view.side.instance_filter(), &load.disk).unwrap_or_else(|| facts.limited()) {
         return Err(Verdict::RuledOut(format!(
             "other programs kept {} busy: no thread of the server waited for it",
@@ -58,8 +72,10 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
     }));
+    // Threads that wait for the disk are a second sign.
+    let waits = stalled.map_or(0.0, |share| chance((share - DISK_PRESSURE) / STARVED_WIDTH));
     Ok(Verdict::Binds {
-        confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { SURE } else { ONE_SIGN },
+        confidence: full * (ONE_SIGN + waits * (SURE - ONE_SIGN)),
         sentence: format!("the server waits for its disk: {} was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })

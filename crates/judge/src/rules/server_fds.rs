@@ -6,6 +6,7 @@ use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{counted, figure};
+use crate::signals::Signal;
 use crate::single::server_of;
 use crate::thresholds::{ONE_SIGN, SPARE_FDS, SUREST};
 use crate::view::View;
@@ -14,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     id: "server-fds",
     needs: &["process.fds", "process.fd_limit"],
     tier: Tier::Broken,
-    is_counted: true,
+    is_counted: |_| true,
+    signals,
     judge,
     advice: &[
         "Raise the server's limit of file descriptors: LimitNOFILE= of its systemd unit, `ulimit -n`, or nginx's worker_rlimit_nofile.",
@@ -26,13 +28,23 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
+/// Returns the trial's view and the process that used the largest share of its file descriptors: its name, the
+/// descriptors in use and their limit.
+fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
+    let views = facts.focus().into_iter().filter_map(server_of);
+    views.filter_map(|v| fullest(&v).map(|f| (v, f))).max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let signal = |(_, (_, held, limit))| Signal::new("file descriptors in use", held, (limit - SPARE_FDS, 1.0));
+    most(facts).map(signal).into_iter().collect()
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
     if let Err(verdict) = server(facts) {
         return verdict;
     }
-    let views = facts.focus().into_iter().filter_map(server_of);
-    let fullest = views.filter_map(|v| fullest(&v).map(|f| (v, f))).max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)));
-    let Some((view, (name, held, limit))) = fullest else {
+    let Some((view, (name, held, limit))) = most(facts) else {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
     // accept() needs a descriptor, and many servers keep one or two in reserve.

@@ -6,8 +6,11 @@ use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{counted, figure, percent, positive, ratio};
+use crate::signals::Signal;
 use crate::single::{sides_of, unanswered};
-use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN, TWO_SIGNS};
+use crate::thresholds::{
+    FULL_WIDTH, HINT, LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN, TWO_SIGNS,
+};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -27,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
             "connections of the load failed, or their windows stopped them",
         ),
     ],
+    signals,
     judge,
     advice: &[
         "Give the server more memory, keep less per connection (buffers, thread stacks), or raise the control group's limit.",
@@ -78,7 +82,9 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
         "pressure.memory_some" | "memory.swap_out" => waits_for_pages(view),
         "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
         // Files that anything in the control group reads fill its memory to the limit, which costs nothing by itself.
-        "cgroup.memory_max_events" => waits_for_pages(view) || stalls(view).is_some(),
+        "cgroup.memory_max_events" => {
+            waits_for_pages(view) || stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0)
+        }
         // Another process of the control group may have been killed.
         "cgroup.oom_kills" => requests_failed(view.trial) || lost_a_process(view.trial),
         _ => true,
@@ -90,9 +96,25 @@ fn waits_for_pages(view: &View<'_>) -> bool {
     view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
 }
 
+/// Returns the share of the time in which threads of the host stalled for lack of memory.
+fn stalled(view: &View<'_>) -> Option<Signal> {
+    let share = view.share_of_time("pressure.memory_some")?;
+    Some(Signal::new("time that threads of the host waited for memory", share, (MEMORY_STALLED, FULL_WIDTH)))
+}
+
+/// Returns the page faults with a disk per request.
+fn faults(view: &View<'_>) -> Option<Signal> {
+    let (each, all) = (view.per_request("process.major_faults")?, view.value("process.major_faults")?);
+    Some(Signal::counted("page faults with a disk per request", (each, all), PAGES_PER_REQUEST))
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    server(facts).map_or(Vec::new(), |view| stalled(&view).into_iter().chain(faults(&view)).collect())
+}
+
 /// Returns the share of the time in which threads of the host stalled for lack of memory, if it is large.
-fn stalls(view: &View<'_>) -> Option<f64> {
-    view.share_of_time("pressure.memory_some").filter(|share| *share >= MEMORY_STALLED)
+fn stalls(view: &View<'_>) -> Option<Signal> {
+    stalled(view).filter(|signal| signal.chance() >= HINT)
 }
 
 fn requests_failed(trial: &Trial) -> bool {
@@ -132,12 +154,13 @@ struct Sign {
 
 fn signs(view: &View<'_>) -> Vec<Sign> {
     let mut out = Vec::new();
-    if let Some(share) = stalls(view) {
+    if let Some(stalled) = stalls(view) {
+        let share = stalled.value;
         let words = format!("threads waited for it {} of the time", percent(share));
         let text = format!("memory pressure: some thread of the host stalled {} of the time", percent(share));
         let evidence =
             measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(MEMORY_STALLED), text);
-        out.push(Sign { confidence: TWO_SIGNS, words, evidence });
+        out.push(Sign { confidence: TWO_SIGNS * stalled.chance(), words, evidence });
     }
     let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
     let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));

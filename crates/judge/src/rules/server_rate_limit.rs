@@ -9,18 +9,23 @@ use crate::evidence::{measured, throttled};
 use crate::link_queue;
 use crate::number::{cpus, duration, figure, percent, rate, ratio};
 use crate::refusals::Refusals;
+use crate::server_queue;
+use crate::signals::Signal;
+use crate::signals::cpu::fullness;
 use crate::single::{clients, good, refused, server_of, sides_of};
 use crate::thresholds::{
-    ALL_REFUSED, ALONE_REACHES, BUSY, HALF_BUSY, HELD_BACK, KEEPS_UP, LIKELY, REFUSED, SUREST, THROTTLED, TREND_SURE,
-    TWO_SIGNS, WEAK_SIGN,
+    ALL_REFUSED, ALONE_REACHES, ASKED_FOR_MORE, BUSY, GUESS, HALF_BUSY, HELD_BACK, HINT, KEEPS_UP, LIKELY, REFUSED,
+    SUREST, THROTTLED, TREND_SURE, TWO_SIGNS, WEAK_SIGN,
 };
 use crate::view::{Task, View};
+use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
     needs: &["status"],
     explains: &["client-cpu", "server-cpu", "server-single-thread", "network-medium", "accept-queue"],
-    is_counted: true,
+    is_counted: |facts| most(facts).is_some_and(|trial| refused(trial) >= REFUSED),
+    signals,
     judge,
     advice: &[
         "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",
@@ -36,9 +41,23 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
+/// Returns the trial with the largest share of refused answers.
+fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
+    facts.loaded().max_by(|a, b| refused(a).total_cmp(&refused(b)))
+}
+
+/// Returns the refused share of the answers. A limit that delays answers has none.
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let signal = |trial: &Trial| {
+        let events = refused(trial) * trial.measured.tally.completed as f64;
+        Signal::counted("refused share of the answers", (refused(trial), events), REFUSED)
+    };
+    most(facts).map(signal).into_iter().collect()
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
     let trials = || facts.loaded();
-    let Some(worst) = trials().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
+    let Some(worst) = most(facts) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
     if !facts.run.sent_requests() {
@@ -53,10 +72,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut("no answer had the expected status: check the path and the method".into());
     }
     let Refusals { trials: limited, lowest, middle, highest, constant, overload, .. } = &facts.refusals;
-    let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < BUSY));
-    let confidence = match (facts.refusals.keep_one_rate(), idle) {
-        (true, true) => SUREST,
-        (true, false) => TWO_SIGNS,
+    let room = room(facts, limited);
+    let confidence = match (facts.refusals.keep_one_rate(), room.is_some_and(|room| room >= LIKELY)) {
+        (true, _) => room.map_or(TWO_SIGNS, |room| SUREST * room),
         (false, true) if *constant && *overload != Some(false) && facts.refusals.show_a_limit() => WEAK_SIGN,
         (false, true) if *constant && *overload != Some(false) && trials().count() == 1 => {
             return Verdict::CannotSay(vec![
@@ -93,7 +111,22 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             ));
         }
     };
+    if confidence < HINT {
+        let share = percent(refused(worst));
+        return Verdict::RuledOut(format!(
+            "{share} of the answers were refusals, but the server or its upstream was full: it refuses what it cannot do"
+        ));
+    }
     bind(worst, confidence, *middle, limited.len())
+}
+
+/// Returns the probability that the server had CPU time left at the limit. A server whose CPUs, threads or upstream are
+/// full refuses requests because they are full, at a rate that is as steady as that of a limit on purpose. `None` if its
+/// CPU use is not known.
+fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
+    let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
+    let waits = crate::upstreams::full(&facts.upstreams).is_some();
+    Some(if waits { 0.0 } else { 1.0 - full })
 }
 
 /// Decides whether the server delays answers to limit the rate. A client without pauses then waits for the limit's
@@ -103,6 +136,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
     let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;
+    // A limit lets no load have more.
+    if facts.search.iter().any(|t| good(t) >= ASKED_FOR_MORE * most) {
+        return None;
+    }
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
     // If CPU time makes up most of a response, its length follows the machine's speed, which differs between windows.
@@ -130,7 +167,15 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < BUSY);
-    Some(Verdict::Binds { confidence: if idle { TWO_SIGNS } else { LIKELY }, sentence, evidence })
+    // A worker that still works after its answer has the same response times as a limiter. But a limiter reads a request
+    // before it delays the answer, and the worker leaves it unread or makes it wait for a lock.
+    let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
+    let confidence = match idle {
+        _ if waits => GUESS,
+        true => WEAK_SIGN,
+        false => LIKELY,
+    };
+    Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
 /// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. Either a
@@ -259,18 +304,63 @@ mod tests {
         assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
     }
 
+    /// Seen live: a node server with one full thread refused 503 above ten waiting requests. It was called a limit on
+    /// purpose, with certainty, since its thread used less than half of the host's CPUs.
     #[test]
-    fn a_limiter_that_delays_is_distinguished_from_a_single_worker() {
-        let answered_in = |us: f64| {
-            let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
-                if t.kind == run::TrialKind::Search && p.offered < 190.0 {
-                    (t.latency_us.mean, t.latency_us.p50) = (us, us);
-                }
-            };
-            let mut run = PlantedRun::new(5000.0, 200.0).change(change).run();
+    fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
+        let refusing = |thread: f64| {
+            let busy = move |p: &crate::planted::Point| thread * 1e6 * (p.x / 500.0).min(1.0);
+            let mut run = refuses_beyond_500()
+                .per_s(Who::Server, "process.cpu", "srv:100", busy)
+                .per_s(Who::Server, "thread.cpu", "srv:100/101", busy)
+                .run();
             crate::judge(&mut run);
             run.findings.bottleneck
         };
+        let (full, idle) = (refusing(0.99), refusing(0.3));
+        let out = full.ruled_out.iter().find(|out| out.id == "server-rate-limit").map(|out| out.why.as_str());
+        assert!(out.is_some_and(|why| why.contains("it refuses what it cannot do")), "{full:#?}");
+        assert!(idle.id == "server-rate-limit" && idle.confidence >= 0.9, "{idle:#?}");
+    }
+
+    /// Makes a server that answers one client 200 times per second, and arrivals below that rate within `us`.
+    fn delaying(us: f64) -> PlantedRun {
+        PlantedRun::new(5000.0, 200.0).change(move |t, p| {
+            if t.kind == run::TrialKind::Search && p.offered < 190.0 {
+                (t.latency_us.mean, t.latency_us.p50) = (us, us);
+            }
+        })
+    }
+
+    fn judged(planted: &PlantedRun) -> run::Bottleneck {
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    /// A worker that still works after its answer leaves the next request unread, as a limiter does not.
+    #[test]
+    fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
+        let rests = judged(&delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0));
+        assert_eq!(rests.id, "server-concurrency", "{rests:#?}");
+    }
+
+    /// Seen live with a firewall that let 40 SYNs through per second. The closed loop reached 6/s, since each client
+    /// waited a second for its next SYN, and the open loop 40/s.
+    #[test]
+    fn a_rate_that_another_load_exceeds_is_no_limit() {
+        let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {
+            if t.kind == run::TrialKind::Search {
+                (t.rates.completed_rate, t.rates.goodput) = (p.offered, p.offered);
+                (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
+            }
+        });
+        assert_ne!(judged(&exceeds).id, "server-rate-limit", "{:#?}", judged(&exceeds));
+    }
+
+    #[test]
+    fn a_limiter_that_delays_is_distinguished_from_a_single_worker() {
+        let answered_in = |us: f64| judged(&delaying(us));
         let b = answered_in(80.0);
         assert!(b.id == "server-rate-limit" && b.sentence.contains("delays"), "{b:#?}");
         assert_eq!(answered_in(4800.0).id, "server-concurrency");

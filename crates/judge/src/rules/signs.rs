@@ -6,9 +6,16 @@ use super::rule::Verdict;
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, positive};
+use crate::signals::Signal;
 use crate::sweep::Plateau;
 use crate::thresholds::SUREST;
 use crate::view::View;
+
+/// Returns the number of connects that failed in the trial in which most failed. A single one binds the rule.
+pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> Vec<Signal> {
+    let most = facts.run.trials.iter().map(|t| t.tally.errors.0.get(&kind).copied().unwrap_or(0)).max();
+    most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
+}
 
 /// Decides for the rules about the generator's ports and descriptors, by connects that failed before a packet was sent.
 pub(crate) fn failed_locally(

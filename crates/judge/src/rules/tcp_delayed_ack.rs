@@ -5,9 +5,10 @@ use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::ack_timer::{TIMER_US, delayed_acks};
+use crate::ack_timer::{TIMER_US, delayed_acks, distance_us};
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
+use crate::signals::Signal;
 use crate::single::server_of;
 use crate::sweep::Plateau;
 use crate::thresholds::{
@@ -22,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         (&["tcp.delayed_acks"], "answers took 40 ms at every load, and the server's send queues held bytes"),
         (&["tcp.orig_data_sent"], "it only rules out"),
     ],
+    signals,
     judge,
     advice: &[
         "Set TCP_NODELAY on the server's connections, or write header and body in one call (writev, MSG_MORE, TCP_CORK).",
@@ -35,6 +37,15 @@ pub(super) const RULE: Rule = Rule {
               else is the limit.",
     ..PLAIN
 };
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let acks = facts.unloaded.or(facts.decisive).and_then(|one| Some((delayed_acks(one)?.1, one)));
+    let signal = |(each, one): (f64, &Trial)| {
+        let events = each * one.measured.tally.completed as f64;
+        Signal::counted("ACKs per request that the delayed-ACK timer sent", (each, events), ACKS_BY_TIMER)
+    };
+    acks.map(signal).into_iter().collect()
+}
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::facts::unix_socket(facts.run) {
@@ -51,6 +62,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(format!(
             "the median response took {} with the least load, not about 40 ms",
             duration(floor)
+        ));
+    }
+    if let Some(trip_us) = distance_us(one) {
+        return Verdict::RuledOut(format!(
+            "the median response took {} with the least load, and a round trip to the server takes {} of it",
+            duration(floor),
+            duration(trip_us)
         ));
     }
     let Some((view, acks)) = delayed_acks(one) else {
@@ -196,6 +214,25 @@ mod tests {
             .run();
         crate::judge(&mut run);
         assert_ne!(run.findings.bottleneck.id, "network-medium", "{:#?}", run.findings.bottleneck);
+    }
+
+    /// Answers of a server 40 ms away take as long as the timer. The host's other programs delay acknowledgements.
+    #[test]
+    fn a_distance_of_40_ms_is_no_timer() {
+        let planted = |min_rtt_us: f64| {
+            let mut run = PlantedRun::new(41_000.0, 1e6)
+                .steps(&[1, 2, 4])
+                .rates(&[])
+                .per_s(Who::Client, "tcp.delayed_acks", "", |p| 26.0 * p.x)
+                .level(Who::Server, "connection.send_queue", "", 43.0)
+                .level(Who::Server, "connection.min_rtt", "", min_rtt_us)
+                .change(move |t, _| t.connect_us.p50 = min_rtt_us)
+                .run();
+            crate::judge(&mut run);
+            run.findings.bottleneck.id
+        };
+        assert_eq!(planted(30.0), "tcp-delayed-ack");
+        assert_ne!(planted(40_000.0), "tcp-delayed-ack");
     }
 
     #[test]

@@ -12,9 +12,10 @@ use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
+use crate::signals::Signal;
 use crate::single::sides_of;
 use crate::thresholds::{
-    BUFFER_FILLED, STALLS_SEEN, TRIP_QUEUED, TWO_SIGNS, UNREAD, WEAK_SIGN, WINDOW_FILLED, WINDOW_WAIT,
+    BUFFER_FILLED, FULL_WIDTH, STALLS_SEEN, TRIP_QUEUED, TWO_SIGNS, UNREAD, WEAK_SIGN, WINDOW_FILLED, WINDOW_WAIT,
 };
 use crate::view::View;
 
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         "connection.rtt",
         "connection.delivery_rate",
     ],
+    signals,
     judge,
     advice: &[
         "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns the kernel's tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
@@ -71,6 +73,15 @@ const LIMITS: &[Limit] = &[
         words: "the sender's buffer",
     },
 ];
+
+/// Returns the largest share of the sending time for which a window stopped a side's connections.
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let views = facts.decisive.map(sides_of).unwrap_or_default();
+    let shares = views.iter().flat_map(|view| LIMITS.iter().filter_map(|limit| view.value(limit.share)));
+    let most = shares.max_by(f64::total_cmp);
+    let signal = |share| Signal::new("sending time that a window stopped", share, (STALLS_SEEN, FULL_WIDTH));
+    most.map(signal).into_iter().collect()
+}
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::facts::unix_socket(facts.run) {

@@ -30,6 +30,14 @@ fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
+/// Returns the probability that the server has no CPU time left: its CPUs or one of its threads are full. `None` if its
+/// CPU use is not known.
+pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
+    let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed)?;
+    let threads = view.workers().iter().map(Task::wants).fold(share, f64::max);
+    Some(full("", view, threads).chance())
+}
+
 /// Returns the evidence from the load levels that some device is full, as log odds.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {

@@ -6,6 +6,7 @@
 
 use run::Window;
 use stats::Sample;
+use stats::moments::NORMAL_95;
 use stats::student::t95;
 
 use crate::number::positive;
@@ -44,6 +45,23 @@ impl Signal {
     /// Makes a signal without an interval.
     pub fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
         Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
+    }
+
+    /// Makes a signal of a share that was computed from a number of counted events, such as drops. The width is the
+    /// statistical error of the count (its square root), so few events never make a sure signal.
+    pub(crate) fn counted(name: &'static str, (share, events): (f64, f64), threshold: f64) -> Self {
+        let error = share.max(f64::MIN_POSITIVE) / events.max(1.0).sqrt();
+        Self::new(name, share, (threshold, error)).within(Some((share - NORMAL_95 * error, share + NORMAL_95 * error)))
+    }
+
+    /// Makes a signal of a number of events. The width is the statistical error of the number (its square root).
+    pub(crate) fn count(name: &'static str, events: f64, threshold: f64) -> Self {
+        Self::counted(name, (events, events), threshold)
+    }
+
+    /// Returns the probability that the value lies above the threshold.
+    pub(crate) fn chance(&self) -> f64 {
+        chance(self.log_odds())
     }
 
     /// Returns a signal that supports its verdict below the threshold. `id` is the verdict above the threshold; empty
@@ -152,6 +170,15 @@ mod tests {
         crate::judge(&mut run);
         let wants = cpu::ServerCpu::of(&crate::Facts::of(&run)).and_then(|cpu| cpu.wants).unwrap();
         assert_eq!((wants.low, wants.high), (wants.value, wants.value), "two parts have no interval");
+    }
+
+    #[test]
+    fn few_events_never_make_a_sure_signal() {
+        let lost = |events| Signal::counted("lost share", (0.03, events), 0.01);
+        assert!((lost(0.0).chance() - lost(1.0).chance()).abs() < 1e-9 && lost(1.0).chance() < 0.7);
+        assert!((0.7..0.85).contains(&lost(4.0).chance()) && lost(100.0).chance() > 0.99);
+        assert!(lost(4.0).low < 0.01 && lost(100.0).low > 0.01);
+        assert!(Signal::counted("none", (0.0, 0.0), 0.01).chance() < 1e-9);
     }
 
     #[test]

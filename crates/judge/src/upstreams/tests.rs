@@ -45,6 +45,40 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
+/// An application with eight threads gets one CPU, because other programs use the rest. A thread of it waits for a CPU
+/// nearly all the time and hardly runs.
+#[test]
+fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
+    let beside = |idle_us: f64| {
+        let mut run = proxy(0.1, 0.1);
+        for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
+            let planted = PlantedRun::new(20_000.0, 200.0);
+            let mut planted = planted
+                .per_s(Who::Server, "process.cpu", "python3:812", |_| 0.95e6)
+                .per_s(Who::Server, "cpu.idle", "total", move |_| idle_us)
+                .per_s(Who::Server, "cpu.user", "total", move |_| 4e6 - idle_us);
+            for thread in 0..8 {
+                let name = format!("python3:812/{}", 812 + thread);
+                planted = planted.per_s(Who::Server, "thread.cpu", &name, |_| 0.12e6).per_s(
+                    Who::Server,
+                    "thread.run_delay",
+                    &name,
+                    move |_| if idle_us > 0.0 { 0.0 } else { 0.87e6 },
+                );
+            }
+            let behind = std::mem::take(&mut side.behind);
+            if let Some(made) = planted.run().trials.pop().and_then(|t| t.server) {
+                *side = made;
+            }
+            side.behind = behind;
+        }
+        crate::judge(&mut run);
+        run.findings.behind[0].limit
+    };
+    assert_eq!(beside(2.8e6), Some(UpstreamLimit::Lock), "CPUs idle, and it uses one");
+    assert_eq!(beside(0.0), None);
+}
+
 /// Makes an application whose quota stops it in `out` of ten periods per second, or that writes to a full disk.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
