@@ -226,6 +226,7 @@ mod tests {
                 .per_s(Who::Client, "tcp.delayed_acks", "", |p| 26.0 * p.x)
                 .level(Who::Server, "connection.send_queue", "", 43.0)
                 .level(Who::Server, "connection.min_rtt", "", min_rtt_us)
+                .level(Who::Client, "connection.min_rtt", "", min_rtt_us)
                 .change(move |t, _| t.connect_us.p50 = min_rtt_us)
                 .run();
             crate::judge(&mut run);
