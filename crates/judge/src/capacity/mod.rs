@@ -109,7 +109,8 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound the
     /// estimate may be too high: a short window does not show that requests pile up until a limit of seconds is broken.
-    /// Returns `None` if the failures contradict the estimate.
+    /// The interval keeps its upper end, since the true capacity may be above every rate that was tried. Returns `None`
+    /// if the failures contradict the estimate.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let facts = self.facts;
@@ -117,7 +118,7 @@ impl<'f, 'a> Tried<'f, 'a> {
         let is_sound = |p: &Pooled| p.estimate.low <= most && !self.fails_below(p.estimate.rate);
         whole.filter(is_sound).map(|mut p| {
             let least = held_twice(&facts.search, &facts.limits).min(p.estimate.high);
-            (p.estimate.rate, p.estimate.high) = (p.estimate.rate.max(least).min(most), p.estimate.high.min(most));
+            p.estimate.rate = p.estimate.rate.max(least).min(most);
             p
         })
     }

@@ -29,6 +29,15 @@ fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     assert!(windows.iter().filter(|windows| **windows >= 3).count() * 12 >= SEEDS as usize * 10, "{windows:?}");
     assert!((found.mean() - 1.0).abs() < found.half(), "{found}");
     assert!(found.covered() >= COVERED - 2.0 * (COVERED * (1.0 - COVERED) / SEEDS as f64).sqrt(), "{found}");
+    let beyond = runs.iter().filter(|run| ends_beyond_every_rate(run)).count();
+    println!("{beyond} of {SEEDS} intervals end beyond every completed rate");
+    assert!(beyond > 0, "an interval is not cut at the highest rate that was tried");
+}
+
+/// Returns true if the upper end of the capacity's interval is above every rate that completed.
+fn ends_beyond_every_rate(run: &Run) -> bool {
+    let most = run.trials.iter().map(judge::good).fold(0.0, f64::max);
+    run.findings.capacity.as_ref().and_then(|capacity| capacity.high).is_some_and(|high| high > (1.0 + 1e-9) * most)
 }
 
 /// The searches last three seconds, the minimum in `arena` and `size`. Three seconds are too short to saturate a slow
