@@ -29,7 +29,7 @@ pub(crate) use schedule::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 
 use self::choose::{allowed, load_pair, own, switchable};
 use self::lever_targets::lever_targets;
-use self::operating_point::OperatingPoint;
+use self::operating_point::{OperatingPoint, most_served};
 use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
@@ -69,7 +69,7 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     }
     let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none()).map(|row| (row, &observed));
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
-    let most = lab.run.plan.search.max_connections;
+    let most = most_served(&lab.run);
     slots_and_more(lab, setup, (&operating_points, own), wanted, load, (most, end_s))
 }
 

@@ -83,7 +83,9 @@ impl OperatingPoint {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
         let as_good = |t: &&Trial| {
-            judge::good(t) >= MIN_RATE_SHARE * operating_point.rate && each_connection(&t.intensity) == alike
+            judge::good(t) >= MIN_RATE_SHARE * operating_point.rate
+                && each_connection(&t.intensity) == alike
+                && !refuses(t)
         };
         let tried = run.trials.iter().filter(as_good).filter_map(closed_connections).filter(|n| *n >= connections);
         let more: Vec<Self> =
@@ -93,7 +95,7 @@ impl OperatingPoint {
         };
         let as_many = operating_point.clone().extended(run);
         let few = fewest(0.0).or(as_many).unwrap_or(operating_point);
-        fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
+        fewest(MIN_BUSY_S).or_else(|| few.clone().untested(most_served(run))).unwrap_or(few)
     }
 
     /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` unless the sweep
@@ -102,11 +104,11 @@ impl OperatingPoint {
     /// way: those whose requests take turns on the CPU, and those whose threads run in parallel. The experiment cannot
     /// tell them apart.
     fn extended(self, run: &Run) -> Option<Self> {
-        let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep);
+        let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
         let (most, rate) = tried.max_by_key(|(connections, _)| *connections)?;
         let least = if self.connections == 1 { MIN_RATE_SHARE_OF_ONE } else { MIN_RATE_SHARE };
-        let connections = MIN_CONNECTIONS.min(run.plan.search.max_connections);
+        let connections = MIN_CONNECTIONS.min(most_served(run));
         let is_full = most > self.connections && rate >= least * self.rate && connections > self.connections;
         is_full.then(|| Self { rate, ..self }.with(connections))
     }
@@ -169,6 +171,20 @@ fn served(run: &Run) -> Option<f64> {
     };
     let knee = run.findings.knee.as_ref().map(|k| k.concurrency);
     knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)
+}
+
+/// Returns true if the server refused or failed a part of the requests. An experiment at such a load would measure how
+/// fast it refuses, because the slots count all answers.
+fn refuses(trial: &Trial) -> bool {
+    judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
+}
+
+/// Returns the largest number of connections that an experiment may use: that of the plan, but fewer than those with
+/// which the server refused requests.
+pub(super) fn most_served(run: &Run) -> u32 {
+    let refused = run.trials.iter().filter(|trial| refuses(trial)).filter_map(closed_connections).min();
+    let most = run.plan.search.max_connections;
+    refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
 }
 
 /// Returns the number of connections of a closed-loop trial.
@@ -277,6 +293,20 @@ mod tests {
         );
         assert_eq!(connections(&with_knee(f64::NAN)), vec![64]);
         assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
+    }
+
+    /// Seen with a proxy that lets six requests wait: 16 connections had 326 answers per second, 151 of them good. In an
+    /// experiment with these, half of the backend's CPU changed nothing, since the refusals replaced the answers.
+    #[test]
+    fn an_experiment_has_no_load_that_the_server_refuses() {
+        let mut run = sweep(&[(1, 79), (2, 161), (16, 326)]);
+        let tally = &mut run.trials[2].measured.tally;
+        (tally.completed, tally.unexpected_status) = (309, 169);
+        run.plan.search.max_connections = 64;
+        assert_eq!(OperatingPoint::busy(&run, 2).connections, 2);
+        assert_eq!(most_served(&run), 15);
+        run.trials[2].measured.tally.unexpected_status = 0;
+        assert_eq!((OperatingPoint::busy(&run, 2).connections, most_served(&run)), (16, 64));
     }
 
     /// The server has three workers, each of which needs 0.1 s per request. Its short sweep had only 1, 2 and 31
