@@ -44,18 +44,21 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
-/// counts only the requests on connections that never got an answer, and that do not wait to be accepted.
+/// counts only the requests on connections that never got an answer, and of these at most as many as the server's
+/// listener dropped: the others wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;
     // If more than one in a hundred is unanswered, the 99th percentile is unknown.
     let slow = times.count > 0 && (if times.p99.is_finite() { times.p99 } else { times.max }) >= SLOW_US;
-    if slow { all.min((trial.tally.phantom as f64 - unaccepted(trial)).max(0.0)) } else { all }
+    if slow { all.min(trial.tally.phantom as f64).min(dropped(trial)) } else { all }
 }
 
-/// Returns the largest number of connections that waited to be accepted.
-fn unaccepted(trial: &Trial) -> f64 {
-    server_of(trial).and_then(|view| view.whole_trial("listen.queue")).unwrap_or(0.0)
+/// Returns the number of connections that the server's listener dropped; infinite if no counter shows it. The client
+/// may hold such a connection open although the server does not know it.
+fn dropped(trial: &Trial) -> f64 {
+    let dropped = |id| server_of(trial)?.whole_trial(id);
+    ["listen.drops", "tcp.listen_drops"].into_iter().find_map(dropped).unwrap_or(f64::INFINITY)
 }
 
 /// Returns the number of requests without an answer that do not count as failed, because their answers may take longer

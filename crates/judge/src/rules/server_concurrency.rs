@@ -63,7 +63,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
     let flat = flat(facts)?;
-    let used = idles(&view)?;
+    let used = idles(facts, &view)?;
     let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
     counts_places(facts, !signs.is_empty())?;
@@ -123,7 +123,7 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns the server's CPU use, if neither its CPUs nor any of its threads are full.
-fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
+fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
     };
@@ -135,7 +135,8 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
             percent(thread)
         )));
     }
-    if let Some(chain) = Chain::of(view.trial, view).filter(Chain::is_full) {
+    let chain = Chain::of(view.trial, view).filter(|_| !upstreams::fills_cpus(&facts.upstreams));
+    if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
     // Another rule covers a full thread. Without counters per thread, a process with several threads may hide a full

@@ -32,12 +32,14 @@ pub(super) const RULE: Rule = Rule {
         "To measure the server itself, raise the limit or exempt the generator's address.",
     ],
     explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more answers \
-              while the good ones stay at one rate, and it is not busy. A server that fails under load is busy, and its \
-              good rate falls. A server that fails the same share of a light load sets no limit, either. A single load tells \
-              the two apart only by a status such as 429, or by good answers at a constant rate. With a wrong path no answer \
-              is good. A limit may also delay answers. Then one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals below that rate \
-              are answered at once. A fixed number of workers would delay both. A server without file descriptors refuses \
-              too, but not on purpose; that rule comes first.",
+              while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are full. A server that \
+              fails under load is full, or its good rate falls. A server that fails the same share of a light load sets no \
+              limit, either. A single load tells the two apart only by a status such as 429, or by good answers at a constant \
+              rate. With a wrong path no answer is good. A limit may also delay answers. Then one client without pauses waits \
+              for the limit's gap and reaches the highest rate alone, while arrivals below that rate are answered at once. A \
+              fixed number of workers would delay both. A worker that still works after its answer has the same times, but \
+              leaves the next request unread or waiting for a lock. A server without file descriptors refuses too, but not on \
+              purpose; that rule comes first.",
     ..PLAIN
 };
 

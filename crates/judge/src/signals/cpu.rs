@@ -127,7 +127,8 @@ impl<'a> ServerCpu<'a> {
                 }))
         });
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
-        let chain = Chain::of(view.trial, &view);
+        // An upstream that fills the CPUs is what the server waits for.
+        let chain = Chain::of(view.trial, &view).filter(|_| !crate::upstreams::fills_cpus(&facts.upstreams));
         let shift = plateau(facts) + queue(facts);
         Some(Self { view, used, wants, cpus, chain, shift, workers })
     }

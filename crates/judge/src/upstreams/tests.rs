@@ -79,6 +79,42 @@ fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     assert_eq!(beside(0.0), None);
 }
 
+/// Seen with a Go application behind two proxies: each of its two busy threads always wanted a CPU.
+#[test]
+fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
+    let app = |threads: u32| {
+        let each = 3.4e6 / f64::from(threads);
+        let mut run = proxy(0.1, 0.1);
+        for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
+            let mut planted = PlantedRun::new(20_000.0, 200.0)
+                .per_s(Who::Server, "process.cpu", "python3:812", |_| 3.4e6)
+                .per_s(Who::Server, "cpu.idle", "total", |_| 0.1e6)
+                .per_s(Who::Server, "cpu.user", "total", |_| 3.9e6);
+            for thread in 0..threads {
+                let name = format!("python3:812/{}", 812 + thread);
+                planted = planted.per_s(Who::Server, "thread.cpu", &name, move |_| each).per_s(
+                    Who::Server,
+                    "thread.run_delay",
+                    &name,
+                    move |_| 1e6 - each,
+                );
+            }
+            let behind = std::mem::take(&mut side.behind);
+            if let Some(made) = planted.run().trials.pop().and_then(|t| t.server) {
+                *side = made;
+            }
+            side.behind = behind;
+        }
+        crate::judge(&mut run);
+        run.findings
+    };
+    let found = app(4);
+    let limit = found.behind.iter().find(|load| load.behind.depth == 1).and_then(|load| load.limit);
+    assert_eq!(limit, Some(UpstreamLimit::Cpu));
+    let verdict = &found.bottleneck;
+    assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
+}
+
 /// Makes an application whose quota stops it in `out` of ten periods per second, or that writes to a full disk.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
