@@ -114,12 +114,12 @@ mod tests {
             return;
         }
         // The first slot begins so late that all processes have started, even if other tests run at the same time.
-        let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 4 };
+        let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 10 };
         let plan = LeverPlan {
             lever: ROW.id.into(),
             start_at_ns: clock::realtime_ns(),
             slots,
-            on: vec![false, true, false, true],
+            on: (0..10).map(|slot| slot % 2 == 1).collect(),
             pids: vec![std::process::id()],
             ..LeverPlan::default()
         };
@@ -127,9 +127,13 @@ mod tests {
         let part = act(&plan, commands).unwrap();
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
-        let [off, on] = [[0, 2], [1, 3]].map(|slots| slots.map(|slot| part.taken[slot]));
-        assert!(on.iter().all(|on| *on > 0.4 * ordered), "{part:?}");
-        // A thread that wakes up late moves some time into the next slot, but never most of a slot's time.
-        assert!(off.iter().sum::<f64>() < 0.2 * on.iter().sum::<f64>(), "{part:?}");
+        // Beside other tests, a thread may wake up late and move some time into the next slot. Half of the slots are free
+        // of this.
+        let [off, on] = [0, 1].map(|first| {
+            let mut taken: Vec<f64> = part.taken.iter().skip(first).step_by(2).copied().collect();
+            taken.sort_by(f64::total_cmp);
+            taken[taken.len() / 2]
+        });
+        assert!(on > 0.4 * ordered && off < 0.1 * on, "{part:?}");
     }
 }
