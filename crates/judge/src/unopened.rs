@@ -5,8 +5,8 @@ use run::{Intensity, Trial};
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_OPEN;
 
-/// Returns a sentence about a window that began before all connections were open. The last report of the generator is
-/// up to a tenth of a second old, so connections that opened before the window do not count.
+/// Returns a sentence about a window that began before all connections were open. The generator's last report before
+/// the window may be 0.1 s old. Connections that open between this report and the window are not counted as late.
 pub(crate) fn unopened(trial: &Trial) -> Option<String> {
     let Intensity::Closed { connections, .. } = trial.intensity else { return None };
     let (asked, open) = (u64::from(connections), trial.measured.open_at_begin?);

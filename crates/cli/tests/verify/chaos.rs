@@ -195,7 +195,7 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
 #[derive(Default)]
 struct Count {
     kills: usize,
-    /// Whole experiments among the kills.
+    /// Number of kills that ended a whole experiment: its conductor, with or without its agents.
     experiments: usize,
     rounds: usize,
     changed: usize,

@@ -49,8 +49,8 @@ struct Runner {
 }
 
 impl Runner {
-    /// Prepares a runner whose steps run in containers without a network. A container has the shell and its tools, the
-    /// runner's folder, and in it the static program.
+    /// Prepares a runner whose steps run in containers without a network. Each container sees the shell, its tools and
+    /// the runner's folder. The folder holds a statically linked copy of loadline.
     fn in_a_container() -> Result<Self, SetupError> {
         installed(&["podman", "runc"])?;
         if !is_root() {

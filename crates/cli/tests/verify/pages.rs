@@ -55,7 +55,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("loadline find unix:", "as above"),
     ("loadline find http://127.0.0.1:8080/api --body order.json", "as above"),
 ];
-/// First words of other commands in blocks, which make files that loadline's commands read.
+/// Prefixes of the shell commands that the test runs besides `loadline`. They create the input files for loadline's
+/// commands.
 const FILES: &[&str] = &["seq ", "printf "];
 
 /// Words appended to commands of README.md, by the commands' first words, so that they end soon.

@@ -3,10 +3,11 @@
 /// Minimum number of connections that an open loop may use, so that one late answer delays few requests.
 const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
-/// Connections of an open loop, relative to the mean number that the closed loop needed at the same rate. Random arrivals
-/// need more than the mean for a while. And a window that is short beside the longest answers overstates the rate of the
-/// closed loop: where 1 % of the answers take 500 ms, 128 connections seemed to complete 31,300/s and can complete 26,000/s
-/// (seen live; the open loop had too few connections, and its failure looked like the server's).
+/// Connections of an open loop, relative to the mean number that the closed loop needed at the same rate. Arrivals are
+/// random, so the load sometimes needs more connections than the mean. And a window that is short beside the longest
+/// answers overstates the rate of the closed loop: where 1 % of the answers take 500 ms, 128 connections seemed to
+/// complete 31,300/s and can complete 26,000/s (seen live; the open loop had too few connections, and its failure
+/// looked like the server's).
 const SPARE: f64 = 2.0;
 
 /// Returns the number of connections that an open loop needs at a rate, by Little's law.

@@ -69,7 +69,8 @@ pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
     Some(express(test, "pool", &[&url, &connections.to_string()])?.with(database))
 }
 
-/// Starts Express, whose requests all update one row of PostgreSQL. loadline may sample the database itself.
+/// Starts Express, whose requests all update one row of PostgreSQL. If `is_sampled` is true, loadline also samples the
+/// database.
 pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
     let database = postgres(test)?;
     let url = url_of(database.port);
