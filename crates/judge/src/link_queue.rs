@@ -111,7 +111,7 @@ fn held_by_a_window(view: &View<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Point, Who};
-    use run::{Bottleneck, Trial, TrialKind};
+    use run::{Trial, TrialKind};
 
     /// The server completes 200/s with one client that never pauses. Arrivals below that rate are answered within a
     /// burst.
@@ -129,18 +129,12 @@ mod tests {
         )
     }
 
-    fn judged(planted: &PlantedRun) -> Bottleneck {
-        let mut run = planted.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
-    }
-
     #[test]
     fn a_shaped_link_with_a_burst_is_no_limit_on_purpose() {
         let shaped = one_client_fills(4200.0).per_s(Who::Server, "connection.waiting", "", |p| p.n * 0.9);
-        let b = judged(&shaped);
+        let b = shaped.verdict();
         assert!(b.id == "network-medium" && b.sentence.contains("on the path"), "{b:#?}");
-        assert_eq!(judged(&one_client_fills(120.0)).id, "server-rate-limit");
+        assert_eq!(one_client_fills(120.0).verdict().id, "server-rate-limit");
     }
 
     /// Seen live with a link of 10 Mbit/s with a burst of 256 kB, while other programs used both CPUs.
@@ -148,7 +142,7 @@ mod tests {
     fn on_busy_cpus_a_shaped_link_is_no_limit_on_purpose_either() {
         let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);
         let shaped = busy(Who::Client, busy(Who::Server, one_client_fills(4200.0)));
-        assert_ne!(judged(&shaped).id, "server-rate-limit");
+        assert_ne!(shaped.verdict().id, "server-rate-limit");
     }
 
     /// Seen live with a link of 10 Mbit/s. The link's segments woke the generator one by one, on CPUs that other
@@ -164,20 +158,20 @@ mod tests {
                 .level(Who::Server, "qdisc.backlog", "eth0 tbf 1:", backlog)
                 .per_s(Who::Server, "qdisc.overlimits", "eth0 tbf 1:", |p| p.x)
         };
-        assert_eq!(judged(&waits(20_000.0)).id, "network-medium");
-        assert_eq!(judged(&waits(0.0)).id, "client-cpu");
+        assert_eq!(waits(20_000.0).verdict().id, "network-medium");
+        assert_eq!(waits(0.0).verdict().id, "client-cpu");
     }
 
     #[test]
     fn a_client_s_round_trip_that_includes_the_server_s_work_is_no_queue_on_the_way() {
         let level = |id, value| one_client_fills(120.0).level(Who::Client, id, "", value);
         let delayed = level("connection.rtt", 4200.0).level(Who::Client, "connection.min_rtt", "", 90.0);
-        assert_eq!(judged(&delayed).id, "server-rate-limit");
+        assert_eq!(delayed.verdict().id, "server-rate-limit");
     }
 
     #[test]
     fn a_sender_that_its_peers_window_holds_fills_no_link() {
         let held = one_client_fills(4200.0).level(Who::Server, "connection.rwnd_limited", "", 0.5);
-        assert_ne!(judged(&held).id, "network-medium");
+        assert_ne!(held.verdict().id, "network-medium");
     }
 }

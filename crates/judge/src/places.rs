@@ -231,7 +231,7 @@ fn connections(view: &View<'_>) -> Vec<Connections> {
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Who};
-    use run::{Bottleneck, Upstream};
+    use run::Upstream;
 
     /// Makes a proxy that reads every request immediately. Behind it, a service with this number of child processes
     /// uses a pool of database connections.
@@ -270,20 +270,14 @@ mod tests {
             })
     }
 
-    fn judged(planted: &PlantedRun) -> Bottleneck {
-        let mut run = planted.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
-    }
-
     #[test]
     fn children_that_match_the_places_are_named_and_so_is_a_pool() {
-        let b = judged(&chain(254.0, 5, 23.0));
+        let b = chain(254.0, 5, 23.0).verdict();
         let first = b.counted.first().map(|c| (c.what.as_str(), c.count, c.of.as_str()));
         assert_eq!((b.id.as_str(), first), ("server-concurrency", Some(("children", 5.0, "app"))), "{b:#?}");
         assert!(b.sentence.contains("app has 5 children") && b.confidence >= 0.7, "{b:#?}");
         assert!(b.advice.iter().any(|a| a.contains("Raise the number of children of app (now 5)")), "{:?}", b.advice);
-        let b = judged(&chain(162.0, 12, 3.0));
+        let b = chain(162.0, 12, 3.0).verdict();
         assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
     }
@@ -297,7 +291,7 @@ mod tests {
                 let name = format!("app:{pid}");
                 planted = planted.per_s(Who::Server, "process.fds", &name, move |p| 10.0 + each * (p.n - 1.0) / 5.0);
             }
-            judged(&planted).counted
+            planted.verdict().counted
         };
         assert_eq!(holding(0.0).first().map(|c| c.count), Some(5.0));
         assert!(holding(1.0).is_empty(), "{:?}", holding(1.0));
@@ -325,16 +319,16 @@ mod tests {
                 postgres.for_each(|b| b.processes = (300..=303).map(|pid| format!("postgres:{pid}")).collect());
             })
         };
-        let b = judged(&with_children(Some(2.9)));
+        let b = with_children(Some(2.9)).verdict();
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
         assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
-        let b = judged(&with_children(None));
+        let b = with_children(None).verdict();
         assert!(b.counted.len() == 1 && b.sentence.contains("postgres has 3 children"), "{b:#?}");
     }
 
     #[test]
     fn if_most_workers_wait_more_workers_are_not_advised() {
-        let b = judged(&chain(75.0, 8, 9.0));
+        let b = chain(75.0, 8, 9.0).verdict();
         assert!(b.id == "server-concurrency" && b.counted.is_empty(), "{b:#?}");
         assert!(
             b.advice.iter().any(|a| a.contains("More workers will not help: app has 8 children")),
@@ -352,7 +346,7 @@ mod tests {
         {
             planted = planted.per_s(Who::Server, "thread.cpu", &format!("{name}:100/{tid}"), |p| p.x);
         }
-        let b = judged(&planted.shared());
+        let b = planted.shared().verdict();
         assert!(b.sentence.contains("http-exec of srv has 3 threads"), "{b:#?}");
     }
 
@@ -366,7 +360,7 @@ mod tests {
             "",
             17_000.0,
         );
-        let b = judged(&far);
+        let b = far.verdict();
         assert!(b.counted.is_empty() && b.confidence <= 0.5, "{b:#?}");
     }
 }

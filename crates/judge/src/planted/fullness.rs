@@ -5,12 +5,6 @@ use run::{Bottleneck, Upstream};
 
 use super::{PlantedRun, Who};
 
-fn judged(run: &PlantedRun) -> Bottleneck {
-    let mut run = run.run();
-    crate::judge(&mut run);
-    run.findings.bottleneck
-}
-
 /// Makes a server on four CPUs with one thread, which runs this share of the time at the plateau.
 fn one_thread(busy: f64) -> PlantedRun {
     let us = move |p: &super::Point| p.x / 500.0 * busy * 1e6;
@@ -24,30 +18,30 @@ fn one_thread(busy: f64) -> PlantedRun {
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {
-        let b = judged(&one_thread(busy));
+        let b = one_thread(busy).verdict();
         assert_eq!(b.id, "server-single-thread", "{busy}: {b:#?}");
         let word = b.sureness >= run::Certainty::Likely;
         assert_eq!(word, busy > 0.89, "{busy}: {b:#?}");
         let both = b.ruled_out.iter().any(|out| out.id == b.id);
         assert!(!both, "full and ruled out: {b:#?}");
     }
-    let (less, more) = (judged(&one_thread(0.9)).confidence, judged(&one_thread(0.94)).confidence);
+    let (less, more) = (one_thread(0.9).verdict().confidence, one_thread(0.94).verdict().confidence);
     assert!(less < more && more <= 0.95, "{less} {more}");
-    assert_eq!(judged(&one_thread(0.6)).id, "server-concurrency");
+    assert_eq!(one_thread(0.6).verdict().id, "server-concurrency");
 }
 
 #[test]
 fn a_thread_of_92_percent_counts_only_where_the_rate_went_flat() {
-    let flat = judged(&one_thread(0.92));
+    let flat = one_thread(0.92).verdict();
     let growing = PlantedRun::new(6000.0, 1e9).steps(&[1, 2, 4]).rates(&[]);
-    let grows = judged(&growing.per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.n / 4.0 * 0.92e6));
+    let grows = growing.per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.n / 4.0 * 0.92e6).verdict();
     assert!(flat.id == "server-single-thread" && flat.confidence > 0.8, "{flat:#?}");
     assert!(grows.id != "server-single-thread" || grows.confidence < 0.5, "{grows:#?}");
 }
 
 #[test]
 fn the_margin_of_a_verdict_names_the_signal_and_the_next_best() {
-    let b = judged(&one_thread(0.93));
+    let b = one_thread(0.93).verdict();
     let margin = &b.margins[0];
     assert!(margin.signal.contains("thread") && (margin.value - 0.93).abs() < 1e-6, "{margin:?}");
     assert!(margin.low <= margin.value && margin.value <= margin.high && margin.threshold < margin.value, "{margin:?}");
@@ -65,7 +59,7 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
             .per_s(Who::Server, "cpu.softirq", "1", move |_| softirq * 1e6)
             .per_s(Who::Server, "cpu.idle", "1", move |_| (0.23 - softirq).max(0.0) * 1e6);
         let idle = |planted: PlantedRun, cpu: &str| planted.per_s(Who::Server, "cpu.idle", cpu, |_| 0.9e6);
-        judged(&["0", "2", "3"].iter().fold(planted, |planted, cpu| idle(planted, cpu)))
+        ["0", "2", "3"].iter().fold(planted, |planted, cpu| idle(planted, cpu)).verdict()
     };
     let (with, without) = (pinned(0.2), pinned(0.02));
     assert!(with.id == "server-single-thread" && with.confidence > 0.8, "{with:#?}");
@@ -103,7 +97,7 @@ fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
             let behind = Upstream { address: "127.0.0.1:6379".into(), depth: 1, processes, ..Upstream::default() };
             t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]);
         });
-    judged(&planted)
+    planted.verdict()
 }
 
 #[test]
@@ -123,14 +117,13 @@ fn cpus_that_are_full_only_in_sum_are_the_limit_and_their_parts_are_named_by_siz
 fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() {
     let starved = |steps: &[u32], ran: f64, waited: f64| {
         let most = if steps.len() > 1 { 200.0 } else { 50.0 };
-        judged(
-            &PlantedRun::new(20_000.0, 200.0)
-                .steps(steps)
-                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / most * ran * 1e6)
-                .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / most * ran * 1e6)
-                .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / most * waited * 1e6)
-                .level(Who::Server, "connection.receive_queue", "", 60.0),
-        )
+        PlantedRun::new(20_000.0, 200.0)
+            .steps(steps)
+            .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / most * ran * 1e6)
+            .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / most * ran * 1e6)
+            .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / most * waited * 1e6)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .verdict()
     };
     let sweep = [1, 2, 4, 8, 16, 32];
     for (steps, ran, waited) in [(&sweep[..], 0.05, 0.94), (&[1], 0.1, 0.8), (&[1], 0.2, 0.7)] {

@@ -225,6 +225,13 @@ impl PlantedRun {
         self
     }
 
+    /// Returns the verdict on the planted run.
+    pub fn verdict(&self) -> run::Bottleneck {
+        let mut run = self.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
     /// Returns the planted run.
     pub fn run(&self) -> Run {
         let closed = self.steps.iter().map(|n| self.closed(*n));

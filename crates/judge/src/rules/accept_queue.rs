@@ -110,8 +110,8 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence: confidence * worst.signal().chance(), sentence, evidence }
 }
 
-/// Decides without the server's counters, if SYNs were sent again but no other segments were. The counts are those of the
-/// whole trial, because the kernel sends a dropped SYN again only after a second.
+/// Decides without the server's counters, if SYNs were sent again but no other segments were. The counts are those of
+/// the whole trial, because the kernel sends a dropped SYN again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;
@@ -149,17 +149,11 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    fn verdict_of(planted_run: &PlantedRun) -> run::Bottleneck {
-        let mut run = planted_run.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
-    }
-
     /// Figures of `python3 -m http.server` under 5,000/s beside a build: 12 % of the connects were dropped, and the
     /// generator starved.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
-        let starved = |drops| verdict_of(&full_host(800.0, 6.0, (2.6e5, 4e5), drops));
+        let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();
         let b = starved(0.13);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
         let b = starved(0.0);
@@ -175,7 +169,7 @@ mod tests {
                 .per_s(Who::Server, "process.cpu", "srv:100", |_| 1.6e6)
                 .per_s(Who::Server, "thread.cpu", "srv:100/101", |_| 1.7e5)
                 .per_s(Who::Server, "thread.run_delay", "srv:100/101", |_| 2.7e5);
-            verdict_of(&planted_run)
+            planted_run.verdict()
         };
         let b = beside(0.15);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
@@ -251,8 +245,8 @@ mod tests {
                 .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 45.0)
                 .change(change)
         };
-        assert_eq!(verdict_of(&dropped(0.0)).id, "server-concurrency");
-        assert_eq!(verdict_of(&dropped(40.0)).id, "accept-queue");
+        assert_eq!(dropped(0.0).verdict().id, "server-concurrency");
+        assert_eq!(dropped(40.0).verdict().id, "accept-queue");
     }
 
     /// A server accepts in batches. A client whose SYN was dropped waits a second, so few connects are dropped although
@@ -270,7 +264,7 @@ mod tests {
             .level(Who::Server, "listen.queue", "0.0.0.0:8080", 21.0)
             .level(Who::Server, "listen.limit", "0.0.0.0:8080", 21.0)
             .change(batches);
-        let b = verdict_of(&planted);
+        let b = planted.verdict();
         assert_eq!(b.id, "accept-queue", "{b:#?}");
         let told = &b.evidence[0].text;
         assert!(told.starts_with("0.") && told.contains("of the clients' time"), "few connects: {told}");

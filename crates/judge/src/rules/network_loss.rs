@@ -45,8 +45,8 @@ pub(super) const RULE: Rule = Rule {
               a lost last one for a timer of 200 ms or more. A full accept queue also drops SYNs and the requests behind \
               them; loadline does not count those as network loss. On loopback only packets dropped by an interface count. \
               SYNs that the client retransmits although the accept queue was never full are lost on the way, for example \
-              by a firewall that limits new connections, also on loopback. If the link is full, loss is a symptom: frames dropped by the medium's own \
-              queue count for that link.",
+              by a firewall that limits new connections, also on loopback. If the link is full, loss is a symptom: frames \
+              dropped by the medium's own queue count for that link.",
     ..PLAIN
 };
 
@@ -230,12 +230,6 @@ mod tests {
         )
     }
 
-    fn judged(planted_run: &PlantedRun) -> run::Bottleneck {
-        let mut run = planted_run.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
-    }
-
     /// Figures of `python3 -m http.server`: the client counts connections as established that the full queue dropped,
     /// and sends their requests again.
     #[test]
@@ -250,7 +244,7 @@ mod tests {
                 .per_s(Who::Server, "tcp.listen_overflows", "", |p| p.x * 0.9)
                 .per_s(Who::Server, "tcp.listen_drops", "", |p| p.x * 0.9)
         };
-        let b = judged(&full());
+        let b = full().verdict();
         assert_eq!(b.id, "accept-queue", "{b:#?}");
         assert!(
             b.ruled_out.iter().any(|r| r.id == "network-loss" && r.why.contains("accept queue dropped them")),
@@ -261,9 +255,9 @@ mod tests {
     #[test]
     fn loopback_loses_only_what_an_interface_dropped() {
         let again = || losing(PlantedRun::new(3000.0, 2000.0).shared());
-        assert_ne!(judged(&again()).id, "network-loss");
+        assert_ne!(again().verdict().id, "network-loss");
         let dropped = again().per_s(Who::Server, "qdisc.drops", "lo", |p| p.x * 0.07);
-        assert_eq!(judged(&dropped).id, "network-loss");
+        assert_eq!(dropped.verdict().id, "network-loss");
     }
 
     #[test]
@@ -277,11 +271,11 @@ mod tests {
                 .change(|t, _| t.connect_us.max = 1.1e6)
         };
         // A tenth of all segments was sent again, but none with data: only connects are lost.
-        let lost = judged(&limited(0.0));
-        let on_loopback = judged(&limited(0.0).shared());
+        let lost = limited(0.0).verdict();
+        let on_loopback = limited(0.0).shared().verdict();
         assert_eq!(on_loopback.id, "network-loss", "a firewall drops SYNs there, too: {on_loopback:#?}");
         assert!(lost.id == "network-loss" && lost.sentence.contains("drops SYNs"), "{lost:#?}");
-        assert_ne!(judged(&limited(400.0)).id, "network-loss");
+        assert_ne!(limited(400.0).verdict().id, "network-loss");
     }
 
     /// Answers take 3 ms without load. A backup on the same host loses packets, and no connection was sampled.
@@ -292,8 +286,8 @@ mod tests {
                 .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.3)
                 .change(move |t, _| t.latency_us.max = us)
         };
-        assert_ne!(judged(&longest(30_000.0)).id, "network-loss");
-        assert_eq!(judged(&longest(230_000.0)).id, "network-loss");
+        assert_ne!(longest(30_000.0).verdict().id, "network-loss");
+        assert_eq!(longest(230_000.0).verdict().id, "network-loss");
     }
 
     /// The server's listener dropped connects before the window began, and their requests were sent again inside it.
@@ -315,7 +309,7 @@ mod tests {
                     }
                 }
             });
-        let b = judged(&planted);
+        let b = planted.verdict();
         assert_eq!(b.id, "accept-queue", "{b:#?}");
     }
 

@@ -103,7 +103,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         }
         // A throttled upstream needs no sweep, because the kernel counts its throttled periods under any load.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
-        // Most requests of this load wait inside the server, so its rate is the rate of what they wait for.
+        // Most requests of this load wait for one thing inside the server, such as a lock, which limits the rate.
         Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => {
@@ -289,12 +289,6 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::Bottleneck;
 
-    fn judged(planted_run: PlantedRun) -> Bottleneck {
-        let mut run = planted_run.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
-    }
-
     /// Behind a limit of SYNs, answers take 5 ms and connects take seconds. An earlier version then said "0.05 requests
     /// at a time".
     #[test]
@@ -303,9 +297,9 @@ mod tests {
             (t.rates.completed_rate, t.rates.goodput) = (10.0, 10.0);
             t.measured.tally.completed = 20;
         };
-        let b = judged(PlantedRun::new(5000.0, 200.0).steps(&[1, 2, 4, 8]).rates(&[]).change(held_up));
+        let b = PlantedRun::new(5000.0, 200.0).steps(&[1, 2, 4, 8]).rates(&[]).change(held_up).verdict();
         assert!(!b.sentence.contains("at a time"), "{b:#?}");
-        let one = judged(PlantedRun::new(20_000.0, 50.0).level(Who::Server, "connection.receive_queue", "", 60.0));
+        let one = PlantedRun::new(20_000.0, 50.0).level(Who::Server, "connection.receive_queue", "", 60.0).verdict();
         assert!(one.id == "server-concurrency" && one.sentence.contains("about 1 request"), "{one:#?}");
     }
 
@@ -318,12 +312,10 @@ mod tests {
                     t.latency_us.mean = 20_000.0;
                 }
             };
-            judged(PlantedRun::new(20_000.0, 200.0).change(change).level(
-                Who::Server,
-                "connection.receive_queue",
-                "",
-                60.0,
-            ))
+            PlantedRun::new(20_000.0, 200.0)
+                .change(change)
+                .level(Who::Server, "connection.receive_queue", "", 60.0)
+                .verdict()
         };
         let (grows, fixed) = (waits(false), waits(true));
         assert!(grows.id == "server-concurrency" && grows.confidence >= 0.9, "{grows:#?}");
@@ -333,7 +325,7 @@ mod tests {
     /// The rate is flat and the CPUs idle, but no queue is seen at the server, so something else may limit the rate.
     #[test]
     fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
-        let b = judged(PlantedRun::new(20_000.0, 300.0).shared());
+        let b = PlantedRun::new(20_000.0, 300.0).shared().verdict();
         assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
     }
 
@@ -341,25 +333,34 @@ mod tests {
     /// lock.
     #[test]
     fn threads_that_wait_for_a_lock_are_the_queue() {
-        let b = judged(PlantedRun::new(20_000.0, 300.0).shared().change(|trial, _| {
-            let waits = Some(Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
-            trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
-        }));
+        let b = PlantedRun::new(20_000.0, 300.0)
+            .shared()
+            .change(|trial, _| {
+                let waits = Some(Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
+                trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
+            })
+            .verdict();
         assert!(b.confidence >= 0.8 && b.confidence < 0.9, "{b:#?}");
         assert!(b.sentence.contains("lock") && !b.sentence.contains("no queue was seen"), "{b:#?}");
         let lines = b.evidence.iter().filter(|line| line.text.starts_with("sampled threads:")).count();
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// A single load shows no plateau. If most of its requests wait for one lock, the lock limits the rate all the same.
+    /// A single load shows no plateau. If most of its requests wait for one lock, the lock limits the rate all the
+    /// same.
     #[test]
     fn a_lock_limits_a_single_load() {
         let one_load = |is_sampled: bool| {
-            judged(PlantedRun::new(20_000.0, 300.0).shared().steps(&[16]).rates(&[]).change(move |trial, _| {
-                trial.kind = run::TrialKind::Fixed;
-                let waits = is_sampled.then(|| Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
-                trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
-            }))
+            PlantedRun::new(20_000.0, 300.0)
+                .shared()
+                .steps(&[16])
+                .rates(&[])
+                .change(move |trial, _| {
+                    trial.kind = run::TrialKind::Fixed;
+                    let waits = is_sampled.then(|| Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
+                    trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
+                })
+                .verdict()
         };
         let (seen, unseen) = (one_load(true), one_load(false));
         assert_eq!(unseen.id, "unknown", "{unseen:#?}");
@@ -373,14 +374,17 @@ mod tests {
     #[test]
     fn a_queue_that_was_seen_needs_no_service_time() {
         let slow_alone = |is_sampled: bool| {
-            judged(PlantedRun::new(20_000.0, 300.0).shared().change(move |trial, point| {
-                if trial.kind == run::TrialKind::Sweep && point.n == 1.0 {
-                    trial.rates.completed_rate *= 0.6;
-                    trial.latency_us.mean /= 0.6;
-                }
-                let waits = is_sampled.then(|| Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
-                trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
-            }))
+            PlantedRun::new(20_000.0, 300.0)
+                .shared()
+                .change(move |trial, point| {
+                    if trial.kind == run::TrialKind::Sweep && point.n == 1.0 {
+                        trial.rates.completed_rate *= 0.6;
+                        trial.latency_us.mean /= 0.6;
+                    }
+                    let waits = is_sampled.then(|| Box::new(crate::waits::tests::locked(run::FutexKind::OwnedMutex)));
+                    trial.server.iter_mut().for_each(|side| side.waits = waits.clone());
+                })
+                .verdict()
         };
         let (seen, unseen) = (slow_alone(true), slow_alone(false));
         assert!(seen.id == "server-concurrency" && seen.confidence >= 0.7, "{seen:#?}");
@@ -401,7 +405,7 @@ mod tests {
                 t.stream_limit = limit;
             };
             let run = PlantedRun::new(20_000.0, 200.0).steps(&[16, 32, 64, 128]).rates(&[]).change(story);
-            judged(run.level(Who::Server, "connection.receive_queue", "", 60.0))
+            run.level(Who::Server, "connection.receive_queue", "", 60.0).verdict()
         };
         let told = |b: &Bottleneck| b.evidence.iter().find(|e| e.counter == "stream_limit").map(|e| e.text.clone());
         let b = limited(Some(8));
@@ -422,7 +426,7 @@ mod tests {
             t.intensity = run::Intensity::Closed { connections, pipeline: 16, think };
             t.stream_limit = Some(8);
         };
-        let b = judged(PlantedRun::new(20_000.0, 1e9).steps(&[16, 32, 64, 128]).rates(&[]).change(eight));
+        let b = PlantedRun::new(20_000.0, 1e9).steps(&[16, 32, 64, 128]).rates(&[]).change(eight).verdict();
         let told = b.evidence.iter().find(|e| e.counter == "stream_limit");
         assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams per connection")), "{b:#?}");
     }
@@ -434,7 +438,7 @@ mod tests {
             let named = move |t: &mut run::Trial, _: &crate::planted::Point| {
                 t.server.iter_mut().for_each(|s| s.host = t.client.host.clone());
             };
-            judged(PlantedRun::new(20_000.0, 300.0).url(url).change(named))
+            PlantedRun::new(20_000.0, 300.0).url(url).change(named).verdict()
         };
         let said = |b: &Bottleneck| b.evidence.iter().any(|e| e.text.contains("no network in which"));
         let (loopback, veth) = (on("http://127.0.0.1:8080/"), on("http://10.1.0.2:8080/"));
