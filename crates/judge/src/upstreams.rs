@@ -1,6 +1,8 @@
 //! Upstream services of the server: the load of each one at the server's limit, and the upstream that the server waits
 //! for.
 
+mod limit;
+
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
 use crate::disks::{fullest, is_full, is_own};
@@ -8,9 +10,7 @@ use crate::evidence::measured;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
-use crate::thresholds::{
-    FULL_MIDDLE, HALF_BUSY, MAX_STOLEN, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD, SEVERAL_TRIPS, THROTTLED,
-};
+use crate::thresholds::{NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Returns the upstreams, nearest first, in the trial with the most clients among those at the highest rate. With fewer
@@ -32,42 +32,17 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
-    // On full CPUs, each of many threads waits for a CPU all the time. Only one that does the work of its process is full.
-    let used_by = |thread: &Task| {
-        let of = |process: &&Task| thread.name.strip_prefix(&process.name).is_some_and(|rest| rest.starts_with('/'));
-        processes.iter().find(of).map_or(0.0, |process| process.busy)
-    };
-    let works = |task: &&Task| task.busy >= MOSTLY_RUNS && task.busy >= ONE_THREAD * used_by(task);
-    let full_thread = threads.iter().filter(works).map(Task::wants).reduce(f64::max);
-    // The CPUs had no use of the time that a hypervisor took, so this time is subtracted.
-    let full = NEARLY_FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
-    let cpus_full =
-        cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > full);
-    // A parallel server beside other programs may get just one CPU, too, so the CPUs must have time left.
-    let busy_share = view.busy_share_of(cpu_mask(&processes));
-    let is_idle = busy_share.is_some_and(|busy| busy < FULL_MIDDLE);
-    let one_cpu = processes.len() == 1 && is_idle && cpu_used.is_some_and(|used| (full..ONE_CPU).contains(&used));
-    // If the programs of the load fill the CPUs together, the one that uses most of them is the limit.
-    let fills = cpu_used.zip(cpu_allowed).is_some_and(|(used, allowed)| used >= HALF_BUSY * allowed);
-    let fills = fills && busy_share.is_some_and(|busy| busy >= FULL_MIDDLE);
-    let limit = match full_thread {
-        _ if throttled.is_some_and(|share| share >= THROTTLED) => Some(UpstreamLimit::Quota),
-        _ if cpus_full => Some(UpstreamLimit::Cpu),
-        Some(share) if share > full => Some(UpstreamLimit::Thread),
-        _ if fills => Some(UpstreamLimit::Cpu),
-        _ if one_cpu => Some(UpstreamLimit::Lock),
-        _ => of_disk(view, &own).then_some(UpstreamLimit::Disk),
+    let limit = match throttled.is_some_and(|share| share >= THROTTLED) {
+        true => Some(UpstreamLimit::Quota),
+        false => {
+            limit::of_cpus(view, &processes, &threads).or_else(|| of_disk(view, &own).then_some(UpstreamLimit::Disk))
+        }
     };
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
     let behind = behind.clone();
     UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
-}
-
-/// Returns the CPUs that any of these processes may use, as a mask; all CPUs if a process has no known mask.
-fn cpu_mask(processes: &[Task]) -> u64 {
-    processes.iter().map(|process| process.mask.unwrap_or(u64::MAX)).fold(0, |all, mask| all | mask)
 }
 
 /// Returns the CPUs that the quotas of an upstream allow, and the share of their periods in which one ran out.

@@ -75,7 +75,7 @@ pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
 }
 
 /// Returns the bit mask of the CPUs that these processes may use; `None` when unknown.
-fn mask(busy: &[Task]) -> Option<u64> {
+pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
 }

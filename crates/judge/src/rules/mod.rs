@@ -14,6 +14,7 @@ mod client_connects;
 mod client_cpu;
 mod client_fds;
 mod client_ports;
+mod delaying_limit;
 mod handshakes;
 mod network_loss;
 mod network_medium;
@@ -33,9 +34,9 @@ mod tcp_delayed_ack;
 mod tcp_window;
 mod unknown;
 
+pub use delaying_limit::may_delay;
 pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
-pub use server_rate_limit::may_delay;
 pub(crate) use unknown::none_good;
 
 /// All rules. The order of the rows breaks exact ties.

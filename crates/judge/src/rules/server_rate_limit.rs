@@ -3,22 +3,17 @@
 
 use run::{FigureUnit, Trial};
 
+use super::delaying_limit::delays;
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::evidence::{measured, throttled};
-use crate::link_queue;
-use crate::number::{cpus, duration, figure, percent, rate, ratio};
+use crate::evidence::measured;
+use crate::number::{cpus, figure, percent, rate};
 use crate::refusals::Refusals;
-use crate::server_queue;
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
-use crate::single::{clients, good, refused, server_of, sides_of};
-use crate::thresholds::{
-    ALL_REFUSED, ALONE_REACHES, ASKED_FOR_MORE, BUSY, GUESS, HALF_BUSY, HELD_BACK, HINT, KEEPS_UP, LIKELY, REFUSED,
-    SUREST, THROTTLED, TREND_SURE, TWO_SIGNS, WEAK_SIGN,
-};
-use crate::view::{Task, View};
-use crate::waits;
+use crate::single::{refused, server_of};
+use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
@@ -122,83 +117,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, *middle, limited.len())
 }
 
-/// Returns the probability that the server had CPU time left at the limit. A server whose CPUs, threads or upstream are
-/// full refuses requests because they are full, at a rate that is as steady as that of a limit on purpose. `None` if its
-/// CPU use is not known.
+/// Returns the probability that the server had CPU time left while it refused requests; `None` if its CPU use is not
+/// known. Without time left, it refuses what it cannot do, and not on purpose. Its rate of good answers is steady in
+/// both cases. A server that waits for a full upstream has no time left.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
     let waits = crate::upstreams::full(&facts.upstreams).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
-}
-
-/// Decides whether the server delays answers to limit the rate. A client without pauses then waits for the limit's
-/// interval and reaches the highest rate alone. Arrivals below that rate are answered sooner. A single worker would
-/// make both wait for the service time. A shaped link with a burst has the same signs, but its packets wait on the
-/// path.
-fn delays(facts: &Facts<'_>) -> Option<Verdict> {
-    let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
-    let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;
-    // A limit lets no load have more.
-    if facts.search.iter().any(|t| good(t) >= ASKED_FOR_MORE * most) {
-        return None;
-    }
-    let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
-    let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // If CPU time makes up most of a response, its length follows the machine's speed, which differs between windows.
-    if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
-        return None;
-    }
-    let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
-    let text = format!(
-        "a client without pauses waits {} for each answer; at an offered {} an answer takes {}",
-        duration(r1_us),
-        rate(quick.rates.offered_rate),
-        duration(quick.latency_us.mean)
-    );
-    let quota = sides_of(one).iter().filter_map(throttled).find(|held| held.share >= THROTTLED);
-    if let Some(held) = quota {
-        return Some(Verdict::RuledOut(format!("{text}, but {}", held.evidence.text)));
-    }
-    if let Some(queue) = link_queue::on_the_way(one) {
-        return Some(Verdict::RuledOut(format!("{text}, but {}", queue.text)));
-    }
-    if link_queue::is_hidden(one) {
-        return Some(Verdict::CannotSay(vec!["round trips while the CPUs of both hosts have room".into()]));
-    }
-    let evidence =
-        vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
-    let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
-    let idle = used_share(&view).is_some_and(|used| used < BUSY);
-    // A worker that still works after its answer has the same response times as a limiter. But a limiter reads a request
-    // before it delays the answer, and the worker leaves it unread or makes it wait for a lock.
-    let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
-    let confidence = match idle {
-        _ if waits => GUESS,
-        true => WEAK_SIGN,
-        false => LIKELY,
-    };
-    Some(Verdict::Binds { confidence, sentence, evidence })
-}
-
-/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. Either a
-/// limit that delays answers or a single worker causes this; response times at a lower rate tell which.
-pub fn may_delay(run: &run::Run) -> bool {
-    let facts = Facts::of(run);
-    let one = facts.unloaded.filter(|one| clients(one) <= 1.0).zip(facts.x_max());
-    let reaches = |(one, most): (&Trial, f64)| facts.limited() && good(one) >= ALONE_REACHES * most;
-    one.is_some_and(|pair| reaches(pair) && works(pair.0).is_some_and(|cpus| cpus < HALF_BUSY))
-}
-
-/// Returns the time that the server's threads ran or waited for a CPU, in CPUs.
-fn works(trial: &Trial) -> Option<f64> {
-    let workers = server_of(trial)?.workers();
-    (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
-}
-
-/// Returns the upper end of the interval of a trial's mean response time, microseconds, assuming exponentially
-/// distributed times.
-fn longest_us(trial: &Trial) -> f64 {
-    trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }
 
 /// Returns the number of refusals by status: ` (429: 120, 503: 3)`.
@@ -206,10 +131,6 @@ fn by_status(trial: &Trial) -> String {
     let each: Vec<String> =
         trial.measured.tally.refusals().map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
-}
-
-fn used_share(view: &View<'_>) -> Option<f64> {
-    ratio(view.cpu_used()?, view.cpu_allowed()?)
 }
 
 fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
@@ -323,129 +244,5 @@ mod tests {
         let out = full.ruled_out.iter().find(|out| out.id == "server-rate-limit").map(|out| out.why.as_str());
         assert!(out.is_some_and(|why| why.contains("it refuses what it cannot do")), "{full:#?}");
         assert!(idle.id == "server-rate-limit" && idle.confidence >= 0.9, "{idle:#?}");
-    }
-
-    /// Makes a server that answers one client 200 times per second, and arrivals below that rate within `us`.
-    fn delaying(us: f64) -> PlantedRun {
-        PlantedRun::new(5000.0, 200.0).change(move |t, p| {
-            if t.kind == run::TrialKind::Search && p.offered < 190.0 {
-                (t.latency_us.mean, t.latency_us.p50) = (us, us);
-            }
-        })
-    }
-
-    fn judged(planted: &PlantedRun) -> run::Bottleneck {
-        let mut run = planted.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
-    }
-
-    /// A worker that still works after its answer leaves the next request unread, as a limiter does not.
-    #[test]
-    fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
-        let rests = judged(&delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0));
-        assert_eq!(rests.id, "server-concurrency", "{rests:#?}");
-    }
-
-    /// Seen live with a firewall that let 40 SYNs through per second. The closed loop reached 6/s, since each client
-    /// waited a second for its next SYN, and the open loop 40/s.
-    #[test]
-    fn a_rate_that_another_load_exceeds_is_no_limit() {
-        let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {
-            if t.kind == run::TrialKind::Search {
-                (t.rates.completed_rate, t.rates.goodput) = (p.offered, p.offered);
-                (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
-            }
-        });
-        assert_ne!(judged(&exceeds).id, "server-rate-limit", "{:#?}", judged(&exceeds));
-    }
-
-    #[test]
-    fn a_limiter_that_delays_is_distinguished_from_a_single_worker() {
-        let answered_in = |us: f64| judged(&delaying(us));
-        let b = answered_in(80.0);
-        assert!(b.id == "server-rate-limit" && b.sentence.contains("delays"), "{b:#?}");
-        assert_eq!(answered_in(4800.0).id, "server-concurrency");
-    }
-
-    /// Seen live with a Go server that computes behind a mutex, beside other programs: one client reached 1,218/s, and
-    /// answers at half that rate were faster.
-    #[test]
-    fn work_that_is_faster_in_another_window_is_no_limit() {
-        let answered = |cpu_us: f64| {
-            let change = |t: &mut run::Trial, p: &crate::planted::Point| {
-                if t.kind == run::TrialKind::Search && p.offered < 190.0 {
-                    (t.latency_us.mean, t.latency_us.p50, t.latency_us.count) = (3500.0, 3500.0, 3000);
-                }
-            };
-            let planted = PlantedRun::new(5000.0, 200.0)
-                .change(change)
-                .none(Who::Server, "thread.cpu")
-                .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * cpu_us)
-                .per_s(Who::Server, "thread.cpu", "srv:100/101", move |p| p.x * cpu_us / 2.0)
-                .per_s(Who::Server, "thread.cpu", "srv:100/102", move |p| p.x * cpu_us / 2.0);
-            let mut run = planted.run();
-            crate::judge(&mut run);
-            run.findings.bottleneck.id
-        };
-        assert_eq!(answered(100.0), "server-rate-limit");
-        assert_ne!(answered(4800.0), "server-rate-limit");
-    }
-
-    #[test]
-    fn a_lower_rate_is_worth_a_window_where_one_client_fills_an_idle_server() {
-        let of = |r1_us: f64, most: f64, cpu_us: f64| {
-            let planted = PlantedRun::new(r1_us, most)
-                .rates(&[])
-                .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * cpu_us)
-                .per_s(Who::Server, "thread.cpu", "srv:100/101", move |p| p.x * cpu_us);
-            super::may_delay(&planted.run())
-        };
-        assert!(of(5000.0, 200.0, 50.0));
-        assert!(!of(5000.0, 200.0, 4900.0), "a thread is full");
-        assert!(!of(5000.0, 200.0, 2600.0), "half of the response is work");
-        assert!(!of(5000.0, 800.0, 50.0), "four clients reach more than one");
-    }
-
-    /// With a quota, one client waits for the next period, and arrivals below its rate are answered at once.
-    #[test]
-    fn a_quota_of_either_side_is_no_limit_on_purpose() {
-        let held = |who: Who, group: &str| {
-            let change = |t: &mut run::Trial, p: &crate::planted::Point| {
-                if t.kind == run::TrialKind::Search && p.offered < 190.0 {
-                    (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
-                }
-            };
-            let mut run = PlantedRun::new(5000.0, 200.0)
-                .level(who, "cgroup.cpu_quota", group, 0.3)
-                .per_s(who, "cgroup.cpu_periods", group, |_| 10.0)
-                .per_s(who, "cgroup.cpu_throttled_periods", group, |_| 9.0)
-                .change(change)
-                .run();
-            crate::judge(&mut run);
-            run.findings.bottleneck
-        };
-        let (server, client) = (held(Who::Server, "/srv"), held(Who::Client, "/gen"));
-        assert_eq!(server.id, "server-cpu-quota", "{server:#?}");
-        assert_eq!(client.id, "client-cpu", "{client:#?}");
-    }
-
-    /// The limit holds each request for 3.3 ms, and answers take 2.5 ms. A worker cannot answer faster than its holding
-    /// time.
-    #[test]
-    fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
-        let answered_in = |us: f64, count: u64| {
-            let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
-                if t.kind == run::TrialKind::Search && p.offered < 280.0 {
-                    (t.latency_us.mean, t.latency_us.p50, t.latency_us.count) = (us, us, count);
-                }
-            };
-            let mut run = PlantedRun::new(3300.0, 303.0).change(change).run();
-            crate::judge(&mut run);
-            run.findings.bottleneck.id
-        };
-        assert_eq!(answered_in(2500.0, 3000), "server-rate-limit");
-        assert_ne!(answered_in(2500.0, 30), "server-rate-limit", "thirty answers do not show it");
-        assert_ne!(answered_in(3200.0, 3000), "server-rate-limit");
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
 }
 
 /// Returns the share of the time that the hypervisor gave to the CPUs. No program could have used the rest.
-fn given(view: &View<'_>) -> f64 {
+pub(crate) fn given(view: &View<'_>) -> f64 {
     1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
 }
 
@@ -34,8 +34,8 @@ fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
 /// CPU use is not known.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed)?;
-    let threads = view.workers().iter().map(Task::wants).fold(share, f64::max);
-    Some(full("", view, threads).chance())
+    let busiest = view.workers().iter().map(Task::wants).fold(share, f64::max);
+    Some(full("", view, busiest).chance())
 }
 
 /// Returns the evidence from the load levels that some device is full, as log odds.

@@ -45,70 +45,44 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
+/// Makes a proxy before an application of so many threads that each run and wait for a CPU for these shares of the
+/// time. `idle` is the idle time of the four CPUs.
+fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
+    let mut planted = PlantedRun::new(20_000.0, 200.0)
+        .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
+        .per_s(Who::Server, "cpu.idle", "total", move |_| idle * 1e6)
+        .per_s(Who::Server, "cpu.user", "total", move |_| (4.0 - idle) * 1e6);
+    for thread in 0..threads {
+        let name = format!("python3:812/{}", 812 + thread);
+        planted = planted.per_s(Who::Server, "thread.cpu", &name, move |_| ran * 1e6).per_s(
+            Who::Server,
+            "thread.run_delay",
+            &name,
+            move |_| waited * 1e6,
+        );
+    }
+    let (mut run, made) = (proxy(0.1, 0.1), planted.run().trials.pop().unwrap().server.unwrap());
+    for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
+        let behind = std::mem::take(&mut side.behind);
+        *side = run::Side { behind, ..made.clone() };
+    }
+    crate::judge(&mut run);
+    run
+}
+
 /// An application with eight threads gets one CPU, because other programs use the rest. A thread of it waits for a CPU
 /// nearly all the time and hardly runs.
 #[test]
 fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
-    let beside = |idle_us: f64| {
-        let mut run = proxy(0.1, 0.1);
-        for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
-            let planted = PlantedRun::new(20_000.0, 200.0);
-            let mut planted = planted
-                .per_s(Who::Server, "process.cpu", "python3:812", |_| 0.95e6)
-                .per_s(Who::Server, "cpu.idle", "total", move |_| idle_us)
-                .per_s(Who::Server, "cpu.user", "total", move |_| 4e6 - idle_us);
-            for thread in 0..8 {
-                let name = format!("python3:812/{}", 812 + thread);
-                planted = planted.per_s(Who::Server, "thread.cpu", &name, |_| 0.12e6).per_s(
-                    Who::Server,
-                    "thread.run_delay",
-                    &name,
-                    move |_| if idle_us > 0.0 { 0.0 } else { 0.87e6 },
-                );
-            }
-            let behind = std::mem::take(&mut side.behind);
-            if let Some(made) = planted.run().trials.pop().and_then(|t| t.server) {
-                *side = made;
-            }
-            side.behind = behind;
-        }
-        crate::judge(&mut run);
-        run.findings.behind[0].limit
-    };
-    assert_eq!(beside(2.8e6), Some(UpstreamLimit::Lock), "CPUs idle, and it uses one");
-    assert_eq!(beside(0.0), None);
+    let limit = |waited, idle| parallel(8, [0.119, waited], idle).findings.behind[0].limit;
+    assert_eq!(limit(0.0, 2.8), Some(UpstreamLimit::Lock), "CPUs idle, and it uses one");
+    assert_eq!(limit(0.87, 0.0), None);
 }
 
 /// Seen with a Go application behind two proxies: each of its two busy threads always wanted a CPU.
 #[test]
 fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
-    let app = |threads: u32| {
-        let each = 3.4e6 / f64::from(threads);
-        let mut run = proxy(0.1, 0.1);
-        for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
-            let mut planted = PlantedRun::new(20_000.0, 200.0)
-                .per_s(Who::Server, "process.cpu", "python3:812", |_| 3.4e6)
-                .per_s(Who::Server, "cpu.idle", "total", |_| 0.1e6)
-                .per_s(Who::Server, "cpu.user", "total", |_| 3.9e6);
-            for thread in 0..threads {
-                let name = format!("python3:812/{}", 812 + thread);
-                planted = planted.per_s(Who::Server, "thread.cpu", &name, move |_| each).per_s(
-                    Who::Server,
-                    "thread.run_delay",
-                    &name,
-                    move |_| 1e6 - each,
-                );
-            }
-            let behind = std::mem::take(&mut side.behind);
-            if let Some(made) = planted.run().trials.pop().and_then(|t| t.server) {
-                *side = made;
-            }
-            side.behind = behind;
-        }
-        crate::judge(&mut run);
-        run.findings
-    };
-    let found = app(4);
+    let found = parallel(4, [0.85, 0.15], 0.1).findings;
     let limit = found.behind.iter().find(|load| load.behind.depth == 1).and_then(|load| load.limit);
     assert_eq!(limit, Some(UpstreamLimit::Cpu));
     let verdict = &found.bottleneck;

@@ -1,0 +1,41 @@
+//! Limit of an upstream that lacks CPU time: all its CPUs, one thread, or one CPU that its threads use in turns.
+
+use run::UpstreamLimit;
+
+use crate::number::ratio;
+use crate::signals::cpu::given;
+use crate::thresholds::{FULL_MIDDLE, HALF_BUSY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD};
+use crate::view::{Task, View, busy, mask};
+
+/// Returns the limit of the processes and threads of one upstream; `None` if they have CPU time left.
+pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> Option<UpstreamLimit> {
+    let used: f64 = processes.iter().map(|process| process.busy).sum();
+    let share = view.cpu_allowed_of(&busy(processes)).and_then(|allowed| ratio(used, allowed)).unwrap_or(0.0);
+    // The CPUs had no use of the time that a hypervisor took, so this time is subtracted.
+    let full = NEARLY_FULL * given(view);
+    let all = view.busy_share_of(mask(processes).unwrap_or(0));
+    // If the programs of the load fill the CPUs together, the one that uses most of them is the limit.
+    let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
+    // A parallel server beside other programs may get just one CPU, too, so the CPUs must have time left.
+    let takes_turns =
+        processes.len() == 1 && (full..ONE_CPU).contains(&used) && all.is_some_and(|busy| busy < FULL_MIDDLE);
+    match full_thread(processes, threads) {
+        _ if processes.is_empty() => None,
+        _ if share > full => Some(UpstreamLimit::Cpu),
+        Some(wants) if wants > full => Some(UpstreamLimit::Thread),
+        _ if fills => Some(UpstreamLimit::Cpu),
+        _ if takes_turns => Some(UpstreamLimit::Lock),
+        _ => None,
+    }
+}
+
+/// Returns the largest share of the time that a thread ran or waited for a CPU, of all threads that do most of the work
+/// of their process. On full CPUs, each of many threads waits for a CPU all the time.
+fn full_thread(processes: &[Task], threads: &[Task]) -> Option<f64> {
+    let process_busy = |thread: &Task| {
+        let name = thread.name.rsplit_once('/').map(|(process, _)| process);
+        processes.iter().find(|process| Some(process.name.as_str()) == name).map_or(0.0, |process| process.busy)
+    };
+    let works = |thread: &&Task| thread.busy >= MOSTLY_RUNS && thread.busy >= ONE_THREAD * process_busy(thread);
+    threads.iter().filter(works).map(Task::wants).reduce(f64::max)
+}
