@@ -7,8 +7,9 @@ use crate::signals::Signal;
 use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, FULL_WIDTH, OWN_BYTES};
 use crate::view::View;
 
-/// Makes a signal of the busy share of a disk. The more of the time threads waited for the disk, the lower is the busy
-/// share from which it counts as full.
+/// Makes a signal that says if a disk is full, by the share of the time for which it was busy. A disk that threads
+/// nearly always wait for counts as full from a lower busy share on. `stalled` is the share of the time for which
+/// threads waited.
 pub(crate) fn full(load: &Load, stalled: Option<f64>) -> Signal {
     let awaited = stalled.map_or(0.0, |share| ((share - DISK_STALLED) / (DISK_AWAITED - DISK_STALLED)).clamp(0.0, 1.0));
     let threshold = DISK_FULL - awaited * (DISK_FULL - DISK_FULL_AWAITED);

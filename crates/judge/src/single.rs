@@ -39,8 +39,8 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// 99th percentile of the response times, microseconds, at or above which requests may wait longer than the drain: half of the
-/// default drain. The requests that wait at the end of an overload wait longer than those that were answered.
+/// 99th percentile of the response times, microseconds, at or above which requests may wait longer than the drain: half
+/// of the default drain. The requests that wait at the end of an overload wait longer than those that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
@@ -147,7 +147,8 @@ mod tests {
         assert_eq!(failed_share(&trial(0, 0)), None);
     }
 
-    /// Two workers take 0.4 s per request. The requests that queue at the end of an overload wait longer than the drain.
+    /// Two workers take 0.4 s per request. The requests that queue at the end of an overload wait longer than the
+    /// drain.
     #[test]
     fn requests_that_wait_their_turn_at_the_end_did_not_fail() {
         let overloaded = |longest_us: f64, phantom: u64| {

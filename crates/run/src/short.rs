@@ -43,7 +43,7 @@ pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, 
     s.collect_map(other_than_0.filter_map(|(name, reading)| Some((name, derived(reading)?))))
 }
 
-/// Writes the costs that have a value other than 0, by name.
+/// Writes each cost with its name. Costs of 0 are left out.
 pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Written {

@@ -53,8 +53,8 @@ fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
-/// Returns true if two histograms are equal. If only the summary of a histogram is used, a new file keeps one or two
-/// digits of it.
+/// Returns true if two histograms are equal. Of some histograms, loadline uses only a summary, such as the median. New
+/// files store the times in these histograms with one or two digits, so their summaries may differ by that much.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));

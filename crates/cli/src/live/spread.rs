@@ -29,8 +29,9 @@ pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
 /// Blocks of growing height: eighths of a line.
 pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Returns a histogram in one line of at most this many columns, between the response times of its first and its last
-/// column. All columns cover the same ratio of times. A column with any response is visible.
+/// Returns a histogram as one line of at most this many columns. The line begins with the shortest response time and
+/// ends with the longest one, without the extreme 0.1 % at both ends. Between them, each column stands for times that
+/// are longer by the same factor than those of the column before it. A column with any response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<String> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = [low_us, high_us].map(|us| quantity(us, Unit::Micros));

@@ -1,5 +1,5 @@
 //! Measures how much throughput a server loses because loadline samples its threads. Loads with and without samples
-//! take turns, because the speed of the machine changes.
+//! alternate, so that a change in the speed of the machine affects both.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

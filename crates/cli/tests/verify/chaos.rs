@@ -16,7 +16,7 @@ use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually,
 const KILLS: usize = 100;
 /// Minimum number of whole experiments that are killed: conductors, half of them with their agents.
 const KILLED_EXPERIMENTS: usize = 20;
-/// Maximum time from Ctrl-C to the end of an experiment.
+/// Maximum time after Ctrl-C until loadline has ended its experiment and exits.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
 /// Number of experiments of which the fastest counts for [`MAX_END_TIME`]: other programs may delay one.
 const END_ATTEMPTS: usize = 3;

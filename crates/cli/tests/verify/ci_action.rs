@@ -133,7 +133,7 @@ impl Runner {
     }
 }
 
-/// Returns a command line that compares a server with one that uses twice its CPU time.
+/// Returns the command line of a comparison. Its second server uses twice the CPU time of the first one per request.
 fn twice_the_cpu_time(program: &Path) -> String {
     let ports = [free_port(), free_port()];
     let serve = |port: u16, us: u32| {

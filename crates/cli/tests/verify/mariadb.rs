@@ -105,8 +105,8 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
 }
 
-/// MariaDB's performance schema names the files and the internal locks that sessions wait for. It is off unless the
-/// server's options say otherwise.
+/// MariaDB's tables in `performance_schema` name the files and the internal locks that sessions wait for. MariaDB fills
+/// these tables only if an option of the server says so.
 #[test]
 fn waits_inside_mariadb_are_named_where_it_records_them() {
     let test = "waits inside MariaDB";

@@ -10,7 +10,8 @@ use testkit::free_port;
 
 /// Ports used by the servers on the pages.
 const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
-/// Times and hosts on the pages, and their replacements for the test. No command has the same option twice.
+/// Times and hosts on the pages, and their replacements for the test. A replacement adds no option that the command
+/// already has.
 const SHORTER: &[(&str, &str)] = &[
     ("--budget 15s", "--budget 8s"),
     ("--budget 20s", "--budget 8s"),

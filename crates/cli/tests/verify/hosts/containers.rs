@@ -36,7 +36,8 @@ fn podman_itself_starts_agents_in_an_empty_container() {
     is_tried("podman_itself", Container::of_podman);
 }
 
-/// Checks that the first cause is the planted lock. A stripped program shows the address of its lock.
+/// Checks that loadline reports the planted lock first. A program without symbols has no name for the lock, so loadline
+/// reports its address.
 fn is_locked(found: &Value) -> bool {
     let name = found[0]["name"].as_str().unwrap_or_default();
     found[0]["cause"] == "lock" && (name.ends_with("PLANTED_LOCK") || name.starts_with("0x"))

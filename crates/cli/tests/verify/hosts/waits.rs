@@ -7,7 +7,7 @@ use testkit::{ChildProcess, SshHosts, binary};
 
 use crate::hosts::nginx_hosts::said;
 
-/// Checks that the first cause is the planted lock, with its variable and its function.
+/// Checks that loadline reports the planted lock first, with the names of its variable and of its function.
 fn assert_planted_lock(found: &Value) {
     let first = &found[0];
     let ends_with = |key: &str, name: &str| first[key].as_str().unwrap_or_default().ends_with(name);
