@@ -4,7 +4,7 @@ use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
 use crate::sides::window_of;
-use crate::thresholds::WORKS;
+use crate::thresholds::{MAX_STOLEN, WORKS};
 use stats::average;
 
 /// One side of one trial over its measured window.
@@ -258,6 +258,11 @@ impl<'a> View<'a> {
     /// Returns the number of CPUs that are online.
     pub fn online(&self) -> Option<f64> {
         self.value("cpu.online").and_then(positive)
+    }
+
+    /// Returns the share of the time that the hypervisor gave to the CPUs. No program could have used the rest.
+    pub(crate) fn given(&self) -> f64 {
+        1.0 - self.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
     }
 
     /// Returns the share of the time for which the hypervisor kept a CPU from this host, for the CPU that lost most.

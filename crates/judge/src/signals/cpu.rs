@@ -9,7 +9,7 @@ use crate::Facts;
 use crate::chain::Chain;
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD, QUEUE_SAYS,
+    CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD, QUEUE_SAYS,
     QUEUE_SHARE, STILL_GROWS, WORKS,
 };
 use crate::view::{Task, View};
@@ -17,12 +17,7 @@ use crate::waiting::Waiting;
 
 /// Makes a signal of a busy share.
 pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
-    full_of(name, given(view), share)
-}
-
-/// Returns the share of the time that the hypervisor gave to the CPUs. No program could have used the rest.
-pub(crate) fn given(view: &View<'_>) -> f64 {
-    1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
+    full_of(name, view.given(), share)
 }
 
 /// Makes a signal of a busy share, relative to the share `given` of the time that the CPUs had.
@@ -184,7 +179,7 @@ impl<'a> ServerCpu<'a> {
     /// it may not use them. The wait of such a thread therefore counts in proportion to the free CPUs.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
-        let (free, given) = (1.0 - self.filled(), given(&self.view));
+        let (free, given) = (1.0 - self.filled(), self.view.given());
         let of = |task: &Task| {
             let ran = interrupts.ran(task);
             let wants = full_of(

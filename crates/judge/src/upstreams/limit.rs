@@ -3,7 +3,6 @@
 use run::UpstreamLimit;
 
 use crate::number::ratio;
-use crate::signals::cpu::given;
 use crate::thresholds::{FULL_MIDDLE, HALF_BUSY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD};
 use crate::view::{Task, View, busy, mask};
 
@@ -11,8 +10,7 @@ use crate::view::{Task, View, busy, mask};
 pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> Option<UpstreamLimit> {
     let used: f64 = processes.iter().map(|process| process.busy).sum();
     let share = view.cpu_allowed_of(&busy(processes)).and_then(|allowed| ratio(used, allowed)).unwrap_or(0.0);
-    // The CPUs had no use of the time that a hypervisor took, so this time is subtracted.
-    let full = NEARLY_FULL * given(view);
+    let full = NEARLY_FULL * view.given();
     let all = view.busy_share_of(mask(processes).unwrap_or(0));
     // If the programs of the load fill the CPUs together, the one that uses most of them is the limit.
     let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
