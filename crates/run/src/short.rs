@@ -61,7 +61,7 @@ fn derived(reading: &Reading) -> Option<Short> {
 }
 
 /// Rounds to six significant digits, but keeps whole numbers unchanged, because counts are exact.
-fn six_digits(value: f64) -> f64 {
+pub fn six_digits(value: f64) -> f64 {
     match value.fract() == 0.0 || value.abs() >= 1e6 {
         true => value.round(),
         // The number is formatted and parsed, because dividing by powers of ten adds rounding errors.

@@ -140,7 +140,8 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
     let mean = |of: fn(&LeverPart) -> &Vec<f64>| {
         let all: Vec<&Vec<f64>> = parts.clone().map(of).collect();
         let slots = all.iter().map(|one| one.len()).min().unwrap_or(0);
-        (0..slots).map(|slot| all.iter().map(|one| one[slot]).sum::<f64>() / all.len() as f64).collect()
+        let slot = |slot| run::six_digits(all.iter().map(|one| one[slot]).sum::<f64>() / all.len() as f64);
+        (0..slots).map(slot).collect()
     };
     let ordered: Vec<f64> = parts.clone().filter_map(|part| part.ordered).collect();
     let ordered = (!ordered.is_empty()).then(|| judge::average(&ordered));

@@ -58,7 +58,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
             series_failed: Vec::new(),
             series_refused: Vec::new(),
             silence: None,
-            slot_rates: part.slot_rates,
+            slot_rates: part.slot_rates.into_iter().map(run::six_digits).collect(),
             slot_times: part.slot_times,
             tenths: part.tenths,
             pauses: part.pauses,

@@ -135,7 +135,7 @@ impl Progress {
     fn rates_by(&self, step_s: f64, (begin_s, end_s): (f64, f64), count: fn(&Tick) -> f64) -> Vec<f64> {
         let steps = ((end_s - begin_s) / step_s + 1e-9).floor().max(0.0) as usize;
         let sum = |i: usize| self.sum_at(begin_s + i as f64 * step_s, count);
-        (0..steps).map(|i| (sum(i + 1) - sum(i)) / step_s).collect()
+        (0..steps).map(|i| run::six_digits((sum(i + 1) - sum(i)) / step_s)).collect()
     }
 
     /// Returns completed requests per second since the start of the load, in the narrowest steps that have enough of
