@@ -1,5 +1,6 @@
 //! Databases behind the server, by what their sessions do or by their commands.
 
+use run::number::prose::counted;
 use run::number::{number, quantity};
 use run::{CommandSum, DatabaseProfile, SessionGroup, SessionState};
 
@@ -17,8 +18,8 @@ pub(crate) fn blocks(database: &DatabaseProfile) -> Vec<Block> {
 fn table(database: &DatabaseProfile) -> Table {
     let (kind, address) = (database.kind.name(), &database.address);
     let cost = format!(
-        "{} samples of {kind} at {address}, {} each.",
-        database.samples,
+        "{} of {kind} at {address}, {} each.",
+        counted(database.samples as f64, "sample"),
         quantity(database.sample_ms / 1e3, Unit::Seconds)
     );
     let common = Table { brief: Some(BRIEF_ROWS), ..Table::default() };

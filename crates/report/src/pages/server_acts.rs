@@ -82,8 +82,8 @@ fn races(trial: &Trial) -> String {
         n => format!("it also refused {}, so it went away", counted(n as f64, "connect")),
     };
     format!(
-        "the server closed {} idle connections just as requests left: {why}; {again}",
-        count(tally.keep_alive_races)
+        "the server closed {} just as requests left: {why}; {again}",
+        counted(tally.keep_alive_races as f64, "idle connection")
     )
 }
 

@@ -4,6 +4,7 @@ use run::{HotFunction, Run, StackProfile, StackSum};
 
 use crate::plot::{Flame, Hue};
 use crate::{Block, Col, Section, Table, Unit, Weight};
+use run::number::prose::counted;
 use run::number::quantity;
 
 /// Number of functions in the table, and in the terminal.
@@ -60,9 +61,8 @@ fn hottest(profile: &StackProfile, hot: &[HotFunction]) -> Table {
             function.process.clone().into(),
         ]
     };
-    let plural = if profile.cpu_samples == 1 { "" } else { "s" };
-    let note =
-        format!("{} sample{plural} of user code. The share is that of the function's own code.", profile.cpu_samples);
+    let samples = counted(profile.cpu_samples as f64, "sample");
+    let note = format!("{samples} of user code. The share is that of the function's own code.");
     let inclusive =
         hot.iter().find(|function| function.inclusive.is_some()).map(|caller| format!("{}.", title(caller)));
     Table {
