@@ -37,6 +37,7 @@ pub fn result(state: &ArenaState) -> ArenaResult {
         let cells = ranking::cells(state, profile);
         let noise = figures::noise(state, profile);
         result.notes.extend(noise.as_ref().and_then(warning));
+        result.notes.extend(closed_loops(state, profile));
         result.profiles.push(profile_result(state, profile, cells.iter().filter_map(|cell| cell.group).max()));
         result.cells.extend(cells);
         result.noise.extend(noise);
@@ -69,6 +70,15 @@ fn words(plan: &run::ArenaProfile) -> String {
         }
     };
     format!("{scheme} {what}{version}, {connections}")
+}
+
+/// Returns a note for each server whose capacity is that of a closed loop, and so cannot be compared with the others.
+fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = String> {
+    let searches = state.searches.iter().filter(move |search| search.place.profile == profile);
+    searches.filter_map(|search| {
+        let (entry, source) = (state.plan.entries.get(search.place.entry)?, search.closed_loop?);
+        Some(format!("the capacity of {} is not comparable with the others ({})", entry.name, source.words()))
+    })
 }
 
 /// Warns if two starts of one server were told apart.

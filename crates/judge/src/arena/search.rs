@@ -24,7 +24,8 @@ pub fn searched(run: &Run) -> ArenaSearch {
         high: capacity.high.filter(|_| !at_least).unwrap_or(f64::NAN),
     });
     let bottleneck = Some(run.findings.bottleneck.id.clone());
-    ArenaSearch { capacity, bottleneck, refused, ..ArenaSearch::default() }
+    let closed_loop = found.and_then(|capacity| capacity.closed_loop);
+    ArenaSearch { capacity, closed_loop, bottleneck, refused, ..ArenaSearch::default() }
 }
 
 fn refused(run: &Run) -> Option<ArenaRefusal> {
@@ -144,6 +145,13 @@ mod tests {
         assert_eq!(kind(&silent), Some(ArenaRefusalKind::Stall));
         silent.trials[0].kind = TrialKind::Overload;
         assert_eq!(kind(&silent), None, "an overloaded server may be silent");
+    }
+
+    #[test]
+    fn a_capacity_of_a_closed_loop_is_marked() {
+        let source = Some(run::ClosedLoopSource { open_held: None });
+        let found = searched(&run_of("server-cpu", Capacity { closed_loop: source, ..held() }));
+        assert_eq!((found.closed_loop, found.refused), (source, None));
     }
 
     /// A search with a tiny budget ends before any load overloads the server.

@@ -65,6 +65,16 @@ fn ten_servers_from_20_to_22_us_come_out_in_planted_order_and_groups() {
 }
 
 #[test]
+fn a_capacity_of_a_closed_loop_is_noted() {
+    let mut state = simulated(&[20.0, 40.0], 0.0, 1);
+    let before = result(&state).notes;
+    state.searches[1].closed_loop = Some(run::ClosedLoopSource { open_held: Some(900.0) });
+    let added: Vec<String> = result(&state).notes.into_iter().filter(|note| !before.contains(note)).collect();
+    assert_eq!(added.len(), 1, "{added:?}");
+    assert!(added[0].starts_with("the capacity of s1 is not comparable") && added[0].contains("closed loop"), "{added:?}");
+}
+
+#[test]
 fn equal_servers_share_one_group_and_both_starts_of_the_first_tie() {
     let (mut one_group, mut tied) = (0, 0);
     for seed in 0..300 {

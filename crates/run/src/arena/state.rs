@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::ArenaPlan;
 use super::refusal::ArenaRefusal;
 use super::result::ArenaCapacity;
+use crate::ClosedLoopSource;
 
 /// Name and version of the format of `arena.json`.
 pub const ARENA_FORMAT: &str = "loadline-arena/1";
@@ -100,6 +101,9 @@ pub struct ArenaSearch {
     pub answer: Option<ArenaAnswer>,
     /// Capacity; absent if no rate held the objective.
     pub capacity: Option<ArenaCapacity>,
+    /// Set if the capacity is that of a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_loop: Option<ClosedLoopSource>,
     /// One id of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
     /// Reason why the cell gets no rank.
