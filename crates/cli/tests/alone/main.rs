@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;
+mod arena;
+#[path = "../shared/arena_file.rs"]
+mod arena_file;
 mod compare;
 mod doctored_counters;
 mod hosts;

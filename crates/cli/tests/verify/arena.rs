@@ -1,4 +1,4 @@
-//! `loadline arena` with live servers: ranks, refusals, failed entries, and an interrupted comparison that is resumed.
+//! `loadline arena` with live servers: an interrupted comparison that is resumed, servers in containers, and more.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,74 +9,14 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{ControlGroup, PodmanImage, alone, binary, eventually, free_port, num, or_skip, serve, static_program};
 
-fn arena(dir: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(binary!());
-    command.arg("arena").args(arguments).current_dir(dir);
-    command
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-/// Writes a file with these servers (name and options of `loadline serve`), and returns the port that they use.
-fn write(dir: &Path, servers: &[(&str, &str)]) -> u16 {
-    let port = free_port();
-    let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");
-    for (name, options) in servers {
-        file += &format!("[[entry]]\nname = \"{name}\"\nport = {port}\n");
-        file += &format!("command = 'exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT {options}'\n");
-    }
-    std::fs::write(dir.join("arena.toml"), file).unwrap();
-    port
-}
-
-fn cell<'a>(result: &'a Value, entry: &str) -> &'a Value {
-    result["cells"].as_array().unwrap().iter().find(|cell| cell["entry"] == entry).unwrap()
-}
-
-fn listens(port: u16) -> bool {
-    std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
-}
-
-#[test]
-fn servers_are_ranked_by_their_cost_and_wrong_ones_are_refused() {
-    let _alone = alone();
-    let dir = tempfile::tempdir().unwrap();
-    let servers = [
-        ("slow", "--option work_us=400"),
-        ("quick", "--option work_us=100"),
-        ("short", "--body-bytes 1000"),
-        ("broken", "--no-such-option"),
-    ];
-    let port = write(dir.path(), &servers);
-    let output = arena(dir.path(), &["arena.toml", "--budget", "60s", "--out", "out", "--json"]).output().unwrap();
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
-    assert_eq!(output.status.code(), Some(0), "{result:#}");
-    let [slow, quick] = ["slow", "quick"].map(|name| cell(&result, name));
-    let cost = |cell: &Value| num(&cell["cpu_us_per_request"]["value"]);
-    assert!(cost(slow) > cost(quick) + 200.0, "{} and {}", cost(slow), cost(quick));
-    if slow["refused"].is_null() && quick["refused"].is_null() {
-        assert_eq!((&quick["group"], &slow["group"]), (&1.into(), &2.into()), "{result:#}");
-        assert!(num(&quick["capacity"]["rate"]) > num(&slow["capacity"]["rate"]), "{result:#}");
-    }
-    let short = cell(&result, "short");
-    assert_eq!((&short["group"], &short["refused_kind"]), (&Value::Null, &"wrong-answer".into()));
-    let said = cell(&result, "broken")["refused"].as_str().unwrap().to_owned();
-    assert!(said.contains("no-such-option"), "{said}");
-    assert_eq!(result["noise"][0]["entry"], "slow");
-    let page = std::fs::read_to_string(dir.path().join("out/arena.html")).unwrap();
-    let report = format!("{}/report.html", quick["run"].as_str().unwrap());
-    assert!(page.contains(&format!("href=\"{report}\"")) && dir.path().join("out").join(report).exists());
-    assert!(!listens(port), "a server outlived the comparison");
-}
+use crate::arena_file::{arena, cell, listens, text, write};
 
 #[test]
 fn an_interrupted_arena_ends_its_server_and_goes_on() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let port = write(dir.path(), &[("a", "--option work_us=300"), ("b", "--option work_us=100")]);
-    let mut begun = arena(dir.path(), &["arena.toml", "--budget", "32s", "--out", "out"]);
+    let mut begun = arena(binary!(), dir.path(), &["arena.toml", "--budget", "32s", "--out", "out"]);
     let child = begun.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let state = dir.path().join("out/arena.json");
     let searched = || {
@@ -90,7 +30,7 @@ fn an_interrupted_arena_ends_its_server_and_goes_on() {
     assert!(output.status.code() == Some(130) && text(&output).contains("--resume out"), "{}", text(&output));
     assert!(!listens(port), "a server outlived the interrupt");
     let before: Value = serde_json::from_str(&std::fs::read_to_string(&state).unwrap()).unwrap();
-    let output = arena(dir.path(), &["--resume", "out", "--json"]).output().unwrap();
+    let output = arena(binary!(), dir.path(), &["--resume", "out", "--json"]).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     let after: Value = serde_json::from_str(&std::fs::read_to_string(&state).unwrap()).unwrap();
     assert_eq!((&after["searches"][0], &result["interrupted"]), (&before["searches"][0], &false.into()));
@@ -102,7 +42,7 @@ fn a_killed_arena_leaves_no_server() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let port = write(dir.path(), &[("a", "")]);
-    let mut begun = arena(dir.path(), &["arena.toml", "--budget", "32s", "--out", "out"]);
+    let mut begun = arena(binary!(), dir.path(), &["arena.toml", "--budget", "32s", "--out", "out"]);
     let mut child = begun.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     eventually(|| listens(port).then_some(()));
     child.kill().unwrap();
@@ -126,7 +66,7 @@ fn a_server_in_a_container_is_measured() {
     );
     std::fs::write(dir.path().join("arena.toml"), file).unwrap();
     let arguments = ["arena.toml", "--budget", "32s", "--out", "out", "--json"];
-    let output = image.within(arena(dir.path(), &arguments)).output().unwrap();
+    let output = image.within(arena(binary!(), dir.path(), &arguments)).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     let boxed = cell(&result, "boxed");
     assert!(num(&boxed["cpu_us_per_request"]["value"]) > 300.0, "{result:#}\n{}", text(&output));

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arena;
+#[path = "../shared/arena_file.rs"]
+mod arena_file;
 mod arena_example;
 mod busy_machine;
 mod caches;
