@@ -274,12 +274,17 @@ fn interrupted(victim: &Victim) -> Duration {
     let mut command = Command::new(binary!());
     command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "60s", "--intrusive"]);
     command.arg("--out").arg(victim.server.dir.path().join(format!("run-{}", free_port())));
-    let experiment = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    testkit::eventually_within(Duration::from_secs(60), || (victim.state() != victim.before).then_some(()));
+    let mut experiment = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    testkit::eventually_within(Duration::from_secs(60), || {
+        let ended = experiment.try_wait().unwrap();
+        (ended.is_some() || victim.state() != victim.before).then_some(())
+    });
+    let ended = experiment.try_wait().unwrap();
     let begin = Instant::now();
     signalled(experiment.id(), "INT");
     let output = experiment.wait_with_output().unwrap();
     let (took, text) = (begin.elapsed(), String::from_utf8_lossy(&output.stdout).into_owned());
+    assert_eq!(ended, None, "the experiment changed nothing: {text}");
     assert!(output.status.code() == Some(130) && text.contains("Interrupted"), "{text}");
     assert!(!text.contains("ended at") && !text.contains("generator \""), "{text}");
     assert_eq!(victim.state(), victim.before);

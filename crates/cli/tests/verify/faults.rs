@@ -71,7 +71,7 @@ fn targets_that_cannot_be_loaded_are_refused_before_any_load() {
 fn answers_that_never_end_are_refused() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
     let body = answers(head, false);
-    refused(&["load", &format!("http://{body}/"), "--timeout", "2s"], "had not ended");
+    refused(&["load", &format!("http://{body}/"), "--timeout", "2s"], "a response that never ends cannot be measured");
     let header: &'static [u8] = Box::leak([&b"HTTP/1.1 200 OK\r\n"[..], &[b'x'; 1 << 20]].concat().into_boxed_slice());
     refused(&["load", &format!("http://{}/", answers(header, true))], "exceeds a limit");
 }

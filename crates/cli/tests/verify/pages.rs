@@ -21,7 +21,6 @@ const SHORTER: &[(&str, &str)] = &[
     ("--duration 30s", "--duration 1s"),
     ("/20s", "/2s"),
     ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
-    ("--server-host web1", "--server-host web1 --via 'env HOST={host}'"),
     (
         "size http://127.0.0.1:8080/ --command './server --port $PORT'",
         "size http://127.0.0.1:8082/ --budget 20s --command 'loadline serve --listen 127.0.0.1:8082'",
@@ -81,7 +80,6 @@ const README: &[(&str, &str)] = &[
         "size http://127.0.0.1:8080/ --command './server'",
         "size http://127.0.0.1:8082/ --command 'loadline serve --listen 127.0.0.1:8082'",
     ),
-    ("--server-host web1", "--server-host web1 --via 'env HOST={host}'"),
     ("--users 5000 --think 3s", "--users 50 --think 30ms"),
     ("--duration 60s", "--duration 1s"),
     ("/60s", "/2s"),
