@@ -134,12 +134,14 @@ fn pid(name: &str) -> &str {
 
 /// Counts, per parent and name, the processes that used CPU time. `light` is the lightest load. Leaves out processes
 /// that hold many connections at a time, because an event loop is no worker for one request.
-fn children(view: &View<'_>, light: Option<View<'_>>) -> Counts {
+fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
-    let held = |view: &View<'_>, name: &str| view.side.recording.reading("process.fds", name, view.window).value();
+    let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);
+    let loads = light.map(|light| (held(*view), held(light)));
     let holds_many = |name: &str| {
-        let more = held(view, name).zip(light.and_then(|light| held(&light, name)));
-        more.is_some_and(|(now, before)| now - before >= HOLDS_MANY)
+        let number = |(of, window): &(run::Instances<'_>, run::Window)| of.value(name, *window);
+        let more = loads.as_ref().and_then(|(now, before)| Some(number(now)? - number(before)?));
+        more.is_some_and(|more| more >= HOLDS_MANY)
     };
     let parents: HashMap<String, f64> = view.instances("process.parent").into_iter().collect();
     let mut groups: BTreeMap<(u32, String, &str), f64> = BTreeMap::new();
