@@ -14,11 +14,11 @@ use crate::places::{self, Places};
 use crate::serial;
 use crate::server_queue;
 use crate::signals::Signal;
-use crate::signals::cpu::ServerCpu;
+use crate::signals::cpu::{ServerCpu, full};
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, LIKELY, NEARLY_FULL, QUEUE_SHARE, SURE,
+    ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, QUEUE_SHARE, SURE,
     SUREST, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN,
 };
 use crate::upstreams;
@@ -122,7 +122,8 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
     busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the server's CPU use, if neither its CPUs nor any of its threads are full.
+/// Returns the server's CPU use, unless its CPUs or one of its threads are almost certainly full. If they may be full,
+/// the rules for them take their share of the confidence.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
@@ -142,7 +143,8 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     // Another rule covers a full thread. Without counters per thread, a process with several threads may hide a full
     // one.
     let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
-    if share > BUSY || hidden {
+    let room = 1.0 - full("", view, share).chance();
+    if room < HINT || hidden {
         return Err(Verdict::RuledOut(format!(
             "the server was busy: {} of its CPU used, its busiest thread {}",
             percent(share),
