@@ -11,6 +11,7 @@ use crate::places::Places;
 use crate::sweep::Plateau;
 use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS};
 use crate::view::{Task, View};
+use crate::waits;
 
 /// Returns the CPU use of a server whose requests take turns; `None` if they do not.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
@@ -19,12 +20,13 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     let places = places?.places;
     let used = view.cpu_used()?;
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
-    one.then(|| changing(&view, used)).flatten()
+    let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
+    one.then(|| changing(&view, used, lock)).flatten()
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use another
-/// CPU.
-fn changing(view: &View<'_>, used: f64) -> Option<Evidence> {
+/// CPU. Behind a lock (`lock`), one thread may have done all the work: a runtime such as Go's moves tasks to it.
+fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
     let several = ratio(busiest, used)? < FULL && threads.iter().map(Task::wants).all(|wants| wants < FULL);
@@ -34,7 +36,7 @@ fn changing(view: &View<'_>, used: f64) -> Option<Evidence> {
         figure(used),
         percent(busiest)
     );
-    (several && view.cpu_allowed()? >= SEVERAL_CPUS)
+    ((several || lock) && view.cpu_allowed()? >= SEVERAL_CPUS)
         .then(|| measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(1.0), text))
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn is_serial(facts: &Facts<'_>, places: Option<&Places>) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Who};
-    use run::Bottleneck;
+    use run::{Bottleneck, FutexKind, ThreadState, WaitProfile};
 
     /// Makes a server of eight threads on four CPUs that hold a lock for most of each request.
     fn threads(used: f64, x_max: f64) -> Bottleneck {
@@ -80,6 +82,10 @@ mod tests {
     /// Makes a server of three threads. The busiest runs for the share `ran` of the time and waits for a CPU for the
     /// share `waited`. The other two threads run for a fifth and a tenth of the time.
     fn uneven(ran: f64, waited: f64) -> Bottleneck {
+        uneven_with(ran, waited, None)
+    }
+
+    fn uneven_with(ran: f64, waited: f64, waits: Option<WaitProfile>) -> Bottleneck {
         let rate = 246.0;
         let mut planted = PlantedRun::new(4000.0, rate).none(Who::Server, "thread.cpu");
         for (tid, busy, wait) in [(101, ran, waited), (102, 0.2, 0.1), (103, 0.1, 0.05)] {
@@ -96,9 +102,26 @@ mod tests {
             .per_s(Who::Server, "cpu.user", "total", move |p| p.x / rate * used * 1e6)
             .per_s(Who::Server, "cpu.idle", "total", move |p| 3.9e6 - p.x / rate * used * 1e6)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / rate * used * 1e6);
-        let mut run = planted.run();
-        crate::judge(&mut run);
-        run.findings.bottleneck
+        let plant = move |trial: &mut run::Trial, point: crate::planted::Point| {
+            let server = trial.server.as_mut().filter(|_| point.n > 8.0);
+            server.into_iter().for_each(|server| server.waits = waits.clone().map(Box::new));
+        };
+        planted.change(plant).verdict()
+    }
+
+    /// Seen live with a Go server that computes behind a mutex: its runtime gave nearly all tasks to one thread, which
+    /// ran for 97 % of the time.
+    #[test]
+    fn one_thread_that_does_all_the_work_behind_a_lock_is_no_full_thread() {
+        let locked = |holder| {
+            let mut profile = crate::waits::tests::locked(FutexKind::OwnedMutex);
+            profile.futexes[0].holders[0].state = holder;
+            let text = serde_json::to_string(&profile).unwrap().replace("app:7", "srv:100");
+            uneven_with(0.97, 0.0, Some(serde_json::from_str(&text).unwrap()))
+        };
+        let lock = locked(ThreadState::OnCpu);
+        assert!(lock.id == "server-concurrency" && lock.serial && lock.confidence >= 0.8, "{lock:#?}");
+        assert_eq!(locked(ThreadState::Sleep).id, "server-single-thread");
     }
 
     /// Seen live with a Go server that computes behind a mutex: one thread did two thirds of the work, and waited for

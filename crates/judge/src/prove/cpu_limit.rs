@@ -12,6 +12,7 @@ use crate::thresholds::{
     BUSY, FULL, FULL_MIDDLE, HALF_BUSY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
 };
 use crate::view::View;
+use crate::waits;
 
 /// Effect of taking whole CPUs from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub(super) struct CpuSigns {
     /// Number of requests that the server handles at a time; absent if unknown.
     pub(super) places: Option<f64>,
     pub(super) count: CountEffect,
+    /// True if most requests wait for a lock whose holder computes.
+    pub(super) lock: bool,
 }
 
 /// Kind of a CPU limit.
@@ -81,9 +84,10 @@ impl CpuSigns {
         let places = Places::of(facts).map(|places| places.places);
         let others = facts.other_processes_cpu().map(|(taken, _)| taken);
         let count = count_effect(proof, used, allowed, others.is_some());
+        let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
         let busy = view.processors_busy().unwrap_or(used / allowed);
         let own_busy = (busy - others.unwrap_or(0.0) / allowed).max(used / allowed);
-        Some(Self { used, allowed, busy, own_busy, thread: threads.first().map(|t| t.busy), places, count })
+        Some(Self { used, allowed, busy, own_busy, thread: threads.first().map(|t| t.busy), places, count, lock })
     }
 
     /// Decides the kind, given that throughput follows the CPU's speed.
@@ -131,9 +135,10 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if one thread is full or does nearly all the work of about one CPU.
+    /// Returns true if one thread is full or does nearly all the work of about one CPU. Behind a lock, the thread may be
+    /// the only one that a runtime such as Go's gives tasks to.
     fn has_one_thread(&self) -> bool {
-        self.thread.is_some_and(|thread| {
+        self.thread.filter(|_| !self.lock).is_some_and(|thread| {
             thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY
         })
     }
@@ -183,7 +188,8 @@ mod tests {
     /// time.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
-        CpuSigns { used, allowed: 2.0, busy, own_busy: busy, thread: Some(thread), places: Some(places), count }
+        let places = Some(places);
+        CpuSigns { used, allowed: 2.0, busy, own_busy: busy, thread: Some(thread), places, count, lock: false }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, Thread};
 use crate::thresholds::{HINT, MOSTLY_RUNS, SEVERAL_CPUS};
 use crate::view::{Task, View};
+use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
@@ -47,6 +48,10 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };
     is_one_thread(&cpu.view, &thread.task)?;
     leaves_cpus_free(&cpu)?;
+    // Its other threads would get nothing done, and a runtime that moves tasks between threads may fill any of them.
+    if let Some(lock) = waits::lock_of_turns(&facts.waits, &cpu.view) {
+        return Err(Verdict::RuledOut(format!("requests take turns under a lock: {}", lock.sentence)));
+    }
     let probability = thread.chance * (1.0 - cpu.own());
     if probability < HINT {
         let why = format!("the server's busiest thread used {} of a CPU", percent(thread.task.busy));

@@ -21,7 +21,7 @@ mod requests;
 mod sentence;
 mod tasks;
 
-use run::{DatabaseKind, DatabaseProfile, Run, WaitCause, WaitFinding, WaitProfile};
+use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 pub(crate) use connection_limit::explain_connection_limit;
 pub(crate) use event_loop::explain_idle_loop;
@@ -32,6 +32,7 @@ use requests::Requests;
 use stats::shares::chance_above_half;
 
 use crate::thresholds::HOLDER_SURE;
+use crate::view::{View, program};
 
 /// Returns the causes that the sampled trial of a run shows.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
@@ -50,6 +51,15 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
         WaitCause::BlockingCall,
     ];
     findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
+}
+
+/// Returns the lock of a server that most requests wait for while its holder computes: they take turns on the CPU.
+pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
+    let computes = |finding: &&WaitFinding| finding.holder.is_some_and(ThreadState::wants_cpu);
+    let is_own = |finding: &&WaitFinding| {
+        server.side.processes.iter().any(|own| [own, program(own)].contains(&finding.process.as_str()))
+    };
+    queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
 }
 
 /// Returns true if the sampled trial has so many samples that chance alone does not make all of them agree.
