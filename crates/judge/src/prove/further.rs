@@ -5,6 +5,8 @@ use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
 use super::estimate;
 use super::observed::observation;
+use crate::signals::cpu::busiest as busiest_cpu;
+use crate::single::sides_of;
 use crate::thresholds::MOST;
 
 /// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs is worthwhile.
@@ -13,6 +15,20 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
+}
+
+/// Returns true if more load tests the verdict better than slower CPUs: it names no device, and all CPUs and threads of
+/// the server and of the generator were idle most of the time. A slower CPU then proves no cause, because its elasticity
+/// is at most its utilization.
+pub fn load_comes_first(run: &Run) -> bool {
+    if !["not-saturated", "unknown"].contains(&run.findings.bottleneck.id.as_str()) {
+        return false;
+    }
+    let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
+    trial.is_some_and(|trial| {
+        let busiest: Vec<Option<f64>> = sides_of(trial).iter().map(busiest_cpu).collect();
+        trial.server.is_some() && busiest.iter().all(|busy| busy.is_some_and(|busy| busy < MOST))
+    })
 }
 
 /// Returns true if a rate limit that delays answers would also explain the verdict. An example is a fixed number of

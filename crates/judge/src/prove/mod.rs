@@ -27,7 +27,7 @@ mod words;
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
 pub use conclude::{predicted, runner_up};
 pub use estimate::{Estimates, estimate, fewest_slots};
-pub use further::{may_be_rate_limit, may_follow_server_cpu, predicted_further};
+pub use further::{load_comes_first, may_be_rate_limit, may_follow_server_cpu, predicted_further};
 pub use looks::{MAX_LOOKS, is_known};
 pub use request_way::{RequestWay, request_way};
 pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};

@@ -28,9 +28,14 @@ fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
 /// Returns the probability that the server has no CPU time left: its CPUs or one of its threads are full. `None` if its
 /// CPU use is not known.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
+    Some(full("", view, busiest(view)?).chance())
+}
+
+/// Returns the utilization of a side's CPUs or of its busiest thread, whichever is larger. `None` if its CPU use is not
+/// known.
+pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed)?;
-    let busiest = view.workers().iter().map(Task::wants).fold(share, f64::max);
-    Some(full("", view, busiest).chance())
+    Some(view.workers().iter().map(Task::wants).fold(share, f64::max))
 }
 
 /// Returns the evidence from the load levels that some device is full, as log odds.

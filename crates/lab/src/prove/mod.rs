@@ -67,7 +67,14 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
         further::predict(lab, row);
         in_turns(lab, setup, &observed, row, turns_s.max(seconds * SOURCES_SHARE))?;
     }
-    let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none()).map(|row| (row, &observed));
+    let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none());
+    let first = load.filter(|_| judge::prove::load_comes_first(&lab.run));
+    if let Some(row) = first {
+        let least_s = turns::least_seconds(observed.turn_response_s, lab.clock.overhead_s());
+        further::predict(lab, row);
+        in_turns(lab, setup, &observed, row, least_s.min(end_s - lab.elapsed_s()))?;
+    }
+    let load = load.filter(|_| first.is_none()).map(|row| (row, &observed));
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
     let most = most_served(&lab.run);
     slots_and_more(lab, setup, (&operating_points, own), wanted, load, (most, end_s))
@@ -116,7 +123,7 @@ pub(crate) fn prove_all(
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
-    let least_s = turns::least_seconds(operating_point.response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
+    let least_s = turns::least_seconds(operating_point.turn_response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
     for row in with_turns {
         let share_s = seconds * share(row);
         let seconds = if Some(row.id) == suspect { share_s.max(least_s) } else { share_s };
@@ -171,7 +178,7 @@ fn slots_and_more(
 /// Returns the seconds, out of those that remain, for turns under a load; 0 if the slots, which take at least `slots_s`,
 /// need them.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
-    further::turns_seconds(left_s, slots_s, turns::least_seconds(point.response_s, lab.clock.overhead_s()))
+    further::turns_seconds(left_s, slots_s, turns::least_seconds(point.turn_response_s, lab.clock.overhead_s()))
 }
 
 /// Returns the shortest time of an experiment, seconds, for a server that answers one request at a time in `response_s`
@@ -191,7 +198,7 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
     let points = OperatingPoint::busy(run, connections).or_fewer(run);
-    let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * SOURCES_SHARE, 0.0).is_some();
+    let has_turns = |point: &OperatingPoint| turns::pairs(point.turn_response_s, seconds * SOURCES_SHARE, 0.0).is_some();
     let fits = least_seconds_for(&points) <= seconds || points.iter().any(has_turns);
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }

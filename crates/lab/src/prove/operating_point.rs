@@ -34,6 +34,9 @@ pub(crate) struct OperatingPoint {
     pub(crate) rate: f64,
     /// Median response time with these connections, as observed, seconds.
     pub(crate) response_s: f64,
+    /// Response time that turns must outlast several times, seconds: the median. It is longer if rare slow answers
+    /// occupy the connections most of the time.
+    pub(super) turn_response_s: f64,
     /// Observed state of the server at the plan's rate; absent for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
 }
@@ -45,7 +48,8 @@ impl OperatingPoint {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
         let (pipeline, think) = each_connection(seen.map_or(&run.plan.load.intensity, |t| &t.intensity));
-        Self { connections, pipeline, think, rate, response_s, at_rate: None }
+        let slow_s = seen.map_or(0.0, slow_answers_s);
+        Self { connections, pipeline, think, rate, response_s, turn_response_s: response_s.max(slow_s), at_rate: None }
     }
 
     /// Returns the operating point for the plan's open loop, as observed before.
@@ -57,6 +61,7 @@ impl OperatingPoint {
             think,
             rate: at_rate.offered,
             response_s: at_rate.response_s,
+            turn_response_s: at_rate.response_s,
             at_rate: Some(at_rate),
         }
     }
@@ -117,7 +122,9 @@ impl OperatingPoint {
     /// law.
     fn with(self, connections: u32) -> Self {
         let in_flight = f64::from(connections.saturating_mul(self.pipeline));
-        Self { connections, response_s: in_flight / self.rate.max(1e-3), ..self }
+        let response_s = in_flight / self.rate.max(1e-3);
+        let turn_response_s = if self.turn_response_s > self.response_s { self.turn_response_s } else { response_s };
+        Self { connections, response_s, turn_response_s, ..self }
     }
 
     /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a server that is
@@ -185,6 +192,13 @@ pub(super) fn most_served(run: &Run) -> u32 {
     let refused = run.trials.iter().filter(|trial| refuses(trial)).filter_map(closed_connections).min();
     let most = run.plan.search.max_connections;
     refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
+}
+
+/// Returns half of the median time that a busy connection still needs for its answer, seconds. If 1 % of the answers
+/// are slow, most connections may wait for a slow one, although the median response is short. Half of it, because turns
+/// last many responses: they then last several slow answers.
+fn slow_answers_s(trial: &Trial) -> f64 {
+    trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
 
 /// Returns the number of connections of a closed-loop trial.
@@ -278,6 +292,7 @@ mod tests {
             think: ThinkTime::default(),
             rate: 150.0,
             response_s: 0.42,
+            turn_response_s: 0.42,
             at_rate: None,
         };
         let with_knee = |concurrency| {
@@ -335,6 +350,25 @@ mod tests {
         run.findings.knee = Some(Knee { concurrency: 20.0, x_max: 9000.0, ..Knee::default() });
         let fewer: Vec<(u32, u32)> = found.or_fewer(&run).iter().map(|o| (o.connections, o.pipeline)).collect();
         assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
+    }
+
+    /// Seen with a server that answers 1 % of its requests after 500 ms: the median was 0.3 ms, and turns of 0.25 s
+    /// showed only how the load begins.
+    #[test]
+    fn turns_outlast_the_slow_answers_that_occupy_most_connections() {
+        let of_slow = |slow: u64| {
+            let mut run = sweep(&[(32, 6000)]);
+            let mut hist = run::Hist::new();
+            hist.record_many_ns(300_000, 1000 - slow);
+            hist.record_many_ns(500_000_000, slow);
+            run.trials[0].latency_us = hist.summary();
+            run.trials[0].histograms.insert("response".into(), hist);
+            OperatingPoint::observed(&run, 32)
+        };
+        let (slow, even) = (of_slow(10), of_slow(0));
+        assert!((0.1..0.3).contains(&slow.turn_response_s) && slow.response_s < 0.001, "{slow:?}");
+        assert_eq!(even.turn_response_s, even.response_s);
+        assert_eq!(slow.clone().with(64).turn_response_s, slow.turn_response_s);
     }
 
     #[test]

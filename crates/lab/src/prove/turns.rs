@@ -62,8 +62,8 @@ pub(super) fn trial(
 ) -> Result<Result<SwitchTrial, String>, LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let overhead_s = lab.clock.overhead_s();
-    let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds, overhead_s) else {
-        let least_s = least_seconds(operating_point.response_s, overhead_s);
+    let Some((pairs, turn_s)) = pairs(operating_point.turn_response_s, seconds, overhead_s) else {
+        let least_s = least_seconds(operating_point.turn_response_s, overhead_s);
         let budget_s = budget_for(lab, least_s, seconds);
         let why = untried::no_time("turns with and without it", least_s, (seconds, budget_s));
         return Ok(Err(why));
