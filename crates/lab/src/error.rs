@@ -15,7 +15,7 @@ pub enum LabError {
     /// The test request, sent before any load, showed that the target cannot be measured.
     #[error("test request to {target} failed: {why}")]
     Preflight {
-        /// The target.
+        /// Target as the user wrote it.
         target: String,
         /// Problem and remedy.
         why: String,
@@ -23,7 +23,7 @@ pub enum LabError {
     /// The server sent answers without requests during the load, so its figures are not known.
     #[error("measuring {target} failed: {why}")]
     Unasked {
-        /// The target.
+        /// Target as the user wrote it.
         target: String,
         /// Data that came without a request, and the remedy.
         why: String,
@@ -44,7 +44,7 @@ pub enum LabError {
         /// Time that the agent had, and the probable cause.
         why: String,
     },
-    /// A command of the user did not become a server.
+    /// The user's command did not start a server.
     #[error("{command:?} {why}")]
     CommandServer {
         /// The command, without secrets.
@@ -65,7 +65,7 @@ pub enum LabError {
     Lost {
         /// Label of the trial.
         label: String,
-        /// How the agents ended.
+        /// Way in which the agents ended.
         why: String,
     },
     /// A value of the plan is out of range.

@@ -64,7 +64,7 @@ impl Machine {
         -(1.0 - self.random.f64()).ln() * mean
     }
 
-    /// Lets the time of one load pass, as `find` conducts it, with the maximum warm-up.
+    /// Advances the clock by the time of one load with a random warm-up, and returns the load's window.
     fn pass(&mut self, plan: &LoadPlan) -> Window {
         let around_s = self.exponential(self.start_s);
         let warmup_s = plan.least_warmup_s + self.random.f64() * (plan.warmup_s - plan.least_warmup_s).max(0.0);
@@ -80,7 +80,7 @@ impl Machine {
         window
     }
 
-    /// Lets the time for judging and writing the run pass, which grows with the number of trials.
+    /// Advances the clock by the time for judging and writing the run, which grows with the number of trials.
     fn judge(&mut self) {
         let took_s = (0.75 + 0.5 * self.random.f64()) * self.judge_s * self.run.trials.len() as f64;
         self.now_s += took_s;
@@ -120,7 +120,7 @@ impl Conductor for Machine {
         Ok(0.0)
     }
 
-    /// Lets the time of an experiment pass: loads in turns, slots, and slots with fewer CPUs.
+    /// Advances the clock by the time of an experiment: loads in turns, slots, and slots with fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
         self.judge();
         let end_s = self.now_s + self.proof_s.min(self.left_s());

@@ -36,7 +36,7 @@ const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, b
 /// Noise in the CPU time of a window, from clock ticks and interrupts.
 const CPU_NOISE: f64 = 0.005;
 
-/// Programs that run beside both servers.
+/// Programs that run at the same time as both servers.
 #[derive(Clone, Copy, Debug)]
 enum Beside {
     Nothing,
@@ -211,7 +211,7 @@ fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
     assert_eq!(equal.regressed, 0, "{equal:?}");
     let slower = results(SEEDS, QUIET, 0.1);
     assert!(slower.regressed >= 11, "{slower:?}");
-    // The first look is at a quarter of the budget.
+    // The first interim judgement comes after a quarter of the budget.
     assert!(slower.ended_after_s < 0.5 * BUDGET_S * SEEDS as f64, "{slower:?}");
 }
 

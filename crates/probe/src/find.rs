@@ -44,7 +44,7 @@ pub enum FindError {
         crate::rights::advice("the server's user")
     )]
     NoPermission {
-        /// The address.
+        /// Address that was searched for.
         addr: Address,
         /// Bound address of the listener. The listener's accept queue and the host's counters can be read anyway.
         listen: Address,
@@ -57,7 +57,7 @@ pub enum FindError {
     /// The kernel did not answer over netlink.
     #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
     Kernel {
-        /// The address.
+        /// Address that was searched for.
         addr: Address,
         /// Error of the system.
         source: std::io::Error,
@@ -241,7 +241,8 @@ pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     }
 }
 
-/// Returns the inodes of the sockets that a process has open. The result is empty if its descriptors cannot be read.
+/// Returns the inodes of the sockets that a process has open. The result is empty if the process's descriptors cannot
+/// be read.
 pub(crate) fn sockets_of(pid: u32) -> impl Iterator<Item = u32> {
     let inode = |link: std::path::PathBuf| -> Option<u32> {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()

@@ -22,7 +22,7 @@ pub struct Probe {
 /// is in no table, because the caller provides the exporter.
 const EXPORTER_BUDGET_US: u32 = 200;
 
-/// A source, and when it is read next.
+/// A source, with the data that decides when it is read next.
 struct Reader {
     name: &'static str,
     /// Budget as in [`crate::SourceSpec`].

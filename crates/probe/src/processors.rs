@@ -55,8 +55,8 @@ pub(crate) fn machine(cpus: &[u32]) -> String {
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 
-/// Makes some CPUs the whole host of a recording: `total` becomes their sum, and their number is the number of online
-/// CPUs. Counters without a value per CPU (interrupts, context switches) still count the whole machine.
+/// Reduces a recording to some CPUs of the host. `total` becomes the sum over these CPUs, and the number of online CPUs
+/// becomes their number. Counters without a value per CPU (interrupts, context switches) still count the whole machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {
         return;

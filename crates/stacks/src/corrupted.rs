@@ -12,7 +12,7 @@ use crate::rules::Rules;
 /// Number of changed files of each program.
 const TRIES: u64 = 300;
 
-/// Stack without end, whose words are addresses.
+/// Endless stack whose words are random addresses.
 struct AnyStack(fastrand::Rng);
 
 impl Memory for AnyStack {

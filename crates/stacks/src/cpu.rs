@@ -46,7 +46,8 @@ pub struct CpuStacks {
     open: Threads,
     /// CPU time that it took to open the events, nanoseconds.
     opened_in_ns: u64,
-    /// CPU time between two samples of a thread, nanoseconds: while events stay open, and at present.
+    /// CPU time between two samples of a thread, nanoseconds: the value for events that stay open, and the present
+    /// value.
     usual_period_ns: u64,
     period_ns: u64,
     /// True if a process was added since the events were opened.
@@ -58,7 +59,7 @@ pub struct CpuStacks {
     /// Samples taken since the events were opened.
     fresh: u64,
     lost: u64,
-    /// Time for which events were open, nanoseconds, without the present time.
+    /// Time for which events were open, nanoseconds, without the time since they were last opened.
     open_ns: u64,
 }
 

@@ -51,7 +51,7 @@ impl Images {
         self.keep(key, || Image::read(file, path, Path::new(&root)))
     }
 
-    /// Returns the kept image of a file, or keeps the one that `read` returns.
+    /// Returns the kept image of a file. If there is none, keeps and returns the image from `read`.
     fn keep(&self, key: (u64, u64, u64), read: impl FnOnce() -> Option<Image>) -> Option<Arc<Image>> {
         let mut images = self.0.lock().ok()?;
         if let Some(image) = images.get(&key) {

@@ -56,12 +56,12 @@ impl Process {
         Ok(Self { pid, name, space, unwinder, perf_map, stack, python, go, mappings_read: Instant::now() })
     }
 
-    /// Number of the process.
+    /// Returns the process ID.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Name of the process in the kernel.
+    /// Returns the name of the process in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }

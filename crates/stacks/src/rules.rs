@@ -1,4 +1,5 @@
-//! Rules of unwinding from a file's `.eh_frame`: where a function's caller finds its registers.
+//! Rules of unwinding from a file's `.eh_frame`. From the registers of a function, the rules compute those of its
+//! caller.
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, Encoding, EndianSlice, EvaluationResult, Expression,

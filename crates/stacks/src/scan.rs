@@ -7,7 +7,7 @@ use crate::call_site::CallSites;
 use crate::memory::Memory;
 use crate::space::Space;
 
-/// Number of words of the stack that are searched: 4 KiB. A stack ends at a function with a larger frame.
+/// Number of words of the stack that are searched: 4 KiB. Unwinding ends at a function with a larger frame.
 const MAX_WORDS: u64 = 512;
 
 /// Returns the address of the word that holds the return address of the function at `start`, above the stack pointer.

@@ -34,7 +34,7 @@ fn profile(running: &Running) -> Option<CpuProfile> {
     Some(stacks.profile(&mut processes))
 }
 
-/// Asserts that nearly all CPU time is in a function called by another.
+/// Asserts that nearly all CPU time is in `function`, called by `caller`.
 fn assert_hot(profile: &CpuProfile, function: &str, caller: &str) {
     let hot = profile.stacks.hot(0.01);
     assert!(profile.samples >= SAMPLES, "{profile:?}");

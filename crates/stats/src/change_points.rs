@@ -16,7 +16,7 @@ use crate::student::two_sided;
 /// be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Level of a change's t test. Hunter's level of 0.001 finds as many true changes, but three times as many false ones,
-/// because the place of a change is where the difference is largest (simulated in `tests/change_points.rs`).
+/// because a change is placed where the difference is largest (simulated in `tests/change_points.rs`).
 pub const LEVEL: f64 = 0.0001;
 /// Level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;

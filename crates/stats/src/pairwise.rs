@@ -4,8 +4,8 @@
 //! cancel out, and each pair has its own scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61,
 //! 1974). All pairs are tested together: the chance that any two equal alternatives are found to differ is at most the
 //! level. The procedure is that of Holm (*Scandinavian Journal of Statistics* 6, 1979) with the logical restrictions of
-//! J. Shaffer (*Journal of the American Statistical Association* 81, 1986). Once some pairs differ, not all others can
-//! be equal, and the rest is tested less strictly.
+//! J. Shaffer (*Journal of the American Statistical Association* 81, 1986). Once some pairs are known to differ, not
+//! all other pairs can be equal, so they are tested less strictly.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
@@ -62,8 +62,8 @@ pub struct PairwiseTest {
 }
 
 impl PairwiseTest {
-    /// Tests all pairs. For `i < j`, `chance(i, j)` is the probability of their difference if the alternatives were
-    /// equal; `None` if it is not known, which never counts as a difference.
+    /// Tests all pairs. For `i < j`, `chance(i, j)` is the probability of the observed difference if both alternatives
+    /// were equal. `None` means that this probability is not known, and never counts as a difference.
     pub fn new(count: usize, level: f64, chance: impl Fn(usize, usize) -> Option<f64>) -> Self {
         let mut test = Self { differs: vec![vec![false; count]; count] };
         let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// Ten servers cost 20.0 to 22.0 µs, at equal distances of 1.1 %.
+    /// The costs of ten servers are 20.0 to 22.0 µs per request, in equal steps of 1.1 %.
     #[test]
     fn a_row_of_servers_comes_out_in_its_order() {
         let costs: Vec<f64> = (0..10).map(|i| 20.0 + 2.0 * f64::from(i) / 9.0).collect();

@@ -1,5 +1,5 @@
-//! Significance levels of a test that is repeated while the data grows. All of its looks together are wrong no more
-//! often than a single test.
+//! Significance levels of a test that is repeated while the data grows. Each repetition is called a look. All looks
+//! together give a wrong result no more often than a single test.
 //!
 //! Each look uses a part of the level, which depends on the share of the planned data at that look (K. Lan and D.
 //! DeMets, *Biometrika* 70, 1983). The division is that of O'Brien and Fleming: early looks need strong evidence, and

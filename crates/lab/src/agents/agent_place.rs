@@ -12,7 +12,7 @@ pub(super) struct AgentPlace {
 }
 
 impl AgentPlace {
-    /// Returns the place of a load agent; `None` for other agents, which take only one task.
+    /// Returns host and CPUs of a load agent; `None` for other agents, which take only one task.
     pub(super) fn of_load(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
         let AgentSpec::Load { plan, .. } = spec else { return None };
         Some(Self { place: host.place(), cpus: plan.cpus.clone() })

@@ -2,8 +2,8 @@
 //! offset is known with an error of at most half the round trip (Cristian, 1989).
 //!
 //! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
-//! dispersion). The conductor therefore repeats the exchange during long loads. Commands and reported times are
-//! converted with the clock offset at the time they name.
+//! dispersion). The conductor therefore repeats the exchange during long loads. A time in a command or a report is
+//! converted with the clock offset at that time.
 
 use std::collections::VecDeque;
 
@@ -78,7 +78,8 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a reading if it is more accurate than the last one, which has aged, or if the two contradict each other.
+    /// Keeps a reading if it is more accurate than the last one is by now, or if the two readings contradict each
+    /// other.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -163,7 +164,7 @@ impl Clock {
     }
 }
 
-/// Returns the reading of an exchange, assuming that the agent read its clock halfway through.
+/// Returns the reading of an exchange. The agent is assumed to have read its clock halfway through the exchange.
 fn reading(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
     let took_ns = came_ns - left_ns;
     let at_ns = left_ns + took_ns / 2;
@@ -227,7 +228,7 @@ mod tests {
             for second in (1..8 * 3_600).step_by(2) {
                 let now = origin + second * S;
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
-                // The command names a moment slightly later.
+                // The command names a moment 0.3 s later.
                 let at = now + 300_000_000;
                 let ordered = at.saturating_add_signed(clock.offset_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));

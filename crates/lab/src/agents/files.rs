@@ -40,7 +40,7 @@ pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabE
     Ok(files)
 }
 
-/// Collects the values of all keys that name a file.
+/// Collects the paths of files, which are the values of certain keys of a plan.
 fn files_in(value: &serde_json::Value, found: &mut Vec<String>) {
     let Some(object) = value.as_object() else { return };
     for (key, value) in object {

@@ -1,4 +1,4 @@
-//! The conductor's side of its agents: starts them, reads their reports, sends them commands and notices lost ones.
+//! The conductor's side of its agents: starts them, reads their reports, sends them commands and notices lost agents.
 //!
 //! Each agent has its own process group. Ctrl-C at the terminal therefore reaches only the conductor, which stops the
 //! agents in order and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives
@@ -38,8 +38,8 @@ pub struct AgentGroup {
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// Events that arrived while clocks were compared, with the agent's serial number. Events that arrived while clocks
-    /// were compared are delivered first.
+    /// Events that arrived while clocks were compared, each with the agent's serial number. They are delivered before
+    /// new events.
     pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,
@@ -150,8 +150,8 @@ impl AgentGroup {
         }
     }
 
-    /// Waits until every agent is ready and returns their reports in order. Meanwhile, the clocks of other machines are
-    /// compared with ours.
+    /// Waits until every agent is ready and returns their reports in order. While it waits, it compares the clocks of
+    /// other machines with ours.
     pub fn await_ready(&mut self, patience: Duration) -> Result<Vec<Ready>, LabError> {
         let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
         let deadline = Instant::now() + patience;
@@ -204,7 +204,8 @@ impl AgentGroup {
         done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
     }
 
-    /// Returns the error for an agent that ended before it was ready: its own failure, or a kill by another program.
+    /// Returns the error for an agent that ended before it was ready, because it failed or because another program
+    /// killed it.
     fn early_end(&mut self, number: usize, how: String) -> LabError {
         let name = self.name(number).to_string();
         match self.agents.get_mut(number).and_then(Agent::killed_by) {

@@ -10,14 +10,14 @@ use sys::clock;
 
 use super::report_line::send_report;
 
-/// Time that a stopped agent has to end its work in order.
+/// Maximum time for a stopped agent to end its work in order.
 const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between checks of the time since the conductor's last line.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Watchdog for the conductor.
+/// Watchdog that notices a silent conductor.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     /// Time of the conductor's last line, nanoseconds of the monotonic clock.

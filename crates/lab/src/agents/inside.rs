@@ -1,5 +1,5 @@
-//! Work of `loadline agent`: it sends a hello, takes tasks from standard input and reports on standard output. A load
-//! agent waits for another task after its results; any other agent ends with its task.
+//! Work of `loadline agent`: the agent sends a hello, takes tasks from standard input and reports on standard output. A
+//! load agent waits for another task after its results; any other agent ends with its task.
 //!
 //! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for too
 //! long, all agents stop, except a server on the conductor's own machine.
@@ -148,7 +148,7 @@ fn take_files(files: BTreeMap<String, String>) {
     }
 }
 
-/// Reports that a lever's change was made, or undone.
+/// Reports that a lever's change was made or undone.
 fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
@@ -171,7 +171,7 @@ fn hello() -> Hello {
 }
 
 /// Reads the conductor's lines on a thread and returns the tasks. If `ends` is set, the agent ends when the conductor
-/// is gone.
+/// has ended or is silent.
 fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Result<Receiver<Task>, String> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);

@@ -77,7 +77,7 @@ fn edge(trial: Option<&Watching>, at_ns: u64) {
     }
 }
 
-/// Returns the observer, including the server's processes if they can be found.
+/// Starts the observer. Also returns facts about the host, with the server's processes if they can be found.
 fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
     let mut observer = spec.observer;
     let named = observer.processes.first().map(|pid| probe::named_server(*pid, observer.listen.clone()));

@@ -1,8 +1,8 @@
 //! Ends servers that a user's command started, and that survived because all loadline processes were killed at once.
 //! The next loadline command that measures calls this module.
 //!
-//! Every process that such a command starts inherits an environment variable, called the mark, whatever its parent or
-//! session is. The mark names the agent, so a server is ended only if that agent no longer exists.
+//! Every process that the user's command starts inherits an environment variable, called the mark. The mark names the
+//! agent, so a server is ended only if that agent no longer exists.
 
 use std::io::ErrorKind;
 use std::process::Command;
@@ -20,7 +20,7 @@ pub(super) fn mark(command: &mut Command) {
     }
 }
 
-/// Ends the processes of servers whose agents no longer exist. Returns a sentence if there were any.
+/// Ends the processes of servers whose agents no longer exist. Returns a sentence if there were such processes.
 pub(super) fn end() -> Option<String> {
     end_marked(MARK)
 }
@@ -45,7 +45,8 @@ struct Agent {
 }
 
 impl Agent {
-    /// Returns true if the agent is still running. An ended agent may still exist as a zombie, which has no program.
+    /// Returns true if the agent is still running. An ended agent may still exist as a zombie process, whose program
+    /// file cannot be read.
     fn exists(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
         let has_ended = program.is_err_and(|error| error.kind() == ErrorKind::NotFound);

@@ -39,7 +39,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the process. The caller gives the returned pipes to the pipe thread.
+    /// Starts the agent's process. The caller passes the returned pipes to the pipe thread.
     pub(super) fn spawn(
         host: &dyn Host,
         program: &Path,
@@ -154,7 +154,7 @@ impl Agent {
             ));
         }
         self.hello = Some(hello);
-        // If the agent ended at once, its output explains why, so errors are ignored.
+        // Errors are ignored, because the output of an agent that ended at once explains why.
         self.task.take().into_iter().for_each(|task| self.out.send_task(task.as_bytes()));
         Ok(())
     }

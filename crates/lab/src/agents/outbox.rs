@@ -37,15 +37,15 @@ impl Outbox {
         self.lock().send(bytes);
     }
 
-    /// Sends the task; commands may follow. Commands may follow from now on.
+    /// Sends the task. Commands may follow from now on.
     pub(super) fn send_task(&self, task: &[u8]) {
         let mut out = self.lock();
         out.tasked = true;
         out.send(task);
     }
 
-    /// Sends a command now, or drops it if it cannot be sent. A command would be useless if it arrived late, or before
-    /// the task.
+    /// Sends a command now, or drops it if it cannot be sent. A command that arrives late or before the task would be
+    /// useless.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {

@@ -41,11 +41,11 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events for which the inbox had no room. While events wait for room in the inbox, no more data is read.
+    /// Events that wait for room in the inbox. While there are any, no more data is read.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
-    /// True if the agent's end was reported, or if nobody waits for that report.
+    /// True if the agent's end was reported, or need not be reported.
     over: bool,
 }
 
@@ -181,7 +181,8 @@ impl AgentPipes {
         }
         for event in std::mem::take(&mut self.stuck) {
             self.over |= matches!(event, PipeEvent::Gone(_));
-            // To keep their order, events wait behind an event for which the inbox had no room.
+            // If an earlier event waits for room in the inbox, later events wait too, so that their order stays the
+            // same.
             let refused = if self.stuck.is_empty() { inbox.put(self.pipes.number, event).err() } else { Some(event) };
             self.stuck.extend(refused);
         }

@@ -1,4 +1,4 @@
-//! Division of one load among agents, when it needs more descriptors or threads than one process should have.
+//! Division of one load among agents, if the load needs more descriptors or threads than one process should have.
 
 use run::{Intensity, LoadPlan, even_share};
 use sys::exhausted::ROOMY_DESCRIPTORS;
@@ -73,7 +73,8 @@ pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     }
 }
 
-/// Describes how a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
+/// Describes how a load was spread over several processes, such as `500 descriptors over 5 processes: 5 x 100`. Returns
+/// `None` for a single process.
 pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
     let each: Vec<u32> = parts.iter().map(|p| p.intensity.units()).collect();
     let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {

@@ -1,5 +1,6 @@
 //! Generators that have reported their results and wait for the next task. A trial with the same hosts and CPUs reuses
-//! these processes. Agents that get no new task are ended before the trial begins, so that none runs beside it.
+//! these processes. Agents that get no new task are ended before the trial begins, so that none of them runs during the
+//! trial.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -27,7 +28,7 @@ pub struct Task<'a> {
 }
 
 impl AgentGroup {
-    /// Assigns tasks to agents; the agents are then in the order of the tasks. Each task goes to a waiting agent on the
+    /// Assigns tasks to agents, and puts the agents in the order of the tasks. Each task goes to a waiting agent on the
     /// right host and CPUs, or to a new agent. All agents of the preceding trial must have reported their results.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Assigns a load to each of these places, and returns the processes that got them.
+    /// Assigns a load to each of these hosts and CPUs. Returns the IDs of the processes that got the loads.
     fn hand_out(group: &mut AgentGroup, to: &[(&'static str, u32)]) -> Vec<u32> {
         let hosts: Vec<(Shell, u32)> = to.iter().map(|(place, cpu)| (Shell(place), *cpu)).collect();
         let task = |(host, cpu): &'_ (Shell, u32)| {

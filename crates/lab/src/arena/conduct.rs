@@ -36,7 +36,7 @@ struct Steps<'a> {
     overhead_s: f64,
 }
 
-/// A server in the rounds of a load; the twin is a second start of the first server.
+/// A server that takes turns under a load. The twin is the first server, started once more in each round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Member {
     place: ArenaPlace,

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(search_s(10.0, 100.0, 0, 0.0), SHORTEST_SEARCH_S);
     }
 
-    /// Searches take 1.2 s besides their own budgets. Together the searches keep their half of the budget.
+    /// Searches take 1.2 s besides their own budgets. All searches together stay within their half of the budget.
     #[test]
     fn searches_of_a_slow_machine_keep_their_share() {
         let (mut spent_s, mut overhead_s) = (0.0, SEARCH_OVERHEAD_S);

@@ -19,8 +19,8 @@ pub trait Host: Send {
     /// output.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
-    /// Returns an identifier; two hosts have the same one only if they are the same machine and namespace. An agent
-    /// started through one of two such hosts may take a task for the other.
+    /// Returns an identifier of machine and namespace. Two hosts with equal identifiers are one machine and one
+    /// namespace. An agent that was started through one of them may take a task for the other.
     fn place(&self) -> String;
 
     /// Returns true if the host counts as another machine: its clock is compared with ours, and it has its own

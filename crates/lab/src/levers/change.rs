@@ -1,5 +1,6 @@
-//! Lasting changes that levers make to a server, and the states of the changed resources. A change is made or undone
-//! only in the expected state, so that newer changes by other programs are never overwritten.
+//! Lasting changes that levers make to a server, and the states of the changed resources. A lever makes or undoes a
+//! change only while the resource has the expected state, so that newer changes by other programs are never
+//! overwritten.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -150,7 +151,7 @@ impl Change {
         done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
     }
 
-    /// Says how a user can undo the change.
+    /// Returns a sentence that says how a user can undo the change.
     fn by_hand(&self) -> String {
         match self {
             Self::File { file, before, after } => {
@@ -198,8 +199,8 @@ pub(crate) fn threads_below(pid: u32) -> Vec<u32> {
     threads
 }
 
-/// Moves all threads that may use exactly the CPUs `from`. Threads that end meanwhile are no error; the first other
-/// error is returned.
+/// Moves the threads whose allowed CPUs are exactly `from` to the CPUs `to`. Ignores threads that end meanwhile, and
+/// returns the first other error.
 fn move_threads(threads: impl Iterator<Item = u32>, from: &[u32], to: &[u32]) -> std::io::Result<()> {
     let moved = |tid: u32| match sys::limits::cpus_of_thread(tid) {
         Ok(now) if now == from => sys::limits::confine_thread(tid, to),
@@ -209,7 +210,7 @@ fn move_threads(threads: impl Iterator<Item = u32>, from: &[u32], to: &[u32]) ->
     failed.into_iter().find(|error| *error != sys::Errno::SRCH).map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Writes CPUs as `0,2`.
+/// Returns CPU numbers separated by commas, such as `0,2`.
 fn cpu_list(cpus: &[u32]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -64,7 +64,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     open_target(plan).map(|_| LeverCheck::default())
 }
 
-/// Returns a file to write to, and the counters of its disk.
+/// Opens a file to write to. Also returns the path of the counters of its disk.
 fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     let dir = plan.path.as_deref().ok_or("no directory")?;
     Ok((open(dir)?, queue_file(dir)?))
@@ -77,7 +77,8 @@ fn open(dir: &Path) -> Result<std::fs::File, String> {
     made.map_err(|e| format!("writing an unnamed file past the page cache in {}: {e}", dir.display()))
 }
 
-/// Returns the counters of the disk that holds a directory. Source: the kernel's Documentation/block/stat.rst.
+/// Returns the path of the counters of the disk that holds a directory. Source: the kernel's
+/// Documentation/block/stat.rst.
 fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     let dev = std::fs::metadata(dir).map_err(|e| format!("{}: {e}", dir.display()))?.dev();
     let file = sys::block_device::folder(Path::new("/sys"), dev).join("stat");
@@ -98,7 +99,7 @@ struct DiskCounters {
     requests: f64,
     /// Bytes read and written.
     bytes: f64,
-    /// Number of flushes of the disk's own cache; one flush serves all requests that wait for one. NaN before Linux
+    /// Number of flushes of the disk's own cache; one flush serves all requests that wait for a flush. NaN before Linux
     /// 5.5, which does not count flushes.
     flushes: f64,
 }
@@ -128,8 +129,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the slots with the lever on. Number and size of the lever's writes are
-/// derived from other programs' writes in the other slots.
+/// Number of writers and size of writes for the slots with the lever on. Both are derived from other programs' writes
+/// in the slots with the lever off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -142,7 +143,7 @@ impl WriteDose {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// Sets the dose from what other programs wrote during an off slot of `ms` milliseconds.
+    /// Derives the dose from other programs' writes during a slot of `ms` milliseconds with the lever off.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);
@@ -198,7 +199,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Index of the thread. The dose says how many threads write; those with the lowest indexes do.
+    /// Index of the thread. The dose gives the number of threads that write: those with the lowest indexes.
     nth: usize,
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.

@@ -9,10 +9,12 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Check on a lever's host, which changes nothing. The error says why the lever cannot be used there.
+/// Function that checks on a lever's host, without a change there, that the lever can be used. The error says why it
+/// cannot.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
-/// The ways in which a lever is used. The plan contains what the conductor knows; the lever's host finds the rest.
+/// Ways to use a lever. The lever's plan has the facts that the conductor knows; the lever's host finds the other
+/// facts.
 #[derive(Clone, Copy)]
 pub enum Pull {
     /// The lever is switched on and off in slots of one load.
@@ -83,8 +85,8 @@ pub struct Lever {
     pub tests: &'static [&'static str],
     /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
-    /// True if every experiment with slots uses the lever, independent of the verdict. Only if all these levers were
-    /// used, their parts add up to 1.
+    /// True if every experiment with slots uses the lever, whatever the verdict is. The shares of the levers add up to
+    /// 1 only if all of these levers were used.
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
@@ -107,8 +109,8 @@ pub struct Lever {
 /// Parts of client and server that a lever can affect.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
-    /// CPUs of the generator. If the generator runs on other hosts, only their number matters: that of the host with
-    /// the fewest CPUs.
+    /// CPUs of the generator. If the generator runs on other hosts, only the length of this list matters: the number of
+    /// CPUs of the host with the fewest.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
     pub client_pids: Vec<u32>,

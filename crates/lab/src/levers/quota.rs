@@ -57,8 +57,7 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if quota.file != file {
             return Err("the server moves between control groups".into());
         }
-        // The value is written without a period, which version 1 requires; both versions then read back what was
-        // written.
+        // The value contains the period only in version 2. In both versions, the file later reads as it was written.
         let after = quota.times(REMAINING_SHARE);
         Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
     })

@@ -113,7 +113,7 @@ mod tests {
         if allowed.len() < 2 {
             return;
         }
-        // The first slot begins so late that all processes have started, even if other tests run at the same time.
+        // The first slot begins late, so that all processes have started even if other tests run at the same time.
         let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 10 };
         let plan = LeverPlan {
             lever: ROW.id.into(),
@@ -127,8 +127,8 @@ mod tests {
         let part = act(&plan, commands).unwrap();
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
-        // Beside other tests, a thread may wake up late and move some time into the next slot. Half of the slots are free
-        // of this.
+        // Beside other tests, a thread may wake up late and move some time into the next slot. This happens in less
+        // than half of the slots.
         let [off, on] = [0, 1].map(|first| {
             let mut taken: Vec<f64> = part.taken.iter().skip(first).step_by(2).copied().collect();
             taken.sort_by(f64::total_cmp);

@@ -28,7 +28,7 @@ pub(super) const DOSE: f64 = 0.25;
 /// Very short turns would cost the process more than they take, since each turn switches threads twice (10 to 20 µs
 /// together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, as far as the shortest turn allows. A quarter of each turn is then 1/32 of
+/// Number of turns within one response time, unless turns would be too short. A quarter of each turn is then 1/32 of
 /// the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Maximum length of one piece that makes up for missed turns, nanoseconds.
@@ -40,7 +40,7 @@ const SLICE_NS: u64 = 100_000;
 /// 0.07 with 15 ms (medians of five experiments in turns).
 pub(super) const SLOT_S: f64 = 0.015;
 
-/// Returns a plan; its slots are filled in later.
+/// Returns the plan of a CPU thief. The slots of the plan are filled in later.
 pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTargets) -> LeverPlan {
     LeverPlan {
         lever: lever.into(),
@@ -173,9 +173,9 @@ impl Theft {
     }
 }
 
-/// Returns the largest share of time in which one of the slowed processes wanted a CPU. The result is the share of all
-/// CPUs that the processes used or waited for, or the mean number of running processes if that is larger. Waiting times
-/// alone are not enough, because a process that waits for its quota does not wait for a CPU.
+/// Returns the largest share of time in which one of the slowed processes wanted a CPU. The result is the larger of two
+/// values: the share of all CPUs that the processes used or waited for, and the mean number of running threads. Waiting
+/// times alone are not enough, because a process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

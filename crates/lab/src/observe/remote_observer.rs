@@ -1,5 +1,5 @@
-//! Observer on another host: an agent that is controlled by commands. Like a local observer, it is used for a whole
-//! run. If it is lost, the run says so, and the observations of the trial are missing.
+//! Observer on another host: an agent that is controlled by commands. Like a local observer, this agent is used for a
+//! whole run. If the agent is lost, the run has an incident, and observations of the trial are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -158,8 +158,8 @@ impl Samplers {
         self.server.iter().chain(&self.clients).flat_map(ActiveObserver::incidents).collect()
     }
 
-    /// Returns the newest samples of all client hosts and of the server, for the live view. For other hosts, the last
-    /// answer is returned, and a new one is requested.
+    /// Returns the newest samples of all client hosts and of the server, for the live view. For other hosts, returns
+    /// the last samples that arrived, and requests new ones.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |active: &ActiveObserver| Some(side_of(active.host.clone(), self.shared, active.glance()?));
         let clients = self.clients.iter().filter_map(side).collect();

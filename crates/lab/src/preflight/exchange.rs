@@ -91,8 +91,8 @@ impl Exchange {
             let closing = match heard {
                 Ok(progress) => progress.close,
                 Err(fault) => {
-                    // The server is told why the connection ends; errors are ignored, because the user already gets
-                    // one.
+                    // The server is told why the connection ends. Errors are ignored, because the user already gets an
+                    // error.
                     let _ = self.send(session, &mut buffer);
                     return Err(ExchangeError::Fault(fault));
                 }
@@ -118,7 +118,7 @@ impl Exchange {
         }
     }
 
-    /// Waits for a message that no request asked for, because the load would take it for an answer.
+    /// Waits for a message that no request asked for. The load would take such a message for an answer.
     fn listen_for_more(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         self.set_timeout(LISTEN_TIME);
         match self.stream.read(buffer) {
@@ -130,7 +130,7 @@ impl Exchange {
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         while session.wants_transmit() {
             let n = session.transmit(buffer);
-            // A server may answer before it has read everything; the answer then tells more than EPIPE.
+            // A server may answer before it has read everything; the answer then explains more than the error EPIPE.
             if n == 0 || !self.write(&buffer[..n])? {
                 break;
             }

@@ -34,7 +34,8 @@ pub(super) struct ActiveLevers {
 }
 
 impl ActiveLevers {
-    /// Starts the agents of each lever, which has its own sequence of slots. The agents wait for the start of the load.
+    /// Starts the agents of each lever, which then wait for the start of the load. Each lever has its own sequence of
+    /// slots.
     pub(super) fn prepare(
         setup: &TargetSetup,
         program: &Path,
@@ -148,7 +149,8 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
     LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted), ordered }
 }
 
-/// Returns the mean of the readings in the slots with the lever on, or in those with it off.
+/// Returns the mean of the readings in the slots with the lever on if `when` is true, otherwise in the slots with the
+/// lever off.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let readings: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
     (!readings.is_empty()).then(|| judge::average(&readings))

@@ -12,8 +12,8 @@ use crate::{Lab, TargetSetup};
 /// A lever that cannot be used, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// Returns the lever that tests the verdict: the first of the suitable levers that can be used, or the first of them if
-/// none can. Also returns the levers that were refused before it.
+/// Returns the first usable lever that tests the verdict, or the first unusable one if none can be used. Also returns
+/// the levers that were refused before it.
 pub(super) fn own(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -8,8 +8,8 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s because the slots
-/// before may end late.
+/// Time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s in case the earlier
+/// slots end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
@@ -68,16 +68,16 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the seconds, out of those that remain, for the trial with fewer CPUs; 0 if the other slots need all of them.
-/// The slots of the other levers need at least `slots_s`. They come first, because the number of CPUs shows nothing
-/// unless the effect of their speed is known.
+/// Returns the seconds for the trial with fewer CPUs, at most `left_s`; 0 if the other slots need all of the remaining
+/// time. The slots of the other levers need at least `slots_s`. These slots come first, because the number of CPUs
+/// shows nothing unless the effect of their speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
-/// Returns the seconds, out of those that remain, for turns with more load or more source addresses; 0 if the slots need
-/// them. The turns take at least `least_s`.
+/// Returns the seconds for turns with more load or more source addresses, at most `left_s`; 0 if the slots need all of
+/// the remaining time. The turns take at least `least_s`.
 pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }
 }

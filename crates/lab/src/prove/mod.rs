@@ -134,9 +134,9 @@ pub(crate) fn prove_all(
 }
 
 /// Slows resources while one load runs, each lever in short time slots of its own. If throughput may depend on the
-/// server's CPUs, whole CPUs are taken away then, under another load that has at most `most` connections. If throughput
-/// does not, the lever `load` follows, which adds connections. The experiment ends at a given time of the run, in
-/// seconds.
+/// server's CPUs, whole CPUs are taken away afterwards, under another load with at most `most` connections. If
+/// throughput does not depend on them, the lever `load` follows, which adds connections. The experiment ends at a given
+/// time of the run, in seconds.
 fn slots_and_more(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -175,8 +175,8 @@ fn slots_and_more(
     }
 }
 
-/// Returns the seconds, out of those that remain, for turns under a load; 0 if the slots, which take at least `slots_s`,
-/// need them.
+/// Returns the seconds for turns under a load, at most `left_s`; 0 if the slots, which take at least `slots_s`, need
+/// all of the remaining time.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, turns::least_seconds(point.turn_response_s, lab.clock.overhead_s()))
 }
@@ -258,7 +258,8 @@ fn in_turns(
     Ok(())
 }
 
-/// Uses levers in slots until a given time of the run. A lever that is used alone was checked before.
+/// Uses levers in slots until a given time of the run. If only one lever is used, the caller has checked that it can be
+/// used.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

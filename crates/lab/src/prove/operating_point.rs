@@ -12,13 +12,14 @@ const MIN_CONNECTIONS: u32 = 8;
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor on the minimum busy time, for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Smallest and largest factor on the number of connections for an untested load: a smaller one would not be worth it,
-/// and a larger one is not used.
+/// Smallest and largest factor on the number of connections for an untested load: a smaller factor would hardly help,
+/// and a larger factor is not used.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Minimum rate of a step with more connections, as a share of the rate of the step with the fewest.
+/// Minimum rate of a step with more connections, as a share of the rate of the step with the fewest connections.
 const MIN_RATE_SHARE: f64 = 0.85;
-/// The same share if that step has a single connection. Its requests never wait for one another. Threads that share an
-/// interpreter's lock lost 15 % of this rate when they took turns (measured with CPython 3.11).
+/// Like [`MIN_RATE_SHARE`], if the step with the fewest connections has only one. Requests of a single connection never
+/// wait for one another. Python threads that take turns with the interpreter lock completed 15 % less than one thread
+/// alone (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
 /// Load under which an experiment runs, and what was observed under it.
@@ -81,9 +82,9 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns `connections`, if enough of their requests are in flight while a lever stops one side. If `connections`
-    /// is too small for this, returns the smallest larger step of the sweep with a similar rate. With too few requests
-    /// in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
+    /// Returns `connections` if they keep enough requests in flight while a lever stops one side. Otherwise returns the
+    /// smallest larger step of the sweep with a similar rate. With too few requests in flight, slowing the generator's
+    /// CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -105,9 +106,9 @@ impl OperatingPoint {
 
     /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` unless the sweep
     /// showed a similar rate with more connections. One client may fill a slow server: the sweep still doubles the
-    /// clients twice, sees no gain, and ends. With one request in flight, the CPUs limit two kinds of servers in the same
-    /// way: those whose requests take turns on the CPU, and those whose threads run in parallel. The experiment cannot
-    /// tell them apart.
+    /// clients twice, sees no gain, and ends. With one request in flight, slower CPUs have an equal effect on two kinds
+    /// of servers: those whose requests take turns on the CPU, and those whose threads run in parallel. The experiment
+    /// cannot tell them apart.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -310,8 +311,9 @@ mod tests {
         assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
     }
 
-    /// Seen with a proxy that lets six requests wait: 16 connections had 326 answers per second, 151 of them good. In an
-    /// experiment with these, half of the backend's CPU changed nothing, since the refusals replaced the answers.
+    /// Seen with a proxy that lets six requests wait: 16 connections had 326 answers per second, 151 of them good. In
+    /// an experiment with 16 connections, taking half of the backend's CPU changed nothing, because refusals replaced
+    /// answers.
     #[test]
     fn an_experiment_has_no_load_that_the_server_refuses() {
         let mut run = sweep(&[(1, 79), (2, 161), (16, 326)]);
@@ -334,7 +336,8 @@ mod tests {
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
-    /// Once the sweep used a pipeline of 16 and the experiment one of 1, and a correct verdict was rejected.
+    /// An earlier version used pipelines of 16 requests in the sweep but of 1 in the experiment, and rejected a correct
+    /// verdict.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);

@@ -1,4 +1,5 @@
-//! The same load alternately with and without a lever: pairs of short loads, in a random order from the plan's seed.
+//! Experiment whose load alternates between turns without and turns with a lever. Turns come in pairs; the order within
+//! each pair is random, from the plan's seed.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ const OVERHEAD_S: f64 = 0.25;
 const MIN_TURN_S: f64 = 0.25;
 /// Maximum length of a turn, seconds.
 const MAX_TURN_S: f64 = 2.0;
-/// Minimum number of pairs, which shows how much they scatter, and maximum number of pairs.
+/// Minimum and maximum number of pairs. The scatter of the pairs can be estimated from the minimum number.
 const PAIRS: (usize, usize) = (3, 8);
 
 /// Length of a turn as a multiple of the response time: with enough time, and with little time. Most of a shorter turn

@@ -16,7 +16,7 @@ pub struct StepTimes {
     pub overhead_s: f64,
 }
 
-/// How a budget is divided among the parts of a search. If the rate of a server becomes steady quickly, at least six
+/// Division of a budget among the parts of a search. If the rate of a server becomes steady quickly, at least six
 /// sevenths of the budget are spent on measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {

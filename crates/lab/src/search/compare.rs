@@ -15,7 +15,7 @@ pub struct InTurns {
     pub turns: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// How the windows of a pair were measured: in turns or at the same time.
+    /// Way in which the windows of a pair were measured: in turns or at the same time.
     pub pairing: Pairing,
     /// Times at which the result was judged, as shares of the planned windows.
     pub looks: Vec<f64>,

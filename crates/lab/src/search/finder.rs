@@ -9,7 +9,7 @@ use crate::LabError;
 
 /// Minimum number of requests in a search that uses Poisson arrivals. With fewer requests, a Poisson count varies by
 /// more than 1 %, which is more than the precision of the search. The gaps between arrivals are then equal, and the
-/// trial says so.
+/// trial records this.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search, used with [`MIN_POISSON_REQUESTS`].
 const EXPECTED_WINDOWS: f64 = 6.0;
@@ -33,8 +33,8 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds. If answers stopped for longer than that, this is at least the
-    /// longest stop.
+    /// Median response time of the last step, seconds. If answers stopped for a longer time, the value is at least the
+    /// length of the longest stop.
     response_s: f64,
     /// Length of the longest sweep window without a completed request, seconds, if the server had answered before; 0
     /// without such a window. If a firewall drops a packet, the packet is sent again after a second or more.
@@ -45,8 +45,8 @@ pub struct Finder {
     connections: u32,
     /// Mean response time at that number of clients, seconds, by Little's law.
     mean_at_best_s: f64,
-    /// Low rate that is offered before the search. Response times at this rate tell a rate limit that delays answers
-    /// from a single worker.
+    /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
+    /// answers from a single worker.
     low_rate: Option<f64>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
@@ -222,10 +222,12 @@ impl Finder {
         self.conduct(conductor, plan, format!("{what} {}", run::number::prose::whole_rate(rate)), kind)
     }
 
-    /// Returns the maximum number of connections of an open loop at a rate, and of requests in flight on each.
+    /// Returns the maximum number of connections of an open loop at a rate, and the maximum number of requests in
+    /// flight on each.
     ///
-    /// Without a pipeline, see [`connections_for`]. With a pipeline, the number of connections is that with which the sweep reached its
-    /// highest rate. With more connections, the pipelines would be shorter, which would be a different load.
+    /// Without a pipeline, [`connections_for`] gives the number of connections. With a pipeline, it is the number with
+    /// which the sweep reached its highest rate. With more connections, the pipelines would be shorter, which would be
+    /// a different load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
         let pipeline = if load.new_connections { 1 } else { load.intensity.pipeline() };

@@ -9,7 +9,7 @@ const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// flat, even if its rate is below the best one: the steps between may have been disturbed.
 const MIN_GROWTH: f64 = 0.25;
 
-/// Minimum number of answers per client in a step with more than twice the clients.
+/// Minimum number of answers per client in a step that more than doubles the clients.
 const MIN_ANSWERS_PER_CLIENT: f64 = 4.0;
 
 /// State of a closed-loop sweep.
@@ -73,7 +73,7 @@ impl Sweep {
     /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The step grows only
     /// while throughput grows with the clients, because then no plateau is skipped. The size of the step is limited, so
     /// that a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s`
-    /// seconds. With more clients, a slow server would be busy with their first requests long after the end of the
+    /// seconds. With more clients, a slow server would still work on their first requests long after the end of the
     /// step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
@@ -95,7 +95,7 @@ impl Sweep {
         self.best
     }
 
-    /// Returns the smallest number of clients whose rate is close to Xmax: the difference counts as flat.
+    /// Returns the smallest number of clients whose rate is so close to Xmax that the difference counts as flat.
     pub fn fewest_at_best(&self) -> u32 {
         let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)

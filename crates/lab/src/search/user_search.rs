@@ -28,8 +28,8 @@ pub struct UserSearch {
 }
 
 impl UserSearch {
-    /// Returns a search that starts with `first` users, and ends when the range is narrower than `precision`, as a
-    /// share.
+    /// Returns a search that starts with `first` users, and ends when the width of the range is at most `precision`
+    /// times its lower end.
     pub fn new(first: u32, most: u32, precision: f64) -> Self {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
@@ -106,7 +106,7 @@ fn think(load: &LoadPlan) -> ThinkTime {
 mod tests {
     use super::*;
 
-    /// Simulates a search of a server that supports this many users; each window gives a wrong result with probability
+    /// Simulates a search on a server that supports `capacity` users. Each window gives a wrong result with probability
     /// `lies`.
     fn search(capacity: u32, most: u32, lies: f64) -> (Bracket, usize) {
         let (search, mut seen, mut random) =

@@ -1,4 +1,4 @@
-//! Watch for one run among many, which shows nothing.
+//! A [`Watch`] that shows nothing, for one run among many.
 
 use crate::Watch;
 

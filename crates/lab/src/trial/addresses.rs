@@ -1,6 +1,6 @@
 //! Chooses one of the addresses of a host name: the first one that accepts a connection, as in other clients (RFC
-//! 8305). Unlike there, addresses are tried one after the other. Tries at the same time would open connections to the
-//! measured server and close them at once.
+//! 8305). Unlike RFC 8305, loadline tries the addresses one after the other. Simultaneous tries would open connections
+//! to the measured server and close them at once.
 
 use std::net::SocketAddr;
 

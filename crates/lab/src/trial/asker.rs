@@ -1,4 +1,4 @@
-//! Single requests to the server, sent from where the load comes from: this host, or the first client host. The
+//! Single requests to the server, sent from the host that generates the load: this host, or the first client host. The
 //! conductor's machine may be unable to reach the server.
 
 use std::net::{IpAddr, SocketAddr};
@@ -32,7 +32,7 @@ impl<'a> Asker<'a> {
         Self { host, program: program.into() }
     }
 
-    /// Asks that host a question about the server. If the host does not respond, the returned answer contains the
+    /// Lets the host answer a question about the server. If the host does not respond, the returned answer contains the
     /// error.
     pub(crate) fn ask(&self, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
         if !self.host.is_remote() {

@@ -74,7 +74,7 @@ impl BudgetClock {
     }
 }
 
-/// Returns the newest time, or a longer earlier time that decays slowly. A busy machine is slow repeatedly.
+/// Returns the newest time, or a slowly decaying earlier time if that is longer: a busy machine is slow repeatedly.
 fn recent(before_s: f64, now_s: f64) -> f64 {
     now_s.max(0.5 * (before_s + now_s))
 }

@@ -1,5 +1,5 @@
-//! Results ("parts") of a trial's agents, merged when they arrive. One part holds megabytes of histograms, so that a
-//! thousand of them must never be in memory together.
+//! Results ("parts") of a trial's agents. Each part is merged as soon as it arrives. One part has megabytes of
+//! histograms, so a thousand parts must never be in memory together.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ impl CollectedParts {
         self.whole.merge(part);
     }
 
-    /// Records that an agent ended or reported an error. Returns false if this was already known, or if its part has
-    /// arrived.
+    /// Records that an agent ended or reported an error. Returns false if the loss was already known, or if the agent's
+    /// part has arrived.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();
@@ -184,7 +184,7 @@ mod tests {
         );
     }
 
-    /// All windows ended at the same moment, but one clock drifted before that.
+    /// All windows ended at the same moment, but one clock had drifted before.
     #[test]
     fn windows_are_compared_by_one_clock() {
         let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());

@@ -98,7 +98,8 @@ impl Drop for CommandServer {
     fn drop(&mut self) {
         let deadline = Instant::now() + END_TIMEOUT;
         self.agent.stop(END_TIMEOUT);
-        // The kernel may keep the port for another moment (io_uring), and the next server would fail to start.
+        // After the end of a server that uses io_uring, the kernel may keep its port for a moment. The next server
+        // would then fail to start.
         while Instant::now() < deadline && accepts(&self.at) {
             std::thread::sleep(INTERVAL);
         }

@@ -33,8 +33,8 @@ const MIN_READY_TIME: Duration = Duration::from_millis(500);
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, for each agent, if there are many.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that it names, in addition to twice the longest round trip. The time
-/// added to the round trips is longer than an agent needs to read the command.
+/// Time between sending a command and the moment that it names, in addition to twice the longest round trip. This
+/// additional time is longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between sending a command and the moment that it names, if all agents are on this machine. Commands that arrive
 /// late are reported.
@@ -43,7 +43,7 @@ const LOCAL_LEAD: Duration = Duration::from_millis(10);
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of agents that report fine ticks while a load becomes steady.
 const MAX_FINE_AGENTS: usize = 16;
-/// Additional time before the named moment for each agent, because many agents get their commands one after the other.
+/// Time per agent that is added to [`LEAD`], because many agents get their commands one after the other.
 const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 
 /// One load of a trial: host of the generator, target and plan. Most trials have one load; several hosts or kinds of
@@ -93,7 +93,7 @@ pub(crate) fn conduct(
     let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
     let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
-        // Earlier results remain valid and the run ends, as if an agent was killed during the load.
+        // The run ends and its earlier results remain valid, as when an agent is killed during the load.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));

@@ -35,7 +35,7 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Requests made outside of trials, which the next kept trial counts.
+    /// Requests made outside of trials. They are added to the counts of the next kept trial.
     single: Tally,
     host_watch: Option<HostWatch>,
     /// Generators of the last trial, which wait for another task.
@@ -127,7 +127,7 @@ impl<'w> Lab<'w> {
         self.add_note(sentence.into(), false);
     }
 
-    /// Adds a warning to the run, once. It is shown beside the answer.
+    /// Adds a warning to the run, once. Warnings are shown next to the answer.
     pub fn warn(&mut self, sentence: impl Into<String>) {
         self.add_note(sentence.into(), true);
     }
@@ -211,7 +211,7 @@ impl<'w> Lab<'w> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
 
-    /// Conducts one trial, and calls a function meanwhile. `beside` is called when the generators are ready, with the
+    /// Conducts one trial, and calls `beside` as soon as the generators are ready. The arguments of `beside` are the
     /// generators and the origin of the trial's times.
     pub(crate) fn conduct_beside(
         &mut self,
@@ -244,7 +244,7 @@ impl<'w> Lab<'w> {
         }
         let around = trial.measured.around.unwrap_or_default();
         self.clock.conducted(around.start_s, around.drain_s);
-        // If a server or a generator has ended, further trials would measure something else.
+        // After the end of a server or a generator, further trials would not measure the planned load.
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
@@ -316,7 +316,7 @@ impl<'w> Lab<'w> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`; errors of writing are ignored. The file is marked as interrupted,
+    /// Judges the run so far and writes `run.json`. Errors of writing are ignored. The file is marked as interrupted,
     /// in case this process is killed.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();

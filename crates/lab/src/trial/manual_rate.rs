@@ -31,8 +31,8 @@ impl ManualRate {
     /// Replaces the planned rate in the trial by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // If a generator stalled, the requests due in the window include earlier ones, so that their number is not
-        // used.
+        // The number of requests due in the window is not used: after a stall of a generator, it includes requests that
+        // were due earlier.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }

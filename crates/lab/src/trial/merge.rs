@@ -6,11 +6,11 @@ use run::{ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, T
 /// Purpose of a trial, which is set before the trial is conducted.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Label for readers: `32 connections`.
+    /// Label for readers, such as `32 connections`.
     pub label: String,
     /// Kind of the trial.
     pub kind: TrialKind,
-    /// Settings besides the plan; the loads of the trial are added to them.
+    /// Settings that are not in the plan. The loads of the trial are added to these settings.
     pub key: Key,
     /// Maximum response time of completed requests that count as goodput, microseconds.
     pub within_us: Option<f64>,
@@ -78,7 +78,7 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
     let s_clients = matches!(intensity, Intensity::SClients { .. });
-    // A connect without a free port or descriptor was never sent.
+    // Without a free port or descriptor, a connection attempt was never sent.
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
     let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
     let sent = if s_clients { left } else { measured.sent };
@@ -155,8 +155,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// The test has two loads as in io-models (blocks); with the intensity of only one, most requests in flight would
-    /// have no connection in the plan.
+    /// The trial has two loads, as in the experiment `io-models`. If only one load's intensity counted, the plan would
+    /// have fewer connections than requests were in flight.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

@@ -65,7 +65,7 @@ fn trial(point: &Point, window: Window) -> Trial {
     trial
 }
 
-/// Returns the trial as if it ended with the newest sample; `None` if there are fewer than two samples.
+/// Returns the trial up to the newest sample; `None` if there are fewer than two samples.
 fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
     let server = samplers.server_so_far()?;
     let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;

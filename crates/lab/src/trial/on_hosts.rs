@@ -1,5 +1,5 @@
 //! An experiment on named hosts: a reference server, generators on the clients' hosts, and an observer on each host.
-//! Figures that only a testbed can provide, such as a medium's counters, are missing.
+//! Counters that only a testbed has, such as those of the network between the hosts, are missing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -76,7 +76,7 @@ impl HostsSetup {
         &*self.clients
     }
 
-    /// Returns a host for each client: the hosts in rotation, each as often as it has agents.
+    /// Returns one entry per client: the hosts in rotation, each as often as it has agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         agents_of(self.clients())
     }
@@ -117,7 +117,7 @@ fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&Rem
     );
 }
 
-/// Returns the server's side, as its observer found it or as it was started on this host.
+/// Returns the server's side. Its observer found the server, or the server was started on this host.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,

@@ -4,7 +4,8 @@ use run::number::prose::figure;
 
 /// Share of a budget by which a run may exceed it without a warning.
 const ALLOWED_SHARE: f64 = 0.05;
-/// Share of the excess time that waiting for a CPU must explain, so that the warning names it as the cause: most of it.
+/// Minimum share of the excess time that this thread waited for a CPU, for which the warning names the waiting as the
+/// cause.
 const EXPLAINED_SHARE: f64 = 0.5;
 
 /// Returns the sentence about a run that exceeded its budget. `waited_s` is the time for which this thread waited for a

@@ -39,7 +39,7 @@ const MAX_TICKS: usize = 40_000;
 /// Possible widths of the steps of a series that shows how a load becomes steady, seconds. The first width that gives
 /// enough completed requests per step is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Minimum number of completed requests in a step. By chance alone, a count of 50 varies by a seventh.
+/// Minimum number of completed requests in a step. A count of 50 has a random error of a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
 /// Maximum amount by which another machine's clock may be ahead, seconds.
@@ -138,8 +138,8 @@ impl Progress {
         (0..steps).map(|i| run::six_digits((sum(i + 1) - sum(i)) / step_s)).collect()
     }
 
-    /// Returns completed requests per second since the start of the load, in the narrowest steps that have enough of
-    /// them. This series shows how the load becomes steady.
+    /// Returns completed requests per second since the start of the load, in the narrowest steps that have enough
+    /// completed requests. This series shows how the load becomes steady.
     pub(crate) fn settling(&self) -> Vec<f64> {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);

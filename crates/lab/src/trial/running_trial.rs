@@ -140,7 +140,7 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until measuring further is impossible. A window does not end while the
+    /// Measures for the plan's duration, or until no further measurement is possible. A window does not end while the
     /// server gives no answers, because its percentiles would not include the waiting requests. No window lasts beyond
     /// the end of the budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
@@ -185,7 +185,8 @@ impl<'w> RunningTrial<'w> {
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
-    /// Records that agents sent no results. Loadline ends these agents next, so their end is not an end of their own.
+    /// Records that agents sent no results. Loadline ends these agents next, so that their end is not reported as a
+    /// failure.
     fn give_up(&mut self, waited: Duration) {
         let why = format!(
             "it sent no results within {:.1} s after its window, so loadline ended it; a stopped process (SIGSTOP) or a host \
@@ -207,8 +208,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event. Returns how the trial ended, or that it goes on. S-Clients go on whatever happens to
-    /// the server.
+    /// Handles at most one event. Returns the way in which the trial ended, or that the trial continues. S-Clients
+    /// continue whatever happens to the server.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
@@ -334,8 +335,8 @@ impl<'w> RunningTrial<'w> {
         }
         trial.notes.extend(missing);
         if self.watch.stop() {
-            // A service manager signals all processes at once, so these generators ended because of the user's stop,
-            // too.
+            // A service manager signals all processes at once. These generators therefore ended because of the user's
+            // stop, too.
             self.died.clear();
         }
         let seen = self.samplers.close(&mut trial);
@@ -345,7 +346,7 @@ impl<'w> RunningTrial<'w> {
     }
 }
 
-/// Returns the incidents in order: those of observers and agents, and otherwise a silence of the server.
+/// Returns the incidents in order: those of observers and agents, or a silence of the server if there are none.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
     // Agents that have started to drain end by themselves, so their end is no incident.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);
@@ -364,6 +365,6 @@ pub(crate) enum TrialEnd {
     InFull,
     /// The user asked to stop.
     ByUser,
-    /// The server or a generator stopped or ended, so that a longer window would measure something else.
+    /// The server or a generator stopped or ended, so a longer window would not measure the planned load.
     Broken,
 }

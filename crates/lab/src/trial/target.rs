@@ -16,7 +16,7 @@ pub struct Resolved {
     pub addr: Address,
     /// Further addresses of the name, in the order of the resolver.
     pub others: Vec<SocketAddr>,
-    /// Protocol to speak.
+    /// Protocol of the load.
     pub protocol: Protocol,
     /// Server name for TLS; `None` without TLS.
     pub tls_name: Option<String>,
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
-    /// The row of the protocol contains the default message size, which is used if the user gives none.
+    /// The default message size is in the protocol's row of the table. It is used if the user gives no size.
     #[test]
     fn a_target_has_the_defaults_of_its_protocols_row() {
         let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));

@@ -1,7 +1,7 @@
 //! Order in which alternatives take turns. The order within pairs is random, so that it cannot coincide with periodic
 //! events. The order is also balanced, so that a steady drift of the machine affects both sides equally.
 
-/// Random balanced order: each side comes first in one of every two pairs.
+/// Random balanced order of two sides: of every two pairs, each side comes first in one.
 pub(crate) struct TurnOrder {
     random: fastrand::Rng,
     /// Side that comes first in the second of two pairs; `None` once that pair is drawn.
@@ -9,7 +9,7 @@ pub(crate) struct TurnOrder {
 }
 
 impl TurnOrder {
-    /// Returns the order for a seed, which is always the same.
+    /// Returns the order for a seed. Equal seeds give equal orders.
     pub(crate) fn new(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), owed: None }
     }
@@ -23,7 +23,7 @@ impl TurnOrder {
     }
 }
 
-/// Minimum number of rounds through the alternatives, which shows how much they scatter.
+/// Minimum number of rounds through the alternatives, from which their scatter can be estimated.
 pub(crate) const ROUNDS: usize = 3;
 
 /// Returns the alternative that has a given turn. Every second round runs backwards, so that a steady drift of the

@@ -8,7 +8,7 @@ use super::conduct::Load;
 
 /// Maximum share of answers without a request. With a larger share, a p99 may consist of such answers.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
-/// Flag that makes such answers recognizable, in protocols that have one.
+/// Flag that makes answers without a request recognizable, in protocols that have this flag.
 const TELLING_FLAG: &str = "answer-message";
 
 /// Returns the reason, with advice, why the trial has no rate and no response time; `None` if it has them.

@@ -1,4 +1,4 @@
-//! Reports during a run, and requests of the user to stop. The conductor itself prints nothing.
+//! Interface for reports during a run, and for the user's wish to stop. The conductor itself prints nothing.
 
 use run::{Run, Side, Tick, TickDetail, Trial};
 
@@ -39,7 +39,7 @@ pub trait Watch: Send {
     /// Reports the run after each trial. The conclusions in it may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
-    /// Reports a note, which the run keeps.
+    /// Reports a note that was added to the run.
     fn note(&mut self, _sentence: &str) {}
 
     /// Reports a fact that the user must know at once.

@@ -21,7 +21,7 @@ pub(crate) struct Known {
     pub(crate) plan: Plan,
     /// Limit in the objective: a 99th percentile in microseconds, or a share of failures.
     pub(crate) limit: f64,
-    /// Returns the capacity for a limit on the response time.
+    /// Function that returns the capacity for a limit on the response time.
     pub(crate) capacity: fn(f64) -> f64,
 }
 

@@ -91,7 +91,7 @@ struct Group {
     pids: Option<[Gauge; 2]>,
 }
 
-/// A number in a file: the number after a key, or the first one.
+/// A number in a file: the number after a key, or the first number if there is no key.
 struct Gauge {
     file: RereadFile,
     key: Option<&'static str>,
@@ -233,7 +233,7 @@ impl CpuQuota {
         Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
     }
 
-    /// Returns the text that sets this share of the quota, above 0.
+    /// Returns the file's text for a quota of `share` times this one; `share` is above 0.
     pub fn times(&self, share: f64) -> String {
         // The kernel accepts no quota below a millisecond.
         let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);

@@ -245,7 +245,7 @@ impl Member {
     }
 
     /// Appends the children of the process: those of its first thread, and at phase edges those of all threads. On
-    /// kernels without `children` files, they are searched at phase edges.
+    /// kernels without `children` files, the children are searched for at phase edges.
     pub(super) fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
         let pids = |text: &[u8], into: &mut Vec<u32>| {
             into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
@@ -269,7 +269,8 @@ impl Member {
     }
 }
 
-/// Starts to count the instructions of a process of this machine. `None` if the machine or the user cannot count them.
+/// Starts to count the instructions of a process of this machine. Returns `None` if the machine or the user cannot
+/// count them.
 fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter> {
     if !round.tree.is_live() || !counts_instructions() {
         return None;

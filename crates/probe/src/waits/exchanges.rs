@@ -15,7 +15,7 @@ const MIN_RESPONSES: u64 = 4;
 /// Minimum part of the connections that must be regular.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Counts connections: open, in progress, uncertain, unread, and `queued` ones.
+/// Returns the numbers of connections: open, with a request in progress, uncertain, with unread data, and `queued`.
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -80,7 +80,8 @@ fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     }
 }
 
-/// Returns true if times decide some connections, and the counts agree for all of these connections.
+/// Returns true if the times of the last data decide some connections, and the counts of segments agree for all of
+/// these connections.
 fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection], kind: (u64, u64)) -> bool {
     let pairs = turned.iter().zip(connections);
     let decided: Vec<bool> = pairs

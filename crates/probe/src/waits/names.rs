@@ -85,7 +85,7 @@ impl Names {
         }
     }
 
-    /// Reads one stack of a futex that has too few. Returns true if a stack was read.
+    /// Reads one stack for a futex that has too few stacks. Returns true if a stack was read.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let waiting = round.futex_waiters();
         let open = self.futexes.values().filter(|named| named.stacks > 0).count();

@@ -16,11 +16,11 @@ use super::thread::Thread;
 
 /// Maximum number of sampled threads per process.
 const MAX_THREADS: usize = 4096;
-/// Number of unchanged lists after which threads are listed less often, and the number of rounds for one list then.
-/// Listing costs as much as reading a few threads.
+/// Number of unchanged lists after which threads are listed less often, and the number of rounds per list from then on.
+/// Listing a process's threads takes as long as reading a few of them.
 const STABLE_LISTS: u32 = 8;
 const LIST_ROUNDS: u64 = 8;
-/// Maximum length of a title and of a process's name.
+/// Maximum length of a process's title and of its name, characters.
 const MAX_TITLE_CHARS: usize = 160;
 const MAX_NAME_CHARS: usize = 32;
 

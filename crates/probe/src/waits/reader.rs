@@ -23,8 +23,8 @@ const MAX_ROUND_THREADS: usize = 512;
 /// Maximum number of processes, and of upstream addresses.
 const MAX_PROCESSES: usize = 1024;
 const MAX_UPSTREAMS: usize = 16;
-/// Maximum number of known sockets up to which the sockets of event loops are looked up for each reading. A look-up
-/// takes 1 µs per socket.
+/// Maximum number of known sockets with which the sockets of event loops are still looked up at each reading. A look-up
+/// takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
 /// Reader of the threads.
@@ -222,7 +222,7 @@ impl Reader {
         self.missing.iter().cloned().chain(refused).collect()
     }
 
-    /// Returns true if no process is left.
+    /// Returns true if no process of the server is left.
     pub(super) fn is_empty(&self) -> bool {
         self.processes.is_empty()
     }

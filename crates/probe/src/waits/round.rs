@@ -8,7 +8,7 @@ use run::{FutexKind, ThreadState};
 /// Object that a thread waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WaitKey {
-    /// Nothing to name.
+    /// The thread waits for nothing that has a name.
     #[default]
     None,
     /// Address of a futex.
@@ -53,7 +53,7 @@ pub(super) struct FutexSample {
     pub(super) kind: FutexKind,
     /// Thread that owns the futex, by its ID on this host.
     pub(super) owner: Option<u32>,
-    /// What the owner did while it owned the futex; `None` if it did not own it for long enough to be read.
+    /// Activity of the owner while it owned the futex; `None` if it owned the futex too briefly to be read.
     pub(super) holder: Option<ThreadSample>,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct PeerSample {
     pub(super) process: Arc<str>,
     pub(super) address: Arc<str>,
     pub(super) open: f64,
-    /// Not a number for unix sockets.
+    /// Number of connections that await a reply; NaN for unix sockets.
     pub(super) busy: f64,
     /// Name of the processes that answer at the address; `None` if unknown.
     pub(super) to: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Sockets of a network namespace by inode: which are connections of the server's clients, and which lead to peers.
+//! Sockets of a network namespace by inode: connections of the server's clients, and connections to peers.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
         accepted[0].write_all(b"OK").unwrap();
         clients[0].read_exact(&mut buffer[..2]).unwrap();
-        // Tests beside this one may own connections, too.
+        // Concurrent tests may own connections, too.
         let again = testkit::eventually(|| {
             let _ = sockets.read(&mine).unwrap();
             sockets.known.retain(|(_, (_, to))| **to == *address);

@@ -49,7 +49,7 @@ impl StackSampler {
         }
     }
 
-    /// Returns why stacks of running threads cannot be sampled.
+    /// Returns the reason why stacks of running threads cannot be sampled.
     pub(super) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }

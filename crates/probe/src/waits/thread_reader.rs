@@ -1,4 +1,4 @@
-//! Reads what one thread does: whether it runs, or for which object it waits.
+//! Reads the activity of one thread: it runs, or it waits for an object.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(super) struct ThreadReader<'a> {
 }
 
 impl ThreadReader<'_> {
-    /// Reads what a thread does. Returns `None` if the thread ended or may not be read.
+    /// Reads the activity of a thread. Returns `None` if the thread ended or may not be read.
     pub(super) fn read(&mut self, process: &mut Process, tid: u32) -> Option<ThreadSample> {
         let pid = process.pid;
         let folder = || thread_folder(pid, tid);
@@ -89,7 +89,8 @@ impl ThreadReader<'_> {
         (ThreadState::Futex, WaitKey::Futex(address))
     }
 
-    /// A poll of one descriptor waits for that descriptor, as client libraries of databases do.
+    /// Returns the activity of a thread that polls. A poll of one descriptor counts as a wait for this descriptor,
+    /// because client libraries of databases wait in this way.
     fn poll(&mut self, pid: u32, array: u64, length: u64) -> (ThreadState, WaitKey) {
         let mut entry = [0; 8];
         if length != 1 || remote_memory::read(pid, array, &mut entry) != Ok(entry.len()) {
@@ -106,7 +107,7 @@ impl ThreadReader<'_> {
         }
     }
 
-    /// Returns what a thread waits for that calls `name` with a descriptor.
+    /// Returns the activity of a thread that waits in the call `name` with a descriptor.
     fn descriptor(&mut self, pid: u32, fd: u64, name: &str, is_write: bool) -> (ThreadState, WaitKey) {
         let Some(link) = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok() else {
             return (ThreadState::Other, WaitKey::Text("descriptor".into()));

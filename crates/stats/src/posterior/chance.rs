@@ -1,6 +1,6 @@
-//! Probability that a rate meets its limit, judged by a single window. Instead of comparing a percentile with its
-//! limit, it uses a binomial distribution over the number of independent draws that the window is worth. The idea is
-//! from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! Probability that a rate meets its limit, judged by a single window. A percentile is not compared with its limit.
+//! Instead, the module uses a binomial distribution over the number of independent draws that the window is worth. The
+//! idea is from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};

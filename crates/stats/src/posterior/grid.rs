@@ -17,8 +17,9 @@ const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for
-/// M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit equals many services, the line is
-/// steep. Without this prior, windows that are too short to exceed the limit would be compatible with a flat line.
+/// M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit is as long as many services, the
+/// share of late answers rises steeply with the rate. Without this prior, windows that are too short to exceed the
+/// limit would be compatible with a share that hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the closed loop's mean speed, divided by that of a single window. The mean covers the

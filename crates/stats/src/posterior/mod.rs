@@ -3,10 +3,12 @@
 //!
 //! The model describes a queue near saturation. Waiting times in such a queue are exponential (J. Kingman, *JRSS B* 24,
 //! 1962), and their mean is inversely proportional to the distance from saturation. The logarithm of the share of late
-//! answers is therefore a straight line of the offered rate, and reaches 0 at saturation: `ln P(rate) = ln allowed +
-//! steep * (rate
-//! - c) / c`. For M/M/1 the model is exact. `c` is the capacity and `steep` its elasticity. Capacity and elasticity
-//!   have a common posterior on a grid:
+//! answers is therefore a straight line of the offered rate, and reaches 0 at saturation:
+//!
+//! `ln P(rate) = ln allowed + steep * (rate - c) / c`
+//!
+//! Here `c` is the capacity, and `steep` the elasticity of the share at the capacity. For M/M/1 the model is exact.
+//! Capacity and elasticity have a common posterior on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth
 //!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, which is twice the

@@ -67,7 +67,7 @@ pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>
     all.into_iter().map(Product::ln).collect()
 }
 
-/// Products over the capacities that are too small for a floating-point number. Logarithms are taken only when a
+/// Products, one per capacity, that may be too small for a floating-point number. Logarithms are taken only when a
 /// product becomes small, not for each factor.
 struct Product {
     ln: Vec<f64>,

@@ -34,8 +34,8 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
 }
 
 /// A network and its variants that lack some of the stations with several servers. The probability that such a station
-/// is empty is computed from the throughput of the network without it. If it was computed as 1 minus the others, all
-/// digits would be lost with many servers.
+/// is empty is computed from the throughput of the network without it. As 1 minus the other probabilities, it would
+/// lose all digits if there are many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.
@@ -66,8 +66,8 @@ impl<'s> Family<'s> {
         self.members.swap_remove(0).solution
     }
 
-    /// Adds one client to each variant. Variants that lack more stations come first, because the others need these
-    /// results.
+    /// Adds one client to each variant of the network. Variants that lack more stations come first, because the others
+    /// need these results.
     fn step(&mut self, n: u32) {
         for lacks in (0..self.members.len()).rev() {
             let lacked = |at: usize| self.several.iter().position(|s| *s == at).filter(|bit| lacks & 1 << bit != 0);

@@ -40,7 +40,7 @@ impl Station {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Replaces the station by a delay if none of this many clients ever waits there.
+    /// Returns a delay instead of the station if the requests of this many clients never wait there.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),

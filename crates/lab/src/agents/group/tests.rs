@@ -97,7 +97,7 @@ fn another_wire_version_is_one_clear_error() {
     assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
 }
 
-/// A pipe holds 64 KiB, less than this agent writes. The test of `pipe_thread` covers an agent that ends without a
+/// The agent writes more than the 64 KiB that a pipe holds. A test of `pipe_thread` covers an agent that ends without a
 /// message.
 #[test]
 fn an_agent_that_complains_all_the_time_is_not_held_up() {

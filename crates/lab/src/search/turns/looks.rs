@@ -25,12 +25,12 @@ impl Looks {
         Self { threshold, taken: Vec::new() }
     }
 
-    /// Judges the windows if it is time for a look. Returns the outcome of the look.
+    /// Judges the windows if an interim judgement is due. Returns the outcome if the comparison can end.
     pub(super) fn look(&mut self, runs: [&Run; 2], windows: &Windows<'_>) -> Option<ComparisonOutcome> {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);
         let due = SHARES.iter().any(|at| last < *at && *at <= share);
-        // If this is the last pair, the final look follows, which is separate.
+        // After the last pair, only the final judgement follows, which is made elsewhere.
         if !due || windows.pairs < MIN_WINDOWS || !windows.fit(windows.room_s) {
             return None;
         }

@@ -55,7 +55,7 @@ pub struct TurnsTaken {
     pub order: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// How the windows of a pair were measured: in turns or at the same time.
+    /// Way in which the windows of a pair were measured: in turns or at the same time.
     pub pairing: Pairing,
     /// Times at which the result was judged, as shares of the planned windows; the last one is the end.
     pub looks: Vec<f64>,

@@ -17,7 +17,7 @@ pub(super) fn turn(
 }
 
 /// Runs a function for both sides at the same time, each in its own thread. Returns the seconds that the longer one
-/// took; they count as time of neither search.
+/// took. This time counts for neither search.
 pub(super) fn at_once(
     sides: &mut [&mut dyn Conductor; 2],
     act: impl Fn(&mut dyn Conductor) -> Result<(), LabError> + Sync,

@@ -51,8 +51,8 @@ impl<'d> Windows<'d> {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
 
-    /// Returns true if another pair can end before this time, which is for all pairs together. The first pair is always
-    /// measured, because a comparison without pairs has no result.
+    /// Returns true if another pair of windows can end before `until_s`, the time limit of all pairs together. The
+    /// first pair is always measured, because a comparison without pairs has no result.
     pub(super) fn fit(&self, until_s: f64) -> bool {
         self.pairs == 0 || self.used_s + self.last_s < until_s
     }

@@ -75,7 +75,7 @@ fn standstills(ticks: &[Tick]) -> Vec<Window> {
     ends.filter(|window| window.end_s > window.begin_s).collect()
 }
 
-/// Returns the time intervals that are in both lists. Both lists are sorted by time.
+/// Returns the intervals of time that both lists cover. Both lists are sorted by time.
 fn common(a: &[Window], b: &[Window]) -> Vec<Window> {
     let (mut i, mut j, mut found) = (0, 0, Vec::new());
     while let (Some(one), Some(other)) = (a.get(i), b.get(j)) {
