@@ -1,7 +1,7 @@
 //! Response times by request class, as exact as the buckets of a [`Hist`]. Recording a time uses few cache lines.
 //!
 //! At a hundred thousand requests per second, the counts of dozens of classes need a megabyte, but requests and answers
-//! already fill the cache. Each time is therefore added to a log, and all of its times are counted when the log is
+//! already fill the cache. Each time is therefore added to a log, and all times in the log are counted when the log is
 //! full. The CPU can then fetch many counts that are not cached in parallel.
 
 use run::Hist;

@@ -97,8 +97,8 @@ pub trait Ops {
     /// Reads the clock again.
     fn refresh(&mut self) -> u64;
 
-    /// Opens a socket for connection `conn` (a free number below the driver's capacity) and starts the connect. If this
-    /// returns an error, no connect was started.
+    /// Opens a socket for connection `conn` (a free number below the driver's capacity) and starts the connect. If the
+    /// function returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
     /// Gives up an unfinished connect and starts another one in its place.
@@ -148,8 +148,8 @@ pub trait Driver {
     /// Returns the operations, for use between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
-    /// Waits for completions until `until_ns` and passes each one to `f`. `batch` allows it to wait longer to collect
-    /// more completions. A driver that cannot do this returns at the first completion.
+    /// Waits for completions until `until_ns` and passes each one to `f`. `batch` allows the driver to wait longer and
+    /// collect more completions. A driver that cannot do this returns at the first completion.
     fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
     -> Result<(), Errno>;
 }

@@ -7,9 +7,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EarlyRaces {
     pub(crate) connections: u64,
-    /// Their requests that were sent again.
+    /// Number of requests of early races that were sent again.
     pub(crate) resent: u64,
-    /// Their requests that were not.
+    /// Number of requests of early races that were not sent again.
     pub(crate) failed: u64,
 }
 

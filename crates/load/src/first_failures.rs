@@ -30,7 +30,7 @@ impl FirstFailures {
     /// Records an answer with an unexpected status.
     #[inline]
     pub(crate) fn refused(&mut self, status: u16) {
-        // The words that the session has are those of its last refusal.
+        // The session keeps only the words of its last refusal.
         let is_new = !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES;
         self.new_status = is_new.then_some(status);
     }

@@ -189,7 +189,7 @@ fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandl
     started.map(Some).map_err(|e| LoadError::no_thread("starting the thread that watches slots", &e))
 }
 
-/// Raises the descriptor limit; returns it, with notes on what it means for the plan.
+/// Raises the descriptor limit. Returns the limit, and notes on its consequences for the plan.
 fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     let (soft, hard) = limits::descriptors();
     let limit = limits::raise_descriptors().unwrap_or(soft);

@@ -1,4 +1,4 @@
-//! Connections that the server ended, and the moment when it ended most.
+//! Connections that the server ended, and the moment when it ended most of them.
 
 use run::EndsTogether;
 

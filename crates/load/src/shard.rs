@@ -197,8 +197,8 @@ pub(crate) fn run<D: Driver>(
 }
 
 /// Runs one shard until its end. With `slots`, counts are published more often. `order` is called in every pass, with
-/// the driver's time and the current phase. The parameter is a trait object, because with a type parameter the loop
-/// would be compiled once per caller.
+/// the driver's time and the current phase. `order` is a trait object: with a type parameter, the loop would be
+/// compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,

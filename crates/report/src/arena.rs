@@ -135,7 +135,7 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Names the servers of the same group that differ from this server all the same. Servers of earlier rows are left out,
+/// Names the servers that differ from this server although they are in its group. Servers of earlier rows are left out,
 /// because those rows already name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);

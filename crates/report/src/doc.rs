@@ -10,7 +10,7 @@ use crate::tone::Tone;
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doc {
-    /// The result in one line.
+    /// Result in one line, such as the capacity and its limit.
     pub title: String,
     /// Command, start and duration of the run.
     pub subtitle: String,
@@ -27,7 +27,7 @@ pub struct Section {
     pub id: String,
     /// Heading; empty for the verdict, which needs none.
     pub title: String,
-    /// Which readers need the section.
+    /// Readers who need the section.
     pub weight: Weight,
     /// Contents of the section.
     pub blocks: Vec<Block>,

@@ -150,7 +150,7 @@ fn law_words(law: &Fit) -> String {
     )
 }
 
-/// Returns the chart of measured and predicted capacities by CPUs, if these differ.
+/// Returns the chart of measured and predicted capacities by CPUs, if the numbers of CPUs differ.
 fn chart(result: &SizeResult) -> Option<Block> {
     let points = |of: &dyn Fn(&SizeStep) -> Option<f64>| -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> =

@@ -23,7 +23,7 @@ pub enum ReportError {
     /// Unknown form.
     #[error("there is no report form {asked:?}; take one of {known}")]
     UnknownForm {
-        /// Requested form.
+        /// Form that the user requested.
         asked: String,
         /// Known forms.
         known: String,
@@ -39,7 +39,7 @@ pub enum ReportError {
     Broken {
         /// Name of the form.
         form: &'static str,
-        /// Cause.
+        /// Cause of the error.
         message: String,
     },
 }

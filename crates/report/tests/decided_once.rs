@@ -54,7 +54,7 @@ fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     (0..words.len()).filter_map(figure).collect()
 }
 
-/// Returns the same kinds of figures from all sentences of the findings.
+/// Returns figures as [`figures`] does, from all sentences of the findings.
 fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
     fn strings(value: &serde_json::Value, all: &mut String) {
         match value {
@@ -125,7 +125,7 @@ fn has_failed_stretch(run: &Run) -> bool {
     })
 }
 
-/// Returns why a run failed, derived only from its trials and its capacity.
+/// Returns the reason why a run failed, derived only from its trials and its capacity.
 fn failure(run: &Run) -> Option<Failure> {
     let nothing = run.trials.iter().all(|t| t.measured.tally.completed == 0);
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);

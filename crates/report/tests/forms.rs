@@ -318,8 +318,8 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // Stored runs have figures of 0, and the reasons for absent figures, only with the samples. The counters of this run
-    // have no samples.
+    // A stored run has figures of 0, and the reasons of absent figures, only if it also has the samples. The counters
+    // of this run have no samples.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     let is_stored = |reading: &run::Reading| reading.value().is_some_and(|value| value != 0.0);
     sides.for_each(|side| {

@@ -35,8 +35,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Returns the time on the clock at which the request is due that the underlying process has at `even_ns`.
-    /// `even_ns` must not decrease from call to call.
+    /// Returns the clock time at which a request is due that the underlying process places at `even_ns`. `even_ns` must
+    /// not decrease from call to call.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

@@ -62,7 +62,8 @@ impl Schedule {
         Self::Recorded { at_ns: each.collect(), next: shard as usize, step: shards.max(1) as usize }
     }
 
-    /// Returns the due time of the request that the underlying process has at `even_ns`, in nanoseconds from the start.
+    /// Returns the due time of a request that the underlying process places at `even_ns`, in nanoseconds from the
+    /// start.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {

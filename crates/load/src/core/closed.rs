@@ -2,9 +2,9 @@
 //! `new_connections`, the clients are the simple clients of source 1, which repeat: connect, one request, answer,
 //! close.
 //!
-//! Simple clients ask the server to close (HTTP `Connection: close`). If it agrees, it may send its FIN first, so that
-//! TIME_WAIT stays with the server ([`super::closing`]). The client meanwhile connects again. With any other server,
-//! the client closes first with a normal FIN and gets TIME_WAIT itself. Running out of ports is then counted as
+//! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
+//! so that TIME_WAIT stays with the server ([`super::closing`]). The client meanwhile connects again. With any other
+//! server, the client closes first with a normal FIN and gets TIME_WAIT itself. Running out of ports is then counted as
 //! `client_ports`.
 
 use super::{Core, Mode, State};
@@ -58,7 +58,7 @@ impl Core {
         }
     }
 
-    /// Ends the connect phase: from now on, all established connections may send. After the connect phase, a call does
+    /// Ends the connect phase: from now on, all established connections may send. A call after the connect phase does
     /// nothing.
     pub(super) fn end_opening(&mut self, now: u64) {
         if !std::mem::take(&mut self.opening) {
@@ -88,7 +88,7 @@ impl Core {
         }
     }
 
-    /// Starts as many new requests as were answered; if there is a think time, only after it.
+    /// Starts as many new requests as were answered, after the think time if there is one.
     #[inline]
     pub(super) fn closed_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32) {
         if self.task.new_connections {

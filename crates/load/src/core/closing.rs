@@ -4,7 +4,7 @@
 //!
 //! Some servers leave the close to the client; one of their workers is occupied until the client closes. A client
 //! recognizes such a server when a FIN is late for the first time. From the first late FIN on, the client closes first.
-//! About once a second, it waits for a FIN to see if the server closes again.
+//! About once a second, the client waits for a FIN to see if the server closes again.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

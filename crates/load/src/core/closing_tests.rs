@@ -1,4 +1,5 @@
-//! Tests of how the client ends connections: who closes, when the client continues, and which requests are sent again.
+//! Tests of the ends of connections: the side that closes, the time at which the client continues, and requests that
+//! are sent again.
 
 use run::{ErrorKind, Tally};
 
@@ -19,7 +20,7 @@ fn answer_last(fixture: &mut Fixture) -> u32 {
     conn
 }
 
-/// Creates a client with a think time of 10 ms; it sends its second request at 15 ms.
+/// Creates a client with a think time of 10 ms, which sends its second request at 15 ms.
 fn thought(weights: &[f64]) -> Fixture {
     let mut fixture = Fixture::ready(1, 10.0, weights);
     fixture.at_ms(5);

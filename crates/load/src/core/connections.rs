@@ -261,7 +261,8 @@ impl Core {
         self.retry_later(ops, conn, established, due_ns);
     }
 
-    /// Counts the answers of a connection that ended with requests on it and no byte of an answer to them.
+    /// Counts the earlier answers of a connection that ended with requests in flight, if no byte of their answers had
+    /// come.
     fn lost_after_answers(&mut self, conn: u32) {
         let c = &self.conns[conn as usize];
         let answers = c.made.saturating_sub(u64::from(c.in_flight));
@@ -283,7 +284,7 @@ impl Core {
         self.ended_thinking(ops, conn, None);
     }
 
-    /// Handles the regular end of a connection, while its client may have a think time until `due_ns`.
+    /// Handles the regular end of a connection whose client may have a think time until `due_ns`.
     pub(super) fn ended_thinking<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.close(ops, conn);
         self.conns[conn as usize].failures = 0;

@@ -3,7 +3,7 @@
 use super::due_clock::DueClock;
 use super::task::Think;
 
-/// How the first connects are spread over T.
+/// Distribution of the first connects over T.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,

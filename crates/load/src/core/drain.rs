@@ -92,7 +92,7 @@ impl Core {
     }
 
     /// Calls `request` for each request that was started and has no answer, and `waits` with the intended start of each
-    /// one that still waits for a connection.
+    /// request that still waits for a connection.
     fn each_open(&mut self, request: impl Fn(&mut Record, &InFlightRequest), waits: impl Fn(&mut Record, u64)) {
         let connects_count = self.begins_with_connect();
         let record = &mut self.record;

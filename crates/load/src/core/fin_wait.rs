@@ -9,7 +9,7 @@ const KNOWN_WAIT_NS: u64 = 100_000_000;
 /// Maximum time to wait for the FIN of a server that never closed, or that left the last close to the client,
 /// nanoseconds. On an idle machine, the FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
-/// Interval between two such waits if the client usually closes first, nanoseconds. With this interval, waits of
+/// Interval between two waits for a FIN if the client usually closes first, nanoseconds. With this interval, waits of
 /// [`TRIAL_WAIT_NS`] occupy one worker of the server for 1 % of the time.
 const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
 /// Maximum number of additional connections, which wait for a FIN. If a server closes within 1 ms, 100 of them are
@@ -36,7 +36,7 @@ pub(super) enum Closer {
 }
 
 impl Closer {
-    /// Returns the value for a client that closes first until its next wait.
+    /// Returns the state in which the client closes first until its next wait for a FIN.
     pub(super) fn client(now_ns: u64) -> Self {
         Self::Client { trial_ns: now_ns + TRIAL_INTERVAL_NS }
     }
@@ -58,7 +58,7 @@ impl Closing {
         self.waiting.len()
     }
 
-    /// Returns how long the next connection may wait for its FIN; `None` if the client closes at once.
+    /// Returns the time for which the next connection may wait for its FIN; `None` if the client closes at once.
     pub(super) fn patience_ns(&mut self, now: u64) -> Option<u64> {
         match &mut self.closer {
             _ if self.max == 0 => None,

@@ -1,6 +1,5 @@
 //! The requests in flight on all connections, in the order of their start. The requests may end in any order. All
-//! memory is allocated at the start. To start or end a request, or to find the oldest one, only a few values are
-//! written.
+//! memory is allocated at the start. To start, to end or to find the oldest request takes only a few memory accesses.
 
 use proto::Which;
 

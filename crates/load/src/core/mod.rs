@@ -1,7 +1,7 @@
 //! The connection engine: manages connections, requests and their times. Every call gets the operations of a driver, so
 //! that the same engine works with every driver and with the simulator. The engine is compiled once per driver, but not
-//! per protocol. Sessions are called dynamically, which takes some nanoseconds per request. If it was compiled for each
-//! protocol, every build would take a minute longer.
+//! per protocol. Sessions are called dynamically, which takes some nanoseconds per request. If the engine was compiled
+//! for each protocol, every build would take a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
 //! Everything after the start is the same for all of them: see [`requests`] and [`connections`].

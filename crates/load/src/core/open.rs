@@ -75,7 +75,7 @@ impl Core {
         }
     }
 
-    /// Returns, of the connections that have room for another request, the one whose last request was added first.
+    /// Returns a busy connection that has room for another request: the one that was listed first.
     fn next_with_room(&mut self) -> Option<u32> {
         loop {
             let conn = self.pool()?.with_room.pop_front()?;
@@ -234,7 +234,7 @@ impl Core {
         }
     }
 
-    /// Continues a connection that had to wait for this pass: it can take a request.
+    /// Continues a connection that had to wait for this pass, and can now take a request.
     pub(super) fn open_think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         self.serve_waiting(ops, conn, true);

@@ -132,7 +132,8 @@ impl Core {
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
             session.flushed(&mut |done| {
-                // The send itself is the request's time, so that the time of this pass, before the send, is too early.
+                // The request lasts as long as its send. The time of this pass was read before the send, and is
+                // therefore too early.
                 sink.now = ops.refresh();
                 sink.done(done);
             })
@@ -208,7 +209,7 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        // If the server closed too early, only a reason from the server itself is worth adding.
+        // If the server closed too early, a reason is added only if the server itself gave one.
         let said = (fault != Fault::Short).then(|| fault.to_string());
         let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);

@@ -217,8 +217,8 @@ fn classes_are_drawn_told_and_counted_apart() {
     assert!(Fixture::ready(1, 0.0, &[1.0]).part().classes.is_empty());
 }
 
-/// One request is due each millisecond, and the generator looks after 6 ms. An earlier version sent each of the due
-/// requests by itself, so an open loop never had the load of the closed loop before it.
+/// One request is due each millisecond, and the generator wakes up only after 6 ms. An earlier version sent each of the
+/// due requests by itself, so an open loop never had the load of the closed loop before it.
 #[test]
 fn requests_of_an_open_loop_that_are_due_together_leave_together() {
     let (rate, arrival) = (1000.0, run::Arrival::Constant);

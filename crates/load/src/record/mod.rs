@@ -1,4 +1,4 @@
-//! What a shard records: counts at all times, and histograms and the integral of requests in flight only in the
+//! Record of a shard. Counts cover the whole load; histograms and the integral of requests in flight cover only the
 //! measured window.
 
 mod hung_ages;

@@ -50,8 +50,8 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
-/// Without this, a third of all requests could hang since the warm-up, and the other answers would give an exact 99th
-/// percentile.
+/// If hung requests did not count as failures, a third of all requests could hang since the warm-up. The other answers
+/// would then give an exact but wrong 99th percentile.
 #[test]
 fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     let request =

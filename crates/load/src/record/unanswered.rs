@@ -50,8 +50,8 @@ impl Record {
     }
 
     /// Records, at the end of the drain, a request that was in flight throughout the window and got no answer since. It
-    /// counts as a failure of the window. By its two ages at the edges of the window, it would be in the sample only above
-    /// the first age, so that no shorter percentile would show it.
+    /// counts as a failure of the window. If only its ages at both edges of the window were recorded, no percentile
+    /// below its age at the start would show it.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
@@ -73,7 +73,7 @@ impl Record {
         });
     }
 
-    /// Takes back the ages that requests had at the edges of the window and that count as failures now.
+    /// Removes the recorded ages of requests that now count as failures.
     pub(super) fn take_back_hung(&mut self) {
         let Some(hung) = self.hung.take() else { return };
         self.under_way.take_back(&hung.under_way);

@@ -58,7 +58,8 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     Note::block(Tone::Plain, text)
 }
 
-/// Says which change the comparison would have detected, and how much data is needed to detect 1 %.
+/// Returns a sentence with the smallest change that the comparison would have detected, and with the amount of data
+/// that detects 1 %.
 fn smallest_change(comparison: &Comparison) -> Option<String> {
     let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
     let change = if change >= 1.0 {
@@ -193,7 +194,7 @@ fn decided(comparison: &Comparison) -> String {
     format!("decided by {figure}: {ratio}")
 }
 
-/// Returns the word for the screen. Files contain the ID `not-enough`.
+/// Returns the word that the screen shows for a result. Files have the ID `not-enough` for an undecided result.
 fn word(word: ComparisonResult) -> &'static str {
     if word == ComparisonResult::NotEnough { "undecided" } else { word.name() }
 }
@@ -344,7 +345,7 @@ fn value(c: &ComparedFigure, side: usize) -> String {
     format!("{}{}", if c.open[side] > 0 { "≥" } else { "" }, quantity(value, Unit::Share))
 }
 
-/// Says how many requests had no response yet; the failed share does not count them.
+/// Returns a sentence with the number of requests that had no response yet, which the failed share does not count.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();

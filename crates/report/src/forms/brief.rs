@@ -6,7 +6,8 @@ use crate::{Block, Doc, Style, Weight};
 
 /// Maximum number of lines of an answer. The command prints two more lines about the place of the report.
 const ANSWER_LINES: usize = 12;
-/// Maximum numbers of lines for a line of the answer that is too long: first many, then few.
+/// Maximum number of terminal lines to which one long line of the answer is cut: first, and if the answer is still too
+/// long.
 const MANY_LINES: usize = 3;
 const FEW_LINES: usize = 2;
 /// Number of rows of a table that are always kept.

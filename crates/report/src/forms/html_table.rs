@@ -17,14 +17,14 @@ const WORDS: usize = 24;
 const STACKED: usize = 5;
 const STACKED_FIGURES: usize = 7;
 
-/// How a table is shown on a screen that is too narrow for it.
+/// Way in which a table is shown on a screen that is too narrow for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Fits,
     Stacked,
     /// The table scrolls sideways on a phone.
     Wide,
-    /// Scrolls on every screen.
+    /// The table scrolls sideways on every screen.
     Wider,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportEr
 pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Least important weight of the sections that are shown.
+    /// Weight of the least important sections that are shown.
     weight: Weight,
 }
 

@@ -122,7 +122,8 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
 }
 
-/// Returns what the server waits for: an upstream service, or the lock or other object that its threads wait for.
+/// Returns the line that says what the server waits for: an upstream service, or the lock or other object of its
+/// threads.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {

@@ -19,7 +19,7 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     }
 }
 
-/// Returns the lowest rate that failed, and why.
+/// Returns the lowest rate that failed, and the reason.
 fn failure(course: &CourseFinding) -> Option<String> {
     let part = course.parts.get(course.failed?)?;
     let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
@@ -31,7 +31,7 @@ fn offered(part: &CoursePart) -> String {
     if from == to { format!("{from}/s") } else { format!("{from} to {to}/s") }
 }
 
-/// Returns the line of the answer.
+/// Returns the answer's line about a load whose rate changed.
 pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     let value = course.held_rate.map_or("no rate:".into(), |rate| format!("to {}:", quantity(rate, Unit::PerSecond)));
     let detail = failure(course).unwrap_or_else(|| "the highest rate of this load".into());

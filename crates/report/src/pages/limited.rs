@@ -1,4 +1,4 @@
-//! The lines of an answer about the limit: what it is, and what to do.
+//! The lines of an answer about the limit: its name, and advice.
 
 use run::Run;
 
@@ -20,7 +20,7 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 
-/// Returns the first advice. A verdict without advice says which data it lacks.
+/// Returns the first advice. For a verdict without advice, returns the data that it lacks.
 pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let first = found.advice.first().or_else(|| found.missing.first().filter(|_| found.id == "unknown"));

@@ -25,7 +25,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the notes of the run and of its trials. Each note appears once, with its trials.
 fn notes(run: &Run) -> Vec<String> {
-    // The warnings have places of their own.
+    // Warnings are shown in other sections.
     let notes = run.notes.iter().filter(|note| !note.is_warning);
     let mut told: Vec<(String, Vec<String>)> = notes.map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {

@@ -9,7 +9,7 @@ use run::number::{Unit, quantity};
 pub struct Chain {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: how the figures were measured.
+    /// Caption, which says how the figures were measured.
     pub caption: String,
     /// Boxes, each after the one from which its arrow comes.
     pub links: Vec<Link>,

@@ -20,7 +20,7 @@ const SHARED_PART: f64 = 0.995;
 pub struct Flame {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: how the stacks were measured.
+    /// Caption, which says how the stacks were measured.
     pub caption: String,
     /// Unit of the weights.
     pub unit: Unit,

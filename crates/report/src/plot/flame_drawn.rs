@@ -1,5 +1,5 @@
-//! Draws a flame graph as SVG: one box per function, below the function that called it. Its width is its share of the
-//! weight.
+//! Draws a flame graph as SVG: one box per function, below the function that called it. The width of a box is the
+//! function's share of the weight.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::labels::{cut, escape, width};
 
 /// Height of a row with its gap.
 const ROW: f64 = 19.0;
-/// Minimum width of a box. Narrower ones are left out, with their callees.
+/// Minimum width of a box. Narrower boxes are left out, with their callees.
 const MIN_WIDTH: f64 = 1.5;
 /// Minimum width of a box with a name.
 const MIN_LABEL_WIDTH: f64 = 30.0;

@@ -17,7 +17,7 @@ const FARTHEST: f64 = 2.0;
 pub struct Intervals {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: how the figures were measured.
+    /// Caption, which says how the figures were measured.
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,

@@ -7,7 +7,7 @@ use run::number::Unit;
 pub struct Plot {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: how the figures were measured, and what the lines mean.
+    /// Caption, which says how the figures were measured and what the lines mean.
     pub caption: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -176,7 +176,7 @@ pub struct Band {
 pub struct Bars {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: how the figures were measured.
+    /// Caption, which says how the figures were measured.
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
@@ -220,7 +220,7 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns how the n-th measured line is drawn. Together with the colours of [`Hue::nth`], the first twelve lines
+    /// Returns the style of the n-th measured line. Together with the colours of [`Hue::nth`], the first twelve lines
     /// all look different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }

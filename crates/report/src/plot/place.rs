@@ -9,9 +9,9 @@ const LINE: f64 = 14.0;
 /// A position for a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
-    /// Anchor of the text.
+    /// Horizontal position of the text's beginning or end, pixels.
     pub(super) x: f64,
-    /// Base line of the text.
+    /// Vertical position of the text's base line, pixels.
     pub(super) y: f64,
     /// True if the text ends at `x` instead of beginning there.
     pub(super) end: bool,

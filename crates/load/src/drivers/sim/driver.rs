@@ -68,7 +68,7 @@ pub(super) enum Event {
     /// Second answer to a request.
     AnsweredAgain(Conn),
     Restart,
-    /// End of an idle time; the number is that of the requests before it.
+    /// End of an idle time, with the number of requests on the connection before.
     IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),

@@ -77,7 +77,7 @@ impl Default for SimServer {
     }
 }
 
-/// What was observed in the simulated server, in addition to the generator's result.
+/// Observations of the simulated server, in addition to the generator's result.
 #[derive(Clone, Debug, Default)]
 pub struct SimObservations {
     /// Arrival time of each SYN in nanoseconds since the start, sorted.

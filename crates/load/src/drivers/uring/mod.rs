@@ -188,8 +188,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // A send without a completion is not one of the cancelled operations. A send without a completion completes only if
-    // it fails.
+    // A send that reports only failures is not counted among the cancelled operations.
     let cancelled = kind != NOTHING && kind != OPEN && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);

@@ -1,5 +1,5 @@
-//! The drawing of the chain of upstreams. The drawing shows the first few services, and each service that is full with
-//! the path to it.
+//! The drawing of the chain of upstreams. The drawing shows the first few services, and each full service with the path
+//! to it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
@@ -7,7 +7,7 @@ use crate::plot::{Chain, Link};
 /// Maximum number of boxes in the drawing. The table lists all services.
 const MAX_BOXES: usize = 12;
 
-/// Returns the drawing.
+/// Returns the drawing of these services.
 pub(super) fn chain(stops: &[Stop], figure: &'static str, caption: String) -> Chain {
     let kept = kept(stops);
     let place = |at: usize| kept.iter().position(|kept| *kept == at);
