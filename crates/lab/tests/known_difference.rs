@@ -160,7 +160,7 @@ fn compared_with(
     (c, taken.ended_after_s, taken.order.new_first.len())
 }
 
-/// Placement that only records its calls and moves no processes. After some moves, it fails.
+/// Placement that only records its calls and moves no processes. After some moves, the placement fails.
 struct Recorded {
     swaps: Vec<bool>,
     placed: bool,

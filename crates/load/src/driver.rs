@@ -1,5 +1,5 @@
 //! Interface of a driver: submit operations, then wait for completions until a deadline. The worker is compiled for
-//! each driver, so that operations on sockets are not called dynamically.
+//! each driver, so operations on sockets are not called dynamically.
 //!
 //! A driver owns descriptors, buffers and generation numbers. A driver knows nothing of requests, protocols or rates.
 //! If a connection was closed in the meantime, the driver reports no more of its completions.
@@ -37,7 +37,7 @@ pub enum Completion<'a> {
         /// Bytes that arrived.
         bytes: &'a [u8],
     },
-    /// Follows [`Sent::Pending`]: the kernel has taken all bytes, so that the worker can send more.
+    /// Follows [`Sent::Pending`]: the kernel has taken all bytes, so the worker can send more.
     Writable {
         /// Connection that accepts bytes again.
         conn: u32,

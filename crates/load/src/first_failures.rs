@@ -1,5 +1,5 @@
-//! First failure of each kind in a shard, with its reason. Only the first failure of each kind needs a reason, so that
-//! later failures cost nothing.
+//! First failure of each kind in a shard, with its reason. Only the first failure of each kind needs a reason, so later
+//! failures cost nothing.
 
 use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 
@@ -87,7 +87,7 @@ mod tests {
                 first.keep_status(i as f64, status, format!("\"reason {i}\""));
             }
         }
-        // An answer with a known status follows in the same piece, so that the words are those of that answer.
+        // An answer with a known status follows in the same piece, so the words are those of that answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

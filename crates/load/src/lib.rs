@@ -1,7 +1,7 @@
-//! Generators of load: when requests start ([`arrivals`]), how bytes are moved ([`drivers`]), and the results.
+//! Generators of load: start times of requests ([`arrivals`]), ways to move bytes ([`drivers`]), and the results.
 //!
 //! [`run`] carries out a [`run::LoadPlan`] with one shard per thread. During a load, shards share nothing; at the end,
-//! their results are merged. Other crates decide how much load is right and what the result means.
+//! their results are merged. Other crates choose the amount of load and interpret the results.
 
 pub mod arrivals;
 mod ceiling;

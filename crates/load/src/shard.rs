@@ -15,7 +15,7 @@ use crate::status_counts::PublishedStatusCounts;
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard publishes its counts.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard publishes details for the live view, and computes again how many answers it collects.
+/// Interval at which a shard publishes details for the live view, and adjusts the number of answers that it collects.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard publishes its counts if an experiment reads them for its slots.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
@@ -209,7 +209,7 @@ pub(crate) fn run_with<D: Driver>(
     let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver was created some time ago, so that its time is outdated.
+    // The driver was created some time ago, so its time is outdated.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {
@@ -247,8 +247,7 @@ pub(crate) fn run_with<D: Driver>(
         let mut edge_ns = current.next_ns;
         driver.wait(until, core.batch(), |ops, completion| {
             if ops.now() >= edge_ns {
-                // The thread had no CPU until after the start of the phase, so that later events belong to the new
-                // phase.
+                // The thread had no CPU until after the start of the phase, so later events belong to the new phase.
                 edge_ns = u64::MAX;
                 let current = order(ops.now(), phase);
                 core.edge(current.phase, current.at_ns, ops.now());

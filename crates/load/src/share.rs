@@ -126,7 +126,7 @@ pub(crate) fn two_process(plan: &LoadPlan) -> bool {
     plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
-/// Describes what the descriptor limit means for a plan.
+/// Describes the consequences of the descriptor limit for a plan.
 pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     let wanted = u64::from(match &plan.intensity {
         Intensity::Closed { connections, .. } => *connections,

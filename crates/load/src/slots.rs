@@ -13,12 +13,12 @@ use sys::clock;
 /// request changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of a slot's measured part for which the times of completed requests are recorded, nanoseconds. In
-/// shorter slots the server completes many requests, so that whole numbers are accurate enough.
+/// shorter slots the server completes many requests, so whole numbers are accurate enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between checks for completed requests, nanoseconds: a hundredth of the shortest slot with recorded times.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
-/// Maximum time to sleep between two checks for the end of the load, nanoseconds. When a user ends the load, it does
-/// not have to wait for the end of a slot.
+/// Maximum time to sleep between two checks for the end of the load, nanoseconds. When a user ends the load, the load
+/// need not wait for the end of a slot.
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
 /// Maximum gap between completed requests that count as one group, as a share of the mean gap. Workers that run in step
 /// complete several requests at almost the same time, and then none for a while.

@@ -1,4 +1,4 @@
-//! Counts of responses with an unexpected status, by status. Servers use few statuses, so that a short list is enough.
+//! Counts of responses with an unexpected status, by status. Servers use few statuses, so a short list is enough.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! Number of requests that ended in each tenth of a second of the measured window, and how many of them were late. All
-//! memory is allocated before the load begins.
+//! Numbers of all requests and of late requests that ended in each tenth of a second of the measured window. All memory
+//! is allocated before the load begins.
 
 use run::{LateCounts, TENTH_S, Tenths};
 

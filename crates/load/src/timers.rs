@@ -1,7 +1,7 @@
 //! Timers, one per connection, in a 4-ary heap with an index. Timers are accurate to the nanosecond, because tests
 //! check the arrivals of S-Clients exactly. The heap allocates no memory after the start, and an operation takes a few
-//! dozen nanoseconds. A timer wheel would round times to its ticks, so that the connects of thousands of descriptors
-//! would come in groups.
+//! dozen nanoseconds. A timer wheel would round times to its ticks, so the connects of thousands of descriptors would
+//! come in groups.
 
 /// Heap position of a connection without a timer.
 const NOT_SET: u32 = u32::MAX;

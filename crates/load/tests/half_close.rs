@@ -38,7 +38,7 @@ fn echo(mut stream: TcpStream, seen: &HalfCloseCounts, compat: bool) {
     while let Ok(n) = stream.read(&mut bytes) {
         if n == 0 {
             let peer = stream.peer_addr().unwrap();
-            // A close is reported to the peer before the kernel removes the socket, so that this test must wait.
+            // A close is reported to the peer before the kernel removes the socket, so this test must wait.
             if !compat {
                 testkit::eventually(|| (!held(peer)).then_some(()));
             }

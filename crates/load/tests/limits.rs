@@ -56,7 +56,7 @@ fn ports_run_out() {
 fn descriptors_run_out_child() {
     sys::limits::lower_descriptors(150).unwrap();
     for io in drivers() {
-        // No connection is accepted, so that the server needs no descriptors of this process.
+        // No connection is accepted, so the server needs no descriptors of this process.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut plan = plan(io, closed(300, 1));
         plan.drain_s = 0.1;

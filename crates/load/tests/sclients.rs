@@ -29,8 +29,8 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
     (fd, addr, one)
 }
 
-/// Runs `what` and returns its result. Also returns the seconds for which the load's threads waited for a CPU or the
-/// machine was stopped.
+/// Runs a function and returns its result. Also returns the seconds for which the load's threads waited for a CPU or
+/// the machine was stopped.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());
     std::thread::scope(|scope| {

@@ -26,7 +26,7 @@ struct SamplerRequests {
     stop: bool,
     /// Incidents of the processes so far.
     incidents: Vec<Incident>,
-    /// True if a live view is active, so that the next samples are published.
+    /// True if a live view is active, so the next samples are published.
     looked_at: bool,
     shown: Option<Glance>,
     /// True if a copy of all samples is requested, and the copy.
@@ -37,7 +37,7 @@ struct SamplerRequests {
 /// The newest samples, for live views during sampling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Glance {
-    /// The last few samples of the counters that show what is busy.
+    /// The last few samples of the counters that show busy devices.
     pub recording: Recording,
     /// Instances `name:pid` of the followed processes.
     pub processes: Vec<String>,
@@ -335,8 +335,8 @@ mod tests {
         assert_eq!(thread.probe.effort().late, 3);
     }
 
-    /// An earlier version took a sample every 500 ms exactly. It saw a server that accepts every 50 ms always in the
-    /// same state.
+    /// An earlier version took a sample every 500 ms exactly. That version always saw a server that accepts connections
+    /// every 50 ms in one and the same state.
     #[test]
     fn moments_are_not_in_step_with_a_periodic_server() {
         let (interval_ns, period_ns) = (500_000_000, 50_000_000);

@@ -16,7 +16,7 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
-    /// True if the answer contains the figures of the title, so that a short form needs no title.
+    /// True if the answer contains the figures of the title, so a short form needs no title.
     pub title_in_answer: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Documents made from runs. The input is a [`run::Run`], and the output is text. The code reads no clock, file or
-//! network, so that any old run can be rendered again.
+//! network, so any old run can be rendered again.
 //!
 //! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any form. Forms ([`FORMS`]) print a
 //! [`Doc`].

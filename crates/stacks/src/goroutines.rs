@@ -82,8 +82,8 @@ impl GoRuntime {
         Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
     }
 
-    /// Reads the status and the address of at most `max` goroutines. Also returns how many entries of the list each
-    /// read entry represents.
+    /// Reads the status and the address of at most `max` goroutines. Also returns the number of entries of the list
+    /// that each read entry represents.
     pub(crate) fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);

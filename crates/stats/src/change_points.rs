@@ -251,7 +251,7 @@ fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
 }
 
 /// Moves each outlier to the nearer one of the two medians of its neighbours. The first value after a change is close
-/// to the values that follow, so that it is kept.
+/// to the values that follow, so it is kept.
 fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
     let drawn = |(index, value): (usize, &f64)| {

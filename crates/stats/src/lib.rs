@@ -1,5 +1,5 @@
 //! Statistics and queueing theory for judging runs. All functions are pure: they use no clock and no files, and know
-//! nothing about runs. The caller passes the generator of random numbers, so that equal inputs give equal results.
+//! nothing about runs. The caller passes the generator of random numbers, so equal inputs give equal results.
 //!
 //! Each module names the source of its method and its range of validity. Intervals are 95 % intervals unless a module
 //! states another level.

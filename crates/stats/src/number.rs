@@ -5,7 +5,7 @@ pub fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-/// Returns the value if it is finite and above zero, so that it can be a divisor.
+/// Returns the value if it is finite and above zero, so it can be a divisor.
 pub fn positive(x: f64) -> Option<f64> {
     (x.is_finite() && x > 0.0).then_some(x)
 }

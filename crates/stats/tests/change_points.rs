@@ -128,7 +128,7 @@ fn series_without_a_step_raise_few_alarms() {
     assert!(few && shares.iter().zip(OTAVA_ALARMS).all(|(ours, otava)| *ours < otava), "{shares:?}");
 }
 
-/// Writes the series for `otava_f1.py`: the kind, whether it has steps, the places of the steps and the values.
+/// Writes the series for `otava_f1.py`: the kind, a flag for series with steps, the places of the steps and the values.
 #[test]
 fn series_can_be_written() {
     let mut text = String::new();

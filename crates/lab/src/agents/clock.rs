@@ -192,8 +192,8 @@ mod tests {
         assert_eq!(read(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
-    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. Its speed then follows a daily
-    /// temperature cycle.
+    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. The clock's speed then follows a
+    /// daily temperature cycle.
     struct Theirs {
         ppm: f64,
     }

@@ -111,7 +111,7 @@ impl AgentGroup {
         self.wake_pipe_thread();
     }
 
-    /// Wakes the pipe thread to write what is queued.
+    /// Wakes the pipe thread, which writes queued bytes.
     pub(super) fn wake_pipe_thread(&self) {
         self.pipe_thread.iter().for_each(PipeThread::wake);
     }

@@ -1,8 +1,8 @@
 //! Work of `loadline agent`: the agent sends a hello, takes tasks from standard input and reports on standard output. A
 //! load agent waits for another task after its results; any other agent ends with its task.
 //!
-//! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for too
-//! long, all agents stop, except a server on the conductor's own machine.
+//! When standard input ends, the conductor has ended: load agents and servers stop. When the conductor is silent for
+//! too long, all agents stop, except a server on the conductor's own machine.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;

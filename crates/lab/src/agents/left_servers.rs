@@ -38,7 +38,7 @@ fn end_marked(mark: &str) -> Option<String> {
     })
 }
 
-/// The agent of a server. Its start time is included, because the kernel reuses process IDs.
+/// The agent of a server. The start time of the agent is included, because the kernel reuses process IDs.
 struct Agent {
     pid: u32,
     started_ticks: u64,

@@ -1,4 +1,4 @@
-//! Cleaning up what killed loadline processes of this user left on this host.
+//! Clean-up of changes, servers and control groups that killed loadline processes of this user left on this host.
 
 use super::left_servers;
 use crate::levers;

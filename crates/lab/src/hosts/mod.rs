@@ -1,4 +1,4 @@
-//! Hosts: where agents run, how an agent is started there, and which CPUs it gets.
+//! Hosts: machines and namespaces where agents run, ways to start an agent there, and the choice of its CPUs.
 
 pub(crate) mod cpu_split;
 mod host;

@@ -1,10 +1,11 @@
 //! Writes to the server's disk without the page cache, and flushes these writes. The writes have the size of other
 //! programs' writes. The lever uses half as many writing threads as other programs have requests in the queue. Each
-//! thread also waits for its flushes, so that the lever causes about a quarter of the disk's work.
+//! thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
 //!
-//! The reported speed is what other programs have left: their bytes per busy millisecond of the disk with the lever,
-//! divided by the value without it. If other programs keep the disk busy, this speed falls with their throughput. If
-//! other programs leave the disk idle half of the time, this speed halves, but their throughput stays the same.
+//! The reported speed is the disk's speed for other programs: their bytes per busy millisecond of the disk with the
+//! lever, divided by the value without it. If other programs keep the disk busy, this speed falls with their
+//! throughput. If other programs leave the disk idle half of the time, this speed halves, but their throughput stays
+//! the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not include
 //! its flushes and gaps. On a disk of 8 GB/s, this share was a sixth, but total throughput fell by a third more

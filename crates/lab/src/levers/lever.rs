@@ -132,7 +132,7 @@ pub struct LeverTargets {
     pub request_way: RequestWay,
     /// Share of a CPU that a CPU thief takes, 0 to 1; 0 means a quarter.
     pub share: f64,
-    /// True if the load offers a fixed rate, so that the server is mostly idle.
+    /// True if the load offers a fixed rate, so the server is mostly idle.
     pub at_rate: bool,
     /// Median response time of the load, seconds; 0 if unknown.
     pub response_s: f64,

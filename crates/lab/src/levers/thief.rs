@@ -97,8 +97,8 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
 }
 
 /// Returns the CPUs that the quota of a control group gives to the slowed processes and to this thief together. A
-/// process that waits for its quota does not count as waiting for a CPU, so schedstat does not show what the thief
-/// takes from such a process.
+/// process that waits for its quota does not count as waiting for a CPU. For such a process, schedstat does not show
+/// the time that the thief takes.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;

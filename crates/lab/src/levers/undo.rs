@@ -28,8 +28,8 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Locks resources and undoes what a killed experiment left on them. After the locking, `plan` reads the state of
-    /// the resources; nothing is changed yet.
+    /// Locks resources, and undoes changes that a killed experiment left on them. After the locking, `plan` reads the
+    /// state of the resources; nothing is changed yet.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,
@@ -107,8 +107,8 @@ fn lock_one(resource: &PathBuf, deadline: Instant) -> Result<File, String> {
     }
 }
 
-/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each change: that it was
-/// undone, or why not.
+/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each change, with the
+/// reason if it could not be undone.
 pub fn put_back() -> Vec<String> {
     record::paths().into_iter().filter_map(|path| settle(&path, &[])).collect()
 }

@@ -9,7 +9,7 @@ use crate::CpuSplit;
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
 
-/// What is known about the server's side.
+/// Known facts about the server's side.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedServer {
     /// Name of the server's host, as in `hosts[]`.

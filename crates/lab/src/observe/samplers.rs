@@ -172,7 +172,7 @@ impl Samplers {
         Some(side_of(active.host.clone(), self.shared, active.so_far()?))
     }
 
-    /// Returns what was observed of the databases so far, without ending the sampling.
+    /// Returns the observations of the databases so far, without ending the sampling.
     pub(crate) fn databases_so_far(&self) -> Vec<DatabaseProfile> {
         self.databases.iter().map(DatabaseSampler::so_far).collect()
     }

@@ -27,7 +27,7 @@ pub(super) enum ExchangeError {
     Io(std::io::Error),
 }
 
-/// One exchange of request and answer, and what was observed.
+/// One exchange of request and answer, with the observations.
 pub(super) struct Exchange {
     pub(super) stream: BlockingStream,
     pub(super) begin: Instant,
@@ -39,7 +39,7 @@ pub(super) struct Exchange {
     pub(super) bytes: u64,
     pub(super) bytes_sent: u64,
     pub(super) answer_bytes: u64,
-    /// True if a request was begun, so that any handshake is complete.
+    /// True if a request was begun, so any handshake is complete.
     pub(super) request_begun: bool,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.

@@ -47,7 +47,7 @@ fn possible(
     }
 }
 
-/// Checks on the lever's host that a lever with slots can be used. Returns what was found on the host.
+/// Checks on the lever's host that a lever with slots can be used. Returns the facts that were found on the host.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,

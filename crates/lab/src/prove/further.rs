@@ -30,8 +30,8 @@ pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
 }
 
 /// Returns the lever that adds source addresses, if a limit per address could also explain the verdict and more
-/// addresses exist. If throughput has stopped growing, a larger load would only repeat a step of the sweep, so that
-/// more addresses are the better test.
+/// addresses exist. If throughput has stopped growing, a larger load would only repeat a step of the sweep, so more
+/// addresses are the better test.
 pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
     let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();
     row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)

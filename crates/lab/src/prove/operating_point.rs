@@ -22,7 +22,7 @@ const MIN_RATE_SHARE: f64 = 0.85;
 /// alone (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
-/// Load under which an experiment runs, and what was observed under it.
+/// Load under which an experiment runs, with observations of an earlier trial under this load.
 #[derive(Clone, Debug)]
 pub(crate) struct OperatingPoint {
     /// Connections of the closed loop.
@@ -106,9 +106,9 @@ impl OperatingPoint {
 
     /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` unless the sweep
     /// showed a similar rate with more connections. One client may fill a slow server: the sweep still doubles the
-    /// clients twice, sees no gain, and ends. With one request in flight, slower CPUs have an equal effect on two kinds
-    /// of servers: those whose requests take turns on the CPU, and those whose threads run in parallel. The experiment
-    /// cannot tell them apart.
+    /// clients twice, sees no gain, and ends. With one request in flight, slower CPUs affect two kinds of servers
+    /// equally: those that handle one request at a time, and those with parallel threads. The experiment cannot tell
+    /// them apart.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -181,8 +181,8 @@ fn served(run: &Run) -> Option<f64> {
     knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)
 }
 
-/// Returns true if the server refused or failed a part of the requests. An experiment at such a load would measure how
-/// fast it refuses, because the slots count all answers.
+/// Returns true if the server refused or failed a part of the requests. An experiment at such a load would measure the
+/// rate of refusals, because the slots count all answers.
 fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }

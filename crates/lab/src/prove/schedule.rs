@@ -48,10 +48,10 @@ const AMPLE: Density =
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
 /// Requirements for a server that completes few requests per second. In such slots fractions of requests are counted,
-/// so that a few completions per slot are enough. Only a small part at the start of a slot is left out, because a
-/// request that spans two slots also weakens the effect at the end of a slot. In a simulation, a full CPU handles one
-/// request of 0.1 s at a time, and the dose is one half. The measured elasticity is 0.82 if half of a slot of three
-/// requests is left out, and 0.86 if a fifth is left out.
+/// so a few completions per slot are enough. Only a small part at the start of a slot is left out. A request that spans
+/// two slots weakens the effect at the end of a slot, too. In a simulation, a full CPU handles one request of 0.1 s at
+/// a time, and the dose is one half. The measured elasticity is 0.82 if half of a slot of three requests is left out,
+/// and 0.86 if a fifth is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer slots. With

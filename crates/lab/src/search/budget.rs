@@ -24,8 +24,8 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Minimum length of a window in mean response times, if the budget allows it. The warm-up is as long as a window, so
-/// that the queue no longer depends on having been empty at the start.
+/// Minimum length of a window in mean response times, if the budget allows it. The warm-up is as long as a window,
+/// because after this time the queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its window, in mean response times. A step shorter than one
 /// response time would see no answer.
@@ -46,8 +46,8 @@ const MIN_WARM_UP_SHARE: f64 = 0.004;
 const STEP_OVERHEAD_S: f64 = 0.08;
 
 /// Time of an experiment besides its slots, seconds (questions to the hosts of levers, agents and judging), and a
-/// factor. The factor says how much longer the slots may take than the test request suggests, because a server under
-/// load completes a tenth less.
+/// factor. The slots may take longer by this factor than the test request suggests, because a server under load
+/// completes a tenth less.
 const PROOF_OVERHEAD_S: f64 = 1.0;
 const PROOF_MARGIN: f64 = 1.1;
 /// Minimum length of an experiment, seconds.

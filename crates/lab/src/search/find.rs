@@ -50,7 +50,7 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     // These turns come last, and time is kept for the end of the run.
     let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
-        // Loads with levers have no think times, so that they would differ from the users' load.
+        // Loads with levers have no think times, and would therefore differ from the users' load.
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, first_s),
         _ => (Budget::new(search_s), 0.0),
     };

@@ -17,7 +17,7 @@ const EXPECTED_WINDOWS: f64 = 6.0;
 const ALARMING_ERROR_SHARE: f64 = 0.5;
 
 /// Ratio of the low rate to the highest rate. At the low rate, a request waits half a service time for a single worker
-/// (M/D/1) on average, so that a response takes 1.5 service times. A rate limit that delays answers lets half of the
+/// (M/D/1) on average, so a response takes 1.5 service times. A rate limit that delays answers lets half of the
 /// requests pass without delay.
 const LOW_SHARE: f64 = 0.5;
 

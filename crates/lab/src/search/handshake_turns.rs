@@ -7,7 +7,7 @@ use crate::search::Conductor;
 use crate::search::cost_turns;
 use crate::{LabError, Point};
 
-/// How the connections of a window are used.
+/// Use of the connections of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Connections are kept for further requests.

@@ -1,4 +1,4 @@
-//! The capacity search. Pure functions decide what to try next from what was observed; a [`Conductor`] conducts the
+//! The capacity search. Pure functions choose the next load from the trials so far. A [`Conductor`] conducts the
 //! trials. Tests of the whole search use simulated servers of known capacity (`tests/known_capacity/`).
 //! `docs/explanation/find.md` and `capacity.md` describe the search in prose.
 

@@ -4,7 +4,7 @@
 //! end of the closed-loop sweep, the search doubles the rate at each step beyond that throughput. Once one rate has
 //! failed and another has passed, the search follows the estimate from all windows. The search alternates between the
 //! estimated capacity and a higher rate, at which even a short window contains some late requests. The estimate uses
-//! all windows, so that a single disturbed window cannot decide.
+//! all windows, so a single disturbed window cannot decide.
 
 use judge::Pooled;
 
@@ -88,7 +88,7 @@ impl RateSearch {
         self.seen == 0
     }
 
-    /// Returns true if a rate has failed, so that a higher rate would show the server under overload.
+    /// Returns true if a rate has failed, so a higher rate would show the server under overload.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }

@@ -101,7 +101,7 @@ impl Sweep {
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)
     }
 
-    /// Returns true if throughput grew with the clients up to the last step, so that more clients may reach more.
+    /// Returns true if throughput grew with the clients up to the last step, so more clients may reach more.
     pub fn still_grows(&self) -> bool {
         let is_alone = self.steps.len() == 1;
         self.last.0 < self.most && (self.scales || is_alone)

@@ -1,5 +1,5 @@
-//! Clock of a budget. The clock tells every step of a run how much time is left, and how long a trial takes besides its
-//! load.
+//! Clock of a budget. The clock gives every step of a run the time that is left, and the time that a trial takes
+//! besides its load.
 
 /// Assumed time of the first trial besides its warm-up and window, seconds: for agents, drain and writing.
 const FIRST_OVERHEAD_S: f64 = 0.08;

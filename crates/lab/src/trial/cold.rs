@@ -70,7 +70,7 @@ impl Cold {
     }
 }
 
-/// Records in a trial how many connections were held during it.
+/// Records in a trial the number of connections that were held during the trial.
 pub fn record(trial: &mut Trial, asked: u32, part: &ColdPart) {
     trial.key.cold = u32::try_from(part.held).ok();
     if part.held < u64::from(asked) || part.lost > 0 {

@@ -2,7 +2,7 @@
 //! drain, and merge the results. Agents of the preceding trial are used again.
 //!
 //! The time of a trial is zero when its agents begin to send. Samples of both sides and ticks of agents use this time,
-//! so that the window can be found in the recordings.
+//! so the window can be found in the recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -73,7 +73,7 @@ fn label(load: &LoadPlan) -> String {
     match &load.intensity {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
-        // The mean rate of recorded times has many digits, so that it is rounded.
+        // The mean rate of recorded times has many digits, so it is rounded.
         Intensity::Open { rate, .. } if *rate >= 1.0 => format!("offered {}/s", (rate * 1000.0).round() / 1000.0),
         Intensity::Open { rate, .. } => format!("offered {rate}/s"),
         Intensity::SClients { descriptors, connect_timeout_ms, pace, .. } => {

@@ -117,7 +117,7 @@ fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&Rem
     );
 }
 
-/// Returns the server's side. Its observer found the server, or the server was started on this host.
+/// Returns the server's side: as its observer found it, or for a server that was started on this host.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,

@@ -220,7 +220,7 @@ impl TargetSetup {
         Asker::new(self.host(), program).still_answers(&self.addr, &self.load)
     }
 
-    /// Returns true if the protocol is HTTP, so that answers have a status.
+    /// Returns true if the protocol is HTTP, so answers have a status.
     pub fn is_http(&self) -> bool {
         self.load.protocol.http().is_some()
     }

@@ -1,4 +1,4 @@
-//! Searches with short budgets, and how they use their budgets.
+//! Searches with short budgets, and their use of time.
 
 use load::{Service, SimServer, TokenBucket};
 use loadline_lab::search::SHORTEST_SEARCH_S;
@@ -41,7 +41,7 @@ fn ends_beyond_every_rate(run: &Run) -> bool {
 }
 
 /// The searches last three seconds, the minimum in `arena` and `size`. Three seconds are too short to saturate a slow
-/// server, so that its capacity is only a lower bound.
+/// server, so its capacity is only a lower bound.
 #[test]
 fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
     for (mut known, is_slow) in [(own_objective(), false), (slow_slots(), true)] {

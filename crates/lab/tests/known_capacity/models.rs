@@ -74,7 +74,7 @@ pub(crate) fn own_objective() -> Known {
 }
 
 /// Returns a server with exponential service times of 5 ms, as in many applications, and with the default objective of
-/// `find`. With so few requests, the gaps between arrivals are equal, so that the queue is D/M/1.
+/// `find`. With so few requests, the gaps between arrivals are equal, so the queue is D/M/1.
 pub(crate) fn slow_application() -> Known {
     let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
     let mut known =

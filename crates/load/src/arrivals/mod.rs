@@ -134,7 +134,7 @@ impl Arrivals {
         self.schedule.as_ref().and_then(Schedule::recorded_end_ns)
     }
 
-    /// Returns true if the times are recorded, so that there is a last request.
+    /// Returns true if the times are recorded, so there is a last request.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.schedule, Some(Schedule::Recorded { .. }))
     }

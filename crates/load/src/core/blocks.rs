@@ -4,8 +4,8 @@
 //!
 //! A connection is made once, and not replaced after a failure; the counts show how many remained open. When the 1 + x
 //! messages of a connection are answered, the client closes the connection with a FIN. At that moment no message is in
-//! flight, so that no half-close is needed. With `compat`, the client closes as in source 4: it ends its own side
-//! first, and closes when the server has ended the other side.
+//! flight, so no half-close is needed. With `compat`, the client closes as in source 4: it ends its own side first, and
+//! closes when the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // Two blocks of 10 connections, at 40,960 B/s each, send 10 messages/s each, so that each connection has one
-        // turn per second.
+        // Two blocks of 10 connections, at 40,960 B/s each, send 10 messages/s each, so each connection has one turn
+        // per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);

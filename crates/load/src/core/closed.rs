@@ -165,7 +165,7 @@ mod tests {
 
     use crate::{SimServer, simulate};
 
-    /// The plan has 200 connections at 100 per second, so that the last one is due after 2 s.
+    /// The plan has 200 connections at 100 per second, so the last one is due after 2 s.
     fn plan(mean_ms: f64, duration_s: f64) -> LoadPlan {
         LoadPlan {
             protocol: Protocol::Echo { message_bytes: 64 },
@@ -193,7 +193,7 @@ mod tests {
         assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
     }
 
-    /// Connecting takes a second in this test, so that the last connection is established after 3 s.
+    /// Connecting takes a second in this test, so the last connection is established after 3 s.
     #[test]
     fn connections_stay_silent_until_the_last_is_up_but_not_in_the_window() {
         let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };

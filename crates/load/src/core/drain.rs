@@ -10,7 +10,7 @@ use crate::driver::Ops;
 use crate::record::Record;
 
 /// Time to wait for answers without a request, in mean response times. If a server delays second answers, every other
-/// answer is late, so that the delay is about two mean response times.
+/// answer is late, so the delay is about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for such answers, nanoseconds. The minimum is needed because a thread may get no
 /// CPU for some milliseconds. The maximum limits the time that each step of a search needs if the server is overloaded.

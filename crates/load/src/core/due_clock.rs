@@ -64,7 +64,7 @@ impl DueClock {
         Some(self.origin_ns + self.due.recorded_end_ns()?)
     }
 
-    /// Returns true if the times are recorded, so that there is a last request.
+    /// Returns true if the times are recorded, so there is a last request.
     pub(super) fn is_recorded(&self) -> bool {
         self.due.is_recorded()
     }

@@ -28,7 +28,7 @@ fn rate(part: &LoadPart) -> f64 {
 }
 
 /// Workers that need 1 ms per request complete 1000 per second each, whichever side closes. The simulated server works
-/// on all requests of a pipeline at the same time, so that this case has one worker.
+/// on all requests of a pipeline at the same time, so this case has one worker.
 #[test]
 fn no_wait_for_a_fin_enters_the_rate() {
     for (pipeline, workers) in [(1, 4), (8, 1)] {
@@ -86,7 +86,7 @@ fn think_time_goes_on_when_the_server_closes_the_connection() {
     assert!((after_s - 0.1).abs() < 0.001, "{after_s}");
 }
 
-/// The mean think time equals the keep-alive timeout, so that some requests are sent while the server closes.
+/// The mean think time equals the keep-alive timeout, so some requests are sent while the server closes.
 fn racing(method: &str) -> LoadPart {
     let think = ThinkTime { mean_ms: 100.0, exponential: true };
     let mut plan = LoadPlan {
@@ -124,7 +124,7 @@ fn a_restart_is_told_from_a_keep_alive_timeout() {
     assert_eq!(run(&plan(30, 1, 0.0), &server).ended_together, None);
 }
 
-/// The worker sends each answer twice, so that it completes half as many requests as it sends answers.
+/// The worker sends each answer twice, so it completes half as many requests as it sends answers.
 #[test]
 fn late_second_answers_are_seen_in_the_drain() {
     for (connections, pipeline, again_ms, workers) in [(1, 1, 5, 1), (20, 1, 60, 20), (4, 8, 20, 4), (10, 1, 100, 100)]

@@ -1,5 +1,5 @@
-//! Waiting for the FIN of a server that has announced the end of a connection. This module decides which connections
-//! wait, how long they wait, and which side closes first.
+//! Waiting for the FIN of a server that has announced the end of a connection. This module chooses the connections that
+//! wait, the length of their wait, and the side that closes first.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub(crate) fn spares(clients: u32, room: u32) -> u32 {
 /// The side that closes first after an announced end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closer {
-    /// It is not known yet how long a FIN takes.
+    /// No wait for a FIN has ended yet, so the delay of a FIN is unknown.
     Unknown,
     Server,
     /// The client closes first; from this time on, it waits for one FIN.

@@ -61,8 +61,8 @@ impl PoolDemand {
     }
 
     /// Records an answer that came `took_ns` after its request was sent; the pool has `open` connections. A window ends
-    /// when it is so long that each connection could have answered once. Returns by how many the number of unneeded
-    /// connections has grown.
+    /// when it is so long that each connection could have answered once. Returns the growth of the number of unneeded
+    /// connections.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;

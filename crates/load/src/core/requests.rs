@@ -217,8 +217,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as possible at once. The session's last bytes tell the server why the
-    /// connection ends (a GOAWAY, or a TLS alert).
+    /// Sends as many of the session's last bytes as possible at once. These bytes give the server the reason for the
+    /// end of the connection (a GOAWAY, or a TLS alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {

@@ -160,7 +160,7 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread without a CPU notices the new phase late, so that its waiting events belong to that phase.
+/// A thread without a CPU notices the new phase late, so its waiting events belong to that phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);

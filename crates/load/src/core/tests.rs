@@ -116,8 +116,8 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
 
 #[test]
 fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
-    // A server that completes 125,000/s gets 50,000/s, and stalls for 50 ms once a second, so that 2500 requests wait
-    // each time.
+    // A server that completes 125,000/s gets 50,000/s, and stalls for 50 ms once a second, so 2500 requests wait each
+    // time.
     let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
     let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
     let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();
@@ -207,7 +207,7 @@ fn connects_under_way_at_the_end_have_an_age() {
     let mut plan = LoadPlan { new_connections: true, warmup_s: 1.0, drain_s: 0.0, ..plan(closed, 2.0) };
     plan.connect_timeout_s = 60.0;
     let (part, _) = simulate(&plan, &full_listener()).unwrap();
-    // Three never got a connection, so that they count as failures of the window.
+    // Three never got a connection, so they count as failures of the window.
     let [ages, failures] = ["under_way", "unanswered"].map(|name| part.histograms[name].summary());
     assert_eq!(ages.count + failures.count, 5, "{ages:?} {failures:?}");
     assert!((failures.max / 3e6 - 1.0).abs() < 0.01, "{failures:?}");
@@ -217,7 +217,7 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// The server accepts no connections, so that a descriptor becomes free only after T.
+/// The server accepts no connections, so a descriptor becomes free only after T.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,
@@ -255,7 +255,7 @@ fn the_offered_rate_is_linear_in_descriptors() {
 
 #[test]
 fn an_established_connection_leaves_the_descriptors_at_once() {
-    // The server answers in 1 µs, so that every descriptor connects for one round trip of 2 ms.
+    // The server answers in 1 µs, so every descriptor connects for one round trip of 2 ms.
     let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
     let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
     // The first connects are spread over 500 ms. After the first 500 ms, there are 10 connects every 2 ms: 10 x (1000 -

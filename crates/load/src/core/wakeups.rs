@@ -17,8 +17,8 @@ impl Core {
         self.timers.next().min(due)
     }
 
-    /// Returns how long before [`Core::next_ns`] the loop should wake up, to compensate for late timers. The result is
-    /// 0 unless requests have due times.
+    /// Returns the time before [`Core::next_ns`] at which the loop should wake up, to compensate for late timers. The
+    /// result is 0 unless requests have due times.
     pub(crate) fn early_ns(&self) -> u64 {
         match self.dues().map(due_clock::DueClock::rate) {
             Some(rate) if !self.draining && rate < MAX_SPIN_RATE_PER_S => {

@@ -49,9 +49,9 @@ impl Record {
         self.carry_in(intended_ns);
     }
 
-    /// Records, at the end of the drain, a request that was in flight throughout the window and got no answer since. It
-    /// counts as a failure of the window. If only its ages at both edges of the window were recorded, no percentile
-    /// below its age at the start would show it.
+    /// Records, at the end of the drain, a request that was in flight throughout the window and got no answer since.
+    /// This request counts as a failure of the window. If only its ages at both edges of the window were recorded, no
+    /// percentile below its age at the start of the window would show it.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);

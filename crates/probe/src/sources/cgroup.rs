@@ -260,7 +260,7 @@ impl Throttle {
         cpus.map(|cpus| Self { folder, cpus, file })
     }
 
-    /// Returns the number of periods so far, and how many of them were throttled.
+    /// Returns the number of periods so far, and the number of throttled periods.
     pub(super) fn periods(&mut self) -> Option<(f64, f64)> {
         let text = self.file.read().ok()?;
         Some((keyed(text, "nr_periods")?, keyed(text, "nr_throttled")?))

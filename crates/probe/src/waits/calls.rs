@@ -1,7 +1,7 @@
 //! System calls in which threads wait, by number on each architecture. Source: arch/x86/entry/syscalls/syscall_64.tbl
 //! and include/uapi/asm-generic/unistd.h of the kernel.
 
-/// Kind of a system call in which threads wait. The kind tells what the arguments of the call mean.
+/// Kind of a system call in which threads wait. The kind determines the meaning of the call's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     /// `futex(address, operation, value, …)`.

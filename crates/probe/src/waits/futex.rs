@@ -34,7 +34,7 @@ pub(super) struct Wait {
 }
 
 /// Futexes for which threads wait. The key is the index of the futex's process in `Round::processes`, and the futex's
-/// address. The value is how one of the threads waits, and the number of waiting threads.
+/// address. The value is the wait of one of the threads, and the number of waiting threads.
 pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
 /// Reading of one futex.

@@ -1,4 +1,4 @@
-//! Reads the futexes for which threads wait, and what the owners of these futexes do.
+//! Reads the futexes for which threads wait, and the activity of the owners of these futexes.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::thread_reader::ThreadReader;
 /// Maximum number of futexes that are all read. If there are more, futexes with a single waiting thread are skipped.
 const MAX_LONE_FUTEXES: usize = 64;
 
-/// Reads each futex, and what its owner does. `processes` are the processes of the round.
+/// Reads each futex, and the activity of its owner. `processes` are the processes of the round.
 pub(super) fn read(
     processes: &mut BTreeMap<u32, Process>,
     sockets: &Sockets,
@@ -34,8 +34,8 @@ pub(super) fn read(
     counted.filter_map(read).collect()
 }
 
-/// Returns the reading of the owner's thread if the futex has the same owner after this reading. Otherwise the thread may
-/// have been read before or after it owned the futex.
+/// Returns the reading of the owner's thread if the futex still has this owner after the reading. Otherwise the thread
+/// may have been read before or after it owned the futex.
 fn owner_if_same(owner: Option<ThreadSample>, again: Option<FutexSample>) -> Option<ThreadSample> {
     let owner_after = again?.owner;
     owner.filter(|thread| owner_after == Some(thread.tid))

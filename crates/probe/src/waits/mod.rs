@@ -1,4 +1,4 @@
-//! Threads of a server, sampled from /proc: which ones run, and what the others wait for.
+//! Threads of a server, sampled from /proc: running threads, and the objects for which other threads wait.
 //!
 //! A [`WaitSampler`] reads /proc/PID/task/TID/syscall of each thread, at random times, at a rate whose cost stays below
 //! 1 % of a CPU. The memory of a futex distinguishes a lock from other objects and shows its owner. Descriptors lead to

@@ -18,7 +18,7 @@ const MAX_GROUPS: usize = 4096;
 const MAX_TITLES: usize = 1024;
 /// Maximum number of distinct names of processes. A server may name each process after its job.
 const MAX_PROCESS_NAMES: usize = 1024;
-/// Maximum number of process ids per name. It matters only if a name has one ID or several.
+/// Maximum number of process ids per name. Two IDs are enough to show that a name is not unique.
 const MAX_PIDS: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -125,7 +125,7 @@ impl Reader {
         Some(ConnectionSample { clients, peers, is_full: false })
     }
 
-    /// Adds the names of the processes that answer.
+    /// Adds to each peer the name of the process that answers there.
     fn name_peers(&self, peers: &mut [PeerSample]) {
         for peer in peers {
             let process = self.answers.get(&peer.address).and_then(|pid| self.processes.get(pid));
@@ -199,7 +199,7 @@ impl Reader {
         round
     }
 
-    /// Notes why threads could not be read.
+    /// Records the reasons why threads could not be read.
     fn take_refusals(&mut self) {
         for process in self.processes.values_mut() {
             let Some(error) = process.refused.take() else { continue };

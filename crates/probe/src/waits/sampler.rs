@@ -292,7 +292,7 @@ impl Work {
         clients
     }
 
-    /// Takes a round and returns its CPU time without the paced tasks.
+    /// Samples all threads once. Returns the CPU time of this round without the tasks that have their own pauses.
     fn round(&mut self) -> u64 {
         if self.search.is_due(monotonic_ns()) {
             self.find_processes();

@@ -127,7 +127,7 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns advice on how to decide the open figures, in a time that is practical for the user.
+/// Returns advice to decide the undecided figures, in a time that is practical for the user.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
@@ -304,7 +304,7 @@ fn table(comparison: &Comparison) -> Table {
     Table { columns, rows: shown(comparison).map(row).collect(), notes: notes(comparison), ..Table::default() }
 }
 
-/// Returns notes: what would decide the undecided figures, and remarks on single figures.
+/// Returns notes: advice for the undecided figures, and remarks on single figures.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open = |of: NeededData| {
         let needs = |c: &ComparedFigure| c.more.is_some() && c.resolution.is_none();

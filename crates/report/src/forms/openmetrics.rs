@@ -55,8 +55,8 @@ pub struct SideNow {
     pub descriptors: Option<f64>,
 }
 
-/// Renders the known figures of the current trial, with the names of a finished run. `number` counts trials from 1. A
-/// watched server has no figures of requests.
+/// Renders the known figures of the current trial, with the metric names that a finished run has. `number` counts
+/// trials from 1. A watched server has no figures of requests.
 pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
     let mut out = Exposition(String::new());
     let labels = labels(number.saturating_sub(1), trial);

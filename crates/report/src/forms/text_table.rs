@@ -153,7 +153,7 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // No more columns can be left out, so that the widest column of words becomes narrower.
+        // No more columns can be left out, so the widest column of words becomes narrower.
         let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > MIN_WIDTH);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,

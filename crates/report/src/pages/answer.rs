@@ -122,7 +122,7 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
 }
 
-/// Returns the line that says what the server waits for: an upstream service, or the lock or other object of its
+/// Returns the line about the object of the server's waits: an upstream service, or a lock or other object of its
 /// threads.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));

@@ -1,9 +1,9 @@
-//! Tests whether a run has an answer, and of which kind. All pages use these functions, so that they agree on what the
-//! answer contains.
+//! Tests for the kind of answer that a run has, if any. All pages use these functions, so that they agree on the
+//! contents of the answer.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
-/// Returns true if the run has an answer of its own, so that other pages do not repeat its sentences.
+/// Returns true if the run has an answer of its own, so other pages do not repeat its sentences.
 pub(super) fn has_answer(run: &Run) -> bool {
     is_of_search(run) || single(run).is_some()
 }

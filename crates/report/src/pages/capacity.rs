@@ -120,7 +120,7 @@ fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| {
         Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
     };
-    // The axis shows offered rates, so that it cannot show a capacity that a closed loop found.
+    // The axis shows offered rates, so it cannot show a capacity that a closed loop found.
     let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Databases behind the server, by what their sessions do or by their commands.
+//! Databases behind the server, by the activity of their sessions or by their commands.
 
 use run::number::prose::counted;
 use run::number::{number, quantity};

@@ -46,7 +46,7 @@ mod tests {
                 first(status("404"), 0.1, ""),
                 first(status(""), 0.5, "\"-LOADING\""),
                 first(FailureKind::Error(ErrorKind::ShortResponse), 3.0, "code 1011"),
-                // Its requests were sent again, so no failure of this kind was counted.
+                // The requests of this kind were sent again, so no failure of this kind was counted.
                 first(FailureKind::Error(ErrorKind::Reset), 0.3, "code 1001"),
             ],
             tally: run::Tally { errors: run::Errors([(ErrorKind::ShortResponse, 1)].into()), ..run::Tally::default() },

@@ -108,8 +108,8 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the limits on the response time that the user set, and whether the load met them. A broken limit of errors
-/// is also shown, since it decides the exit status.
+/// Returns the limits on the response time that the user set, with the result for each of them. A broken limit of
+/// errors is also shown, since it decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -174,7 +174,7 @@ fn counts(trial: &Trial) -> KeyFigure {
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
 
-/// Returns a line about what the server did without a request, such as closing connections.
+/// Returns a line about the server's actions without a request, such as closing connections.
 fn acts(trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
@@ -220,8 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// The number is for the whole load, and the objective is only for the window, so that both must say what they
-    /// refer to.
+    /// The number is for the whole load, and the objective is only for the window, so both must say what they refer to.
     #[test]
     fn the_number_of_errors_and_its_share_have_one_base() {
         let mut trial = Trial::default();

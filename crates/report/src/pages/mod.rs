@@ -235,7 +235,7 @@ fn hedge(sureness: Certainty) -> &'static str {
     }
 }
 
-/// Describes the failure that ended a run, and what was measured until then.
+/// Describes the failure that ended a run, and the measurements until then.
 fn died(run: &Run) -> Option<String> {
     let (trial, incident) = run.ended_by()?;
     let mut text = incident.text.clone();

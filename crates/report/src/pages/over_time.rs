@@ -19,7 +19,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Maximum number of points of a line. With more points, noise would hide how the line develops.
+/// Maximum number of points of a line. With more points, noise would hide the trend of the line.
 const MAX_POINTS: usize = 240;
 
 fn rate(plot: Plot) -> Plot {

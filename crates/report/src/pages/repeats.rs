@@ -1,4 +1,4 @@
-//! The result of each repeat, which shows how much the figures differ between runs.
+//! The result of each repeat, which shows the scatter of the figures between runs.
 
 use run::{Repeat, Run, SummaryFigure, TimeFigure};
 

@@ -1,4 +1,4 @@
-//! Sentences about what the server did without a request: connections that it closed, and messages that nobody
+//! Sentences about actions of the server without a request: connections that it closed, and messages that nobody
 //! requested.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};

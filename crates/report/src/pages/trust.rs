@@ -1,4 +1,4 @@
-//! The page on how far readers can rely on the figures.
+//! The page about the reliability of the figures.
 
 use run::{Run, TimeSpent};
 
@@ -65,7 +65,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
     figures
 }
 
-/// Describes how the run spent its time outside of the windows.
+/// Describes the use of the run's time outside of the windows.
 fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),

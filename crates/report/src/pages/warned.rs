@@ -25,7 +25,7 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
         blocks.push(Note::block(Tone::Bad, "No trial was finished, so there is nothing to judge."));
     }
     if run.interrupted {
-        // The title already tells what ended the run.
+        // The title already contains the cause of the run's end.
         let text = match run.ended_by() {
             Some(_) => "Ended early: nothing was measured after that.",
             None => "Interrupted: only a part was measured.",

@@ -1,5 +1,5 @@
 //! A chain of boxes joined by arrows, independent of the form in which it is drawn. Each arrow leads from a client to
-//! an upstream service. Boxes show how busy each service is, and how much of the throughput it explains.
+//! an upstream service. Boxes show the utilisation of each service, and the share of the throughput that it explains.
 
 use run::Estimate;
 use run::number::{Unit, quantity};

@@ -164,7 +164,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // One or two powers of ten hardly show the scale, so that labels between the powers are added.
+    // One or two powers of ten hardly show the scale, so labels between the powers are added.
     let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
     let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);

@@ -55,7 +55,7 @@ impl Running {
         self.pid
     }
 
-    /// Returns the stacks of all waiting threads as labels, innermost first.
+    /// Returns the stacks of all waiting threads, each with the innermost frame first.
     pub(crate) fn waiting_stacks(&self, processes: &mut Processes) -> Vec<Vec<Frame>> {
         let process = processes.get(self.pid()).unwrap();
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()

@@ -94,7 +94,7 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
 /// MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // A residual beyond Huber's limit has a constant influence, so that it adds nothing to the curvature of the fit.
+    // A residual beyond Huber's limit has a constant influence, so it adds nothing to the curvature of the fit.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
     // If all rows of a column lie beyond the limit, all rows are used, because there are no others.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;

@@ -139,8 +139,8 @@ fn refused_ln(x: f64, steep: f64) -> f64 {
     (lost / (1.0 + x)).max(1e-300).ln()
 }
 
-/// Returns how far the offered rate may exceed a limiter's rate before more than the allowed share is refused, as a
-/// share of the limiter's rate.
+/// Returns the largest excess of the offered rate over a limiter's rate at which no more than the allowed share is
+/// refused. The excess is a share of the limiter's rate.
 pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
     for _ in 0..40 {

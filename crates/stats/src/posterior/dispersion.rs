@@ -7,8 +7,8 @@ use super::estimate::CapacityEstimate;
 /// Prior dispersion, as a multiple of the M/M/1 dispersion, for Poisson arrivals and for equal gaps.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation counts as. The moment at which its queue exceeds the limit
-/// depends on the start of the load and on the server's speed. Both are known only so exactly that this moment is
-/// uncertain by a few percent of the window.
+/// depends on the start of the load and on the server's speed. Start and speed are known only within a few percent of
+/// the window.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window counts as, by the prior dispersion.

@@ -53,8 +53,8 @@ impl Axes {
 
     /// Returns the model of each cell, by steepness and then by rate.
     fn lines(&self, constraint: &Constraint) -> Vec<Vec<CapacityModel>> {
-        // The rate of a limiter is proportional to the capacity. Computing the ratio takes time, so that it is done
-        // only once.
+        // The rate of a limiter is proportional to the capacity. Computing the ratio takes time, so it is done only
+        // once.
         let row = |steep: &f64| {
             let one = constraint.line(1.0, *steep);
             self.rates.iter().map(|c| one.at(*c)).collect()
@@ -63,8 +63,8 @@ impl Axes {
     }
 }
 
-/// The windows on the grid. The number of draws that a window is worth differs between passes. All values that do not
-/// depend on this number are computed once.
+/// The windows of a search, evaluated on the grid of capacities and steepnesses. The number of draws that a window is
+/// worth differs between passes. All values that do not depend on this number are computed once.
 pub(super) struct Grid {
     axes: Axes,
     /// Logarithm of the prior, by scatter of speeds.
@@ -143,7 +143,7 @@ fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
         ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
             share * share.ln() + (1.0 - share) * (1.0 - share).ln()
         }
-        // Beyond saturation, means far above the limit are common, so that no window counts as spoiled.
+        // Beyond saturation, means far above the limit are common, so no window counts as spoiled.
         ConstraintKind::Mean => f64::NEG_INFINITY,
     }
 }

@@ -1,4 +1,4 @@
-//! Words of a command line: parsing of what a user wrote, and quoting for a shell on another host.
+//! Words of a command line: parsing of the user's text, and quoting for a shell on another host.
 
 /// Quotes a word for any shell.
 pub(super) fn quoted(word: &str) -> String {

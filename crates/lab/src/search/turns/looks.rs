@@ -8,8 +8,8 @@ use super::windows::{MIN_WINDOWS, Windows};
 /// Shares of the windows' time after which the windows are judged, in addition to the end. Consider a difference that a
 /// comparison with the whole budget finds in nine of ten cases. With interim looks, this difference is found after 76 %
 /// of the windows on average. With two looks it is found after 87 % of the windows, and with twelve after 71 %
-/// (simulated in `stats::sequential`). Each look judges all windows so far, so that twelve looks take three times as
-/// much computing time.
+/// (simulated in `stats::sequential`). Each look judges all windows so far, so twelve looks take three times as much
+/// computing time.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Interim judgements ("looks") of the windows of a comparison.
@@ -25,7 +25,7 @@ impl Looks {
         Self { threshold, taken: Vec::new() }
     }
 
-    /// Judges the windows if an interim judgement is due. Returns the outcome if the comparison can end.
+    /// Judges the windows if an interim judgement is due. Returns the outcome; `None` if no judgement is due.
     pub(super) fn look(&mut self, runs: [&Run; 2], windows: &Windows<'_>) -> Option<ComparisonOutcome> {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);

@@ -24,9 +24,8 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacities. The required figures come from the windows, so that the windows get the
-/// larger share. With the default budget of 60 s, each search has 12 s; from 10 s on, even a slow server gets an
-/// interval.
+/// Share of the budget for the capacities. The required figures come from the windows, so the windows get the larger
+/// share. With the default budget of 60 s, each search has 12 s; from 10 s on, even a slow server gets an interval.
 const CAPACITY_SHARE: f64 = 0.4;
 /// Share of the windows before the first step of a search, if the whole budget is used. If there are looks, no search
 /// begins before the first look.

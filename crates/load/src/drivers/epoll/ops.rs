@@ -155,7 +155,7 @@ impl Ops for EpollOps {
         let n = fill(&mut self.scratch).min(self.scratch.len());
         let sent = match socket::send(fd, &self.scratch[..n]) {
             Ok(sent) if sent == n => {
-                // The kernel delays acknowledgements again after each send, so that the option is set after each send.
+                // The kernel delays acknowledgements again after each send, so the option is set after each send.
                 if self.quick_ack {
                     socket::set_quick_ack(fd, true)?;
                 }
@@ -167,7 +167,7 @@ impl Ops for EpollOps {
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
         // After a write of only some bytes, the socket may have space again. An edge-triggered event comes only after a
-        // write that would block, so that another write is tried.
+        // write that would block, so another write is tried.
         self.write_rest(conn)
     }
 
@@ -191,8 +191,7 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket remains open in the other process, so that closing this copy would not remove its registration
-        // here.
+        // The socket remains open in the other process, so closing this copy would not remove its registration here.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

@@ -79,7 +79,7 @@ impl Partner {
         if self.handles {
             return;
         }
-        // This message is rare and must arrive, so that sending it is tried again while the other process is behind.
+        // This message is rare and must arrive, so sending it is tried again while the other process is behind.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

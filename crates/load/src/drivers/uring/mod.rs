@@ -20,8 +20,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in the table. Sockets are stored in the ring's own table, so that they cannot be passed to
-/// another process or used again.
+/// Row of this driver in the table. Sockets are stored in the ring's own table, so they cannot be passed to another
+/// process or used again.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -136,7 +136,7 @@ impl Driver for UringDriver {
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
         // One pass handles at most as many completions as fit into the ring. Completions start operations that may
-        // complete at once, so that a pass without this limit might never end.
+        // complete at once, so a pass without this limit might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);
@@ -239,8 +239,8 @@ fn received(
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
         (Ok(_), None) => {}
-        // No buffer is left. The buffers of this pass are returned before the next wait, so that it is enough to start
-        // the receive again.
+        // No buffer is left. The buffers of this pass are returned before the next wait, so it is enough to start the
+        // receive again.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

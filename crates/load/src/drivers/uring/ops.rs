@@ -172,7 +172,7 @@ impl Ops for UringOps {
             return;
         }
         if std::mem::take(&mut slot.half_close.connects) {
-            // The connection still waited for its entry in the table, so that there is nothing to close.
+            // The connection still waited for its entry in the table, so there is nothing to close.
             return;
         }
         let nothing = user(NOTHING, conn, 0);

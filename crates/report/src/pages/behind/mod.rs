@@ -1,5 +1,5 @@
-//! The chain from the client through the server to its upstream services: how busy each of them was, and how much of
-//! the throughput it explains.
+//! The chain from the client through the server to its upstream services: the utilisation of each service, and the
+//! share of the throughput that it explains.
 
 mod drawn;
 mod stop;
