@@ -89,8 +89,8 @@ struct Results {
     undecided: usize,
     /// Comparisons that found the capacities of both servers.
     searched: usize,
-    /// Sum of the times after which comparisons ended, seconds, and sum of the smallest changes that they would have
-    /// detected.
+    /// Sum of the times after which comparisons ended, seconds. The next field is the sum of the smallest changes that
+    /// they would have detected.
     ended_after_s: f64,
     smallest_change: f64,
 }

@@ -1,5 +1,5 @@
-//! The client of source 2 that adds idle connections. The client opens connections at a given pace and keeps them idle,
-//! or slowly sends single bytes of a request that never ends.
+//! The client that adds idle connections, as in the paper of Banga, Mogul and Druschel (USENIX 1999). The client opens
+//! connections at a given pace and keeps them idle, or slowly sends single bytes of a request that never ends.
 //!
 //! The client watches every connection, and counts a connection that the server closes as lost. If a connection counts
 //! as held, it was open during the whole time. The client uses one thread. If a load needs more descriptors than one

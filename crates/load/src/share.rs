@@ -176,8 +176,8 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
     Ok(())
 }
 
-/// Returns a note if T is too short for the connect times of S-Clients (source 1: T must exceed the longest round
-/// trip).
+/// Returns a note if T is too short for the connect times of S-Clients (Banga and Druschel 1997: T must exceed the
+/// longest round trip).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

@@ -184,7 +184,7 @@ mod tests {
     fn slow_completions_are_timed() {
         let plan = SlotPlan { first_s: 0.0, slot_s: 0.15, settle_s: 0.0, count: 4 };
         let origin = clock::monotonic_ns();
-        // With a completed request every 40 ms, a slot has 3 or 4.
+        // With a completed request every 40 ms, a slot has 3 or 4 completed requests.
         let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
         let whole = |rate: &f64| ((rate * 0.15).round() - rate * 0.15).abs() < 0.02;
         assert!(found.len() == 4 && found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)), "{found:?}");

@@ -1,5 +1,5 @@
-//! With `compat`, connections of a block end as in source 4: the client ends its own side first, and closes the socket
-//! when the server has ended the other side.
+//! With `compat`, connections of a block end as in the article of Jones and Deshpande (2000). The client ends its own
+//! side first, and closes the socket when the server has ended the other side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

@@ -12,8 +12,8 @@ const SERVER: &str = "import socket,time\n\
     for i in range(6):\n  c=socket.socket()\n  c.setblocking(False)\n  c.connect_ex(s.getsockname())\n  keep.append(c)\n\
     print('%s:%d'%s.getsockname(),flush=True)\ntime.sleep(60)\n";
 
-/// Starts a server on an address that only its namespace has, with ten local ports. Returns `None` without the rights
-/// or programs.
+/// Starts a server on an address that only its namespace has, with ten local ports. Returns `None` if the needed rights
+/// or programs are missing.
 fn server(user: bool) -> Option<(ChildProcess, SocketAddr)> {
     let script = "ip link set lo up && ip addr add 198.18.7.2/32 dev lo && \
         tc qdisc add dev lo root handle 1: tbf rate 1gbit burst 64kb latency 50ms && \

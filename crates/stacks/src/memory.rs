@@ -33,7 +33,7 @@ impl Memory for Live {
     }
 }
 
-/// Memory of a live process. Keeps blocks of 4 KiB, because a chain of frames mostly stays within a few.
+/// Memory of a live process. Keeps blocks of 4 KiB, because a chain of frames mostly stays within a few blocks.
 pub(crate) struct Remote {
     pid: u32,
     blocks: Vec<(u64, Box<[u8; BLOCK_BYTES as usize]>)>,

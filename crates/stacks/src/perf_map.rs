@@ -58,7 +58,7 @@ fn open(pid: u32) -> Option<File> {
     (owner == 0 || owner.to_string() == uid).then_some(file)
 }
 
-/// Reads lines of start, size and name. A later function replaces those at the addresses that it takes.
+/// Reads lines of start, size and name. A function in a later line replaces earlier functions at its addresses.
 fn parse(text: &str) -> BTreeMap<u64, (u64, Arc<str>)> {
     let mut functions: BTreeMap<u64, (u64, Arc<str>)> = BTreeMap::new();
     for line in text.lines() {

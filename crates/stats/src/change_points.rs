@@ -69,7 +69,7 @@ pub struct Series {
     sums: Vec<[f64; 2]>,
     /// Correlation of neighbouring values.
     correlation: f64,
-    /// Standard deviation that each value has at least.
+    /// Minimum standard deviation of each value.
     resolution: f64,
 }
 

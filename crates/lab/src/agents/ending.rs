@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Interval between checks of the processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Time that processes have to end after SIGTERM, and again after SIGKILL.
+/// Maximum time for processes to end after SIGTERM, and again after SIGKILL.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Ends all processes that `running` returns, including suspended ones and processes started meanwhile. Returns true

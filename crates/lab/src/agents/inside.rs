@@ -207,7 +207,7 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
 /// tick.
 const TICK_S: f64 = 0.095;
 
-/// Chooses which progress ticks of a load are sent.
+/// Filter that selects the progress ticks of a load to send.
 #[derive(Clone, Copy, Debug)]
 struct TickFilter {
     detailed: bool,

@@ -17,8 +17,7 @@ const MIN_DESCRIPTORS: u64 = 24;
 /// Number of descriptors for the files of the conductor's observers (80 were counted with a server of one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
-/// Checks that the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
-/// read.
+/// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if some counters cannot be read.
 pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
     let pipes = PIPES_PER_AGENT * agents as u64;
     if MIN_DESCRIPTORS + pipes > descriptors {

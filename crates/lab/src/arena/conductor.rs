@@ -31,7 +31,7 @@ pub trait ArenaConductor {
     /// Measures a server at an offered rate.
     fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn;
 
-    /// Stores the state.
+    /// Stores the state of the comparison.
     fn save(&mut self, state: &ArenaState) -> Result<(), LabError>;
 }
 

@@ -57,7 +57,7 @@ pub struct LiveArena<'a> {
     left_out_s: f64,
 }
 
-/// A started server, or one that already ran. On drop, its processes end before its container is removed.
+/// A started server, or a server that already ran. On drop, its processes end before its container is removed.
 struct Started {
     server: Option<GroupedServer>,
     _container: Option<Container>,

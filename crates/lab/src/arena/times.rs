@@ -19,7 +19,7 @@ const WINDOW_S: (f64, f64) = (0.4, 3.0);
 /// Time of a turn besides start, warm-up and window, seconds: agents, drain, and the end of the server.
 const TURN_OVERHEAD_S: f64 = 0.6;
 
-/// Returns the shortest useful budget for this many servers, seconds, given the warm-up of each load.
+/// Returns the shortest useful budget for `entries` servers, seconds, given the warm-up of each load.
 pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> f64 {
     // The first server takes two turns per round.
     let turns_s =

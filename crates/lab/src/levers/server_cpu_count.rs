@@ -59,8 +59,8 @@ fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }
 
-/// Returns half of these CPUs, which the lever takes. The hyperthreads of one core are kept together, because they slow
-/// each other.
+/// Returns the half of the allowed CPUs that the lever takes. The hyperthreads of one core are kept together, because
+/// they slow each other.
 fn cpus_to_take(mut allowed: Vec<u32>, core_of: impl Fn(u32) -> u32) -> Result<Vec<u32>, String> {
     if allowed.len() < 2 {
         return Err("the server may use only one CPU".into());

@@ -44,8 +44,8 @@ const OWN_LEVER_SHARE: f64 = 0.4;
 const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
-/// Tests the verdict with this many connections, in about this many seconds. If a lever cannot be used, the run's proof
-/// records it. The result is judged at the end of the run.
+/// Tests the verdict with `connections` connections, in about `seconds` seconds. If a lever cannot be used, the run's
+/// proof records it. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);

@@ -115,7 +115,7 @@ pub(super) fn slots_of(
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    // Half a nanosecond is added to hide rounding errors if the time is enough for exactly this many slots.
+    // Half a nanosecond is added, so that a rounding error does not remove the last slot that just fits.
     let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
     if count < f64::from(fewest) {
         return None;

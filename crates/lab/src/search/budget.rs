@@ -66,7 +66,7 @@ const MAX_WARM_UP_S: f64 = 0.7;
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
-    /// Returns the division of a budget of this many seconds.
+    /// Returns the division of a budget of `total_s` seconds.
     pub fn new(total_s: f64) -> Self {
         Self { total_s: total_s.max(1.0), overhead_s: STEP_OVERHEAD_S }
     }

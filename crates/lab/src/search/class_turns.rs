@@ -62,7 +62,7 @@ fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     changed
 }
 
-/// Conducts these turns within about this many seconds.
+/// Conducts the loads that measure the cost of each class, within about `seconds` seconds.
 pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let raised = raised(&load, seconds);

@@ -40,7 +40,7 @@ fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)
 }
 
-/// Conducts windows of several kinds of load in turns, within about this many seconds. `subject` is the name of the
+/// Conducts windows of several kinds of load in turns, within about `seconds` seconds. `subject` is the name of the
 /// measured cost, and `window` returns the load of a kind in a turn.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,

@@ -290,7 +290,7 @@ fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     has_failed
 }
 
-/// Returns the run's load as a closed loop with this many clients.
+/// Returns the run's load as a closed loop with `connections` clients.
 fn closed(conductor: &dyn Conductor, connections: u32) -> Intensity {
     let (pipeline, think) = match &conductor.load().intensity {
         Intensity::Closed { pipeline, think, .. } => (*pipeline, think.clone()),

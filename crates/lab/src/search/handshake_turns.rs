@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// Conducts these turns within about this many seconds.
+/// Conducts the loads that measure the cost of handshakes, within about `seconds` seconds.
 pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let window = |kind: usize, _| {

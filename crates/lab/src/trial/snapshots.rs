@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a snapshot with this many answers that took a millisecond, and this many resets.
+    /// Returns a snapshot with `answers` answers that took a millisecond, and with `resets` resets.
     fn known(answers: u64, resets: u64) -> TickDetail {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = answers;

@@ -1,5 +1,5 @@
-//! Poisson arrivals with a peak of the rate once per period (source 1, bursty traffic). The peak is `peak` times the
-//! mean rate and lasts for a share of the period.
+//! Poisson arrivals with a peak of the rate once per period (bursty traffic of Banga and Druschel, USITS 1997). The
+//! peak is `peak` times the mean rate and lasts for a share of the period.
 
 use fastrand::Rng;
 
@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
-        // In case (6, 5 %) of source 1, 30 % of all arrivals are in the peak.
+        // In the paper's case of a peak of 6 times the mean rate for 5 % of the time, 30 % of all arrivals are in the
+        // peak.
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);

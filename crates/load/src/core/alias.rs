@@ -36,7 +36,7 @@ impl Alias {
         Self(lines.into_iter().map(|(keep, other)| Line { keep, other }).collect())
     }
 
-    /// Draws an index.
+    /// Draws a random index, with a probability in proportion to its weight.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u16 {
         let bits = rng.u64(..);

@@ -1,11 +1,12 @@
-//! Blocks of connections (source 4) in the closed loop: when each connection is made, sends and ends. A block sends on
-//! its connections in turn: one send, a pause, then the next connection. Each connection therefore sends once per
-//! period of `block * pause`. If the answer on a connection is late, the connection misses its turn, as in source 4.
+//! Blocks of connections in the closed loop (A. Jones, A. Deshpande, *Windows Sockets 2.0*, 2000): the times at which
+//! each connection is made, sends and ends. A block sends on its connections in turn: one send, a pause, then the next
+//! connection. Each connection therefore sends once per period of `block * pause`. If the answer on a connection is
+//! late, the connection misses its turn, as in the article.
 //!
 //! A connection is made once, and not replaced after a failure; the counts show how many remained open. When the 1 + x
 //! messages of a connection are answered, the client closes the connection with a FIN. At that moment no message is in
-//! flight, so no half-close is needed. With `compat`, the client closes as in source 4: it ends its own side first, and
-//! closes when the server has ended the other side.
+//! flight, so no half-close is needed. With `compat`, the client closes as in the article: it ends its own side first,
+//! and closes when the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;

@@ -1,6 +1,6 @@
 //! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
-//! `new_connections`, the clients are the simple clients of source 1, which repeat: connect, one request, answer,
-//! close.
+//! `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997), which repeat: connect, one
+//! request, answer, close.
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
 //! so that TIME_WAIT stays with the server ([`super::closing`]). The client meanwhile connects again. With any other

@@ -10,7 +10,7 @@ pub(super) enum State {
     Waiting,
     /// The SYN was sent, and the connection is not yet established.
     Connecting,
-    /// Established; the handshake of the protocol is in progress.
+    /// The connection is established, and the handshake of the protocol is in progress.
     Handshaking,
     /// Established, with no request in flight.
     Idle,

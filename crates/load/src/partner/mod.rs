@@ -1,6 +1,7 @@
-//! Two-process S-Clients as in source 1. One process establishes connections and sends their requests. A second process
-//! gets the established descriptors over a socketpair and handles the answers. Each generator thread has its own second
-//! process, called its partner. The counts are the same as in a single process; only the work is divided.
+//! S-Clients of two processes, as in the paper of Banga and Druschel (USITS 1997). One process establishes connections
+//! and sends their requests. A second process gets the established descriptors over a socketpair and handles the
+//! answers. Each generator thread has its own second process, called its partner. The counts are the same as in a
+//! single process; only the work is divided.
 //!
 //! The partner sends its reports as frames: kind, length, and that many bytes.
 

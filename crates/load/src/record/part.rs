@@ -10,14 +10,14 @@ use crate::counts::Counts;
 /// Definition of the load that a shard offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offered {
-    /// The planned rate per second is offered.
+    /// The offered load is the planned rate per second.
     Rate(f64),
-    /// The requests that were due are offered.
+    /// The offered load is the number of due requests.
     Due,
-    /// All connects that were started are offered, but at least `at_least` per second: if there are fewer, the
-    /// generator is the cause.
+    /// The offered load is the number of started connects, but at least `at_least` per second: if fewer were started,
+    /// the generator is the cause.
     Attempts { at_least: f64 },
-    /// The requests that were sent are offered.
+    /// The offered load is the number of sent requests.
     Sent,
 }
 

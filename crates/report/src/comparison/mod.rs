@@ -295,7 +295,7 @@ fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
 
 fn table(comparison: &Comparison) -> Table {
     let row = |c| row(c, comparison);
-    // If there is not enough space, the p-value is left out first, because the word tells the result.
+    // If there is not enough space, the p-value is left out first, because another column has the result in words.
     let names =
         [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change (interval)", true, 0), ("p", true, 1)];
     let mut columns: Vec<Col> =

@@ -112,7 +112,7 @@ fn above_and_below(link: &Link, to: Place) -> String {
     text(to.y + MEETS - 6.0, count) + &text(to.y + MEETS + 15.0, of)
 }
 
-/// Draws number and unit above the box.
+/// Draws number and unit of the connections above the box.
 fn over(link: &Link, to: Place) -> String {
     let text = escape(&cut(&link.joined.join(" "), to.wide));
     format!("<text class=\"t q\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", to.x + 2.0, to.y - 8.0)

@@ -59,7 +59,8 @@ impl Cost {
         self.of_server_ns() + self.samples * SAMPLE_NS + self.own_ns
     }
 
-    /// Returns true if events that stay open, with few samples, cost less than allowed.
+    /// Returns true if events may stay open: they cost the server's context switches at most half of the allowed CPU
+    /// time. Samples may use the other half.
     pub(super) fn allows_always(&self) -> bool {
         self.of_server_ns() as f64 <= SHARE / 2.0 * self.open_ns as f64
     }

@@ -68,8 +68,9 @@ mod tests {
         assert_eq!(line.r2, 1.0);
     }
 
-    /// Computed by hand. The sums of squares are Sxx = 10, Sxy = 6 and Syy = 6, so the slope is 6/10. The variance of
-    /// the residuals is 2.4/3 = 0.8, so the standard error of the slope is sqrt(0.8/10). R² is 1 − 2.4/6 = 0.6.
+    /// The expected values were computed by hand. The sums of squares are Sxx = 10, Sxy = 6 and Syy = 6, so the slope
+    /// is 6/10. The variance of the residuals is 2.4/3 = 0.8, so the standard error of the slope is sqrt(0.8/10). R² is
+    /// 1 − 2.4/6 = 0.6.
     #[test]
     fn a_fit_equals_the_example_computed_by_hand() {
         let line = linear(&[(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 4.0), (5.0, 5.0)]).unwrap();

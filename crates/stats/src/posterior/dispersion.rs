@@ -21,7 +21,7 @@ pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 
 /// requests matter only for a limited time.
 const MAX_REFUSED_PER_DRAW: f64 = 100.0;
 
-/// Returns the standard deviation of the logarithm of a mean of this many draws.
+/// Returns the standard deviation of the logarithm of a mean of `draws` draws.
 pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }

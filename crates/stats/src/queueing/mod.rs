@@ -14,7 +14,7 @@ pub use open::response_s as open_response_s;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// Serves this many requests at a time, at least 1. Other requests wait.
+    /// Serves the given number of requests at a time, at least 1. Other requests wait.
     Some(u32),
     /// Serves every request at once, as a network distance, a sleep or a think time does.
     Unlimited,
@@ -40,7 +40,7 @@ impl Station {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Returns a delay instead of the station if the requests of this many clients never wait there.
+    /// Returns a delay instead of the station if the requests of `clients` clients never wait there.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),

@@ -150,7 +150,7 @@ impl Turns<'_, '_> {
         let before_s = self.sides.each_ref().map(|side| side.elapsed_s());
         let runs = [self.sides[0].run(), self.sides[1].run()];
         let outcome = self.looks.look(runs, &self.windows);
-        // The time that a look takes does not count as time of a search.
+        // The time that an interim judgement takes does not count as time of a search.
         for (side, before_s) in self.sides.iter_mut().zip(before_s) {
             side.leave_out(side.elapsed_s() - before_s);
         }

@@ -130,8 +130,8 @@ impl Ops for EpollOps {
         self.register(conn, fd, true)
     }
 
-    /// Uses the socket again: connect(2) with AF_UNSPEC returns it to the bound state. Like close, this sends nothing.
-    /// In this way, the socket need not be created, bound and registered again.
+    /// Uses the socket again: connect(2) with AF_UNSPEC returns it to the bound state. Like close, this call sends
+    /// nothing. In this way, the socket need not be created, bound and registered again.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };
