@@ -80,7 +80,7 @@ pub enum LabError {
     /// The user gave an unknown name.
     #[error("no {what} is called {name:?}{near}; `loadline list` shows all")]
     Name {
-        /// Kind of thing that the name should belong to.
+        /// Kind of object that the name should have named, such as an experiment.
         what: &'static str,
         /// Name that the user gave.
         name: String,

@@ -87,7 +87,8 @@ mod tests {
                 first.keep_status(i as f64, status, format!("\"reason {i}\""));
             }
         }
-        // An answer with a known status follows in the same piece, so the words are those of that answer.
+        // An answer with a known status follows in the same received bytes, so the session has the words of that later
+        // answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

@@ -213,7 +213,7 @@ fn shard_thread(
     if task.capacity() == 0 {
         return Ok(LoadPart::default());
     }
-    // If timers fired 50 µs late, this would look like errors of the start times.
+    // Timers that fire 50 µs late would look like errors of the start times.
     let _ = limits::exact_timers();
     let theirs = &common.shows[plan.threads.max(1) as usize + i as usize];
     let shard = Shard {

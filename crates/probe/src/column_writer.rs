@@ -139,8 +139,8 @@ impl ColumnWriter {
         self.pages.get(slots.0 + at).map_or(0.0, |page| page.samples.growth())
     }
 
-    /// Drops the values of an instance that is gone, and its reasons. [`ColumnWriter::reopen`] gives the instance's
-    /// columns to another instance.
+    /// Drops the values of an instance that no longer exists, and the reasons of its missing values.
+    /// [`ColumnWriter::reopen`] gives the instance's columns to another instance.
     pub fn close(&mut self, slots: Slots, ids: &[&str]) {
         for page in self.pages.iter_mut().skip(slots.0).take(ids.len()) {
             page.samples.clear();

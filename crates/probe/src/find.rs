@@ -46,7 +46,8 @@ pub enum FindError {
     NoPermission {
         /// Address that was searched for.
         addr: Address,
-        /// Bound address of the listener. The listener's accept queue and the host's counters can be read anyway.
+        /// Bound address of the listener. The listener's accept queue and the host's counters can be read even without
+        /// its processes.
         listen: Address,
         /// A process of the listener's network namespace, if that differs from the caller's.
         netns_pid: Option<u32>,

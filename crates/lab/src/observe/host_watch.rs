@@ -8,7 +8,7 @@ use sys::clock::Origin;
 /// Seconds between samples. Only the first and the last sample of a trial are used, and every sample disturbs the
 /// measurement.
 const INTERVAL_S: f64 = 5.0;
-/// Counter sources that tell other programs from our own.
+/// Counter sources that show the CPU use of other programs separately from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];
 
 /// Observer of this machine across trials.

@@ -27,7 +27,7 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Number of requests that a slot should complete.
     requests: f64,
-    /// Length of a slot in response times; few of a slot's requests are then left over from the slot before.
+    /// Length of a slot in response times. In such a slot, few of the completed requests began in the slot before.
     responses: f64,
     /// Minimum number of slots, added to the levers' own minimum.
     slots: u32,

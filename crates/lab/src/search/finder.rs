@@ -50,7 +50,7 @@ pub struct Finder {
     low_rate: Option<f64>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
-    /// True if the server is gone, which ends the search.
+    /// True if the server no longer answers, which ends the search.
     over: bool,
 }
 

@@ -9,8 +9,8 @@
 use judge::Pooled;
 
 /// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
-/// not overload the server. With random arrivals at a single queue, response times are then five times those without
-/// load; the default objective allows ten times.
+/// not overload the server. With random arrivals at a single queue, response times at this rate are five times those
+/// without load. The default objective allows ten times.
 const FIRST_SHARE: f64 = 0.80;
 /// Factor between rates as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;

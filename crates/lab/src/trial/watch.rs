@@ -36,7 +36,7 @@ pub trait Watch: Send {
     /// Reports a trial that was added to the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run after each trial. The conclusions in it may be older than its trials.
+    /// Reports the run after each trial. The run's conclusions may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note that was added to the run.

@@ -1,8 +1,8 @@
 //! The drain: no new request starts, and the load ends when all requests are answered.
 //!
-//! In some protocols, only the order of answers tells to which request each of them belongs. The load then waits a
-//! little longer for more answers. If a server sends two answers per request, the client takes them for answers to
-//! other requests. At the end of the drain, further answers still arrive.
+//! In some protocols, only the order of answers assigns them to their requests. The load then waits a little longer for
+//! more answers. If a server sends two answers per request, the client takes them for answers to other requests. At the
+//! end of the drain, further answers still arrive.
 
 use super::{Conn, Core, Mode, State};
 use crate::core::InFlightRequest;

@@ -19,7 +19,7 @@ use crate::driver::{Ops, Start};
 
 /// Maximum number of times that a request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of keep-alive races, per idle connection that the server closed. If the think time equals the
+/// Maximum number of keep-alive races for each idle connection that the server closed. If the think time equals the
 /// keep-alive timeout, HAProxy had 1.8 races per closed idle connection, and nginx up to 0.7. With other think times,
 /// races are far rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;

@@ -4,9 +4,9 @@
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
 /// Protocol that begins with a handshake: the client sends `H`, the server `h`, the client `F`. A request is `R`, its
-/// ID and its class. Answers are `A` and the ID, or `X` (failed), `U` (not processed) or `T` (status 408) and the ID. A
-/// ping `P` is answered by `p`, and a close `C` by `c`. The client reports an error `E` by `e`. `M` is the beginning of
-/// an answer, and `B` is a close with a reason.
+/// ID and its class. Answers are `A` and the ID, or `X` (failed), `U` (not processed) or `T` (status 408) and the ID.
+/// The answer to a ping `P` is `p`, and the answer to a close `C` is `c`. The client reports an error `E` by `e`. `M`
+/// is the beginning of an answer, and `B` is a close with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,

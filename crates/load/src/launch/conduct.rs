@@ -15,7 +15,7 @@ const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval between progress reports until the load becomes steady, for at most [`FINE_TICKS_S`].
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum time in a warm-up during which fine ticks are sent, seconds. After this time, six rates over steps of 0.1 s
-/// are known, so finer ticks would tell nothing more.
+/// are known, so finer ticks are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Interval between ticks with details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);

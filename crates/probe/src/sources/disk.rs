@@ -27,7 +27,7 @@ const FIELDS: usize = 17;
 struct Disk {
     file: RereadFile,
     disks: Family,
-    /// Device names that were looked up so far, and true for whole disks.
+    /// Device names that were looked up so far, each with a flag that is true for a whole disk.
     whole: Vec<(Vec<u8>, bool)>,
 }
 

@@ -129,7 +129,7 @@ impl Names {
         }
     }
 
-    /// Reads the global variables of these futexes, in processes that are open anyway. A lock that spreads its waiters
+    /// Reads the global variables of these futexes, in processes that are already open. A lock that spreads its waiters
     /// over several futexes gets no name from [`Self::look`].
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {

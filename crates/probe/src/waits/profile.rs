@@ -227,7 +227,7 @@ impl ProfileSums {
         self.rounds.saturating_sub(late).max(1)
     }
 
-    /// Returns the mean of a sum over the rounds that show the process.
+    /// Returns `sum` divided by the number of rounds that show the process.
     fn mean_of(&self, process: &Arc<str>, sum: f64) -> f64 {
         sum / self.rounds_of(process) as f64
     }

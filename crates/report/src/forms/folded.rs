@@ -1,5 +1,5 @@
 //! Folded stacks, the text that flame graph tools read: a stack and a weight per line. Weights are thousandths of a CPU
-//! or of a waiting thread. The first frame of a stack tells which kind it is.
+//! or of a waiting thread. The first frame of a stack distinguishes the two.
 
 use run::{Run, StackSum};
 

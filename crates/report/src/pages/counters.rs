@@ -59,7 +59,7 @@ const CHOSEN: &[(&str, &str)] = &[
     ("pressure.cpu_some", "share of the time"),
 ];
 
-/// Returns the chart of the completed rate, beside the offered rate if that changed.
+/// Returns the chart of the completed rate, with the offered rate if that changed.
 pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();
@@ -136,7 +136,7 @@ fn over_time(trial: &Trial, id: &str, unit: &str) -> Option<Plot> {
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    // The legend is needed to tell the two sides apart.
+    // The legend is needed to distinguish the two sides.
     let who = match (shared, series.as_slice()) {
         (true, _) => "; both sides".to_string(),
         (_, [only]) => format!("; {}", only.label),

@@ -1,4 +1,5 @@
-//! The tables and charts of an experiment. Published points are hollow marks, with a table beside the measured ones.
+//! The tables and charts of an experiment. Published points are hollow marks. A table has the published and the
+//! measured values.
 
 use run::{Chart, ChartAxis, ChartSeries, ExperimentReport, ResultTable, Run};
 
@@ -137,7 +138,7 @@ fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     near.map(|p| p.1).or_else(between)
 }
 
-/// Returns the table of published numbers beside the measured ones.
+/// Returns the table of published numbers with the measured ones.
 fn comparison(rows: Vec<Vec<Cell>>) -> Table {
     let columns = vec![
         Col::words("quantity", 0),

@@ -1,4 +1,4 @@
-//! The main charts of a single load: response times, and the completed rate over time, beside the offered rate if that
+//! The main charts of a single load: response times, and the completed rate over time, with the offered rate if that
 //! changed. For a short load, response times over time are not known; their distribution is shown instead.
 
 use run::Run;

@@ -26,7 +26,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Leaves out columns that tell nothing: a goodput that equals the completed rate, and a column that says all windows
+/// Leaves out columns without information: a goodput that equals the completed rate, and a column that says all windows
 /// are steady.
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);

@@ -6,7 +6,7 @@ use super::answered;
 use crate::words::capital;
 use crate::{Block, Note, Section, Tone, Warnings, Weight};
 
-/// Number of warnings beside the answer; the page about trust has the others.
+/// Number of warnings shown with the answer; the page about trust has the others.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
 /// Returns the section of a run without an answer. If the run has an answer, the answer contains these blocks.

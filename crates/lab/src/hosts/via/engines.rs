@@ -17,7 +17,7 @@ pub struct Engine {
     /// Words that start a container named `{host}` in this machine's network, before its options and image; empty for
     /// an engine without images.
     pub starts: &'static [&'static str],
-    /// Meaning of the word host for this engine, in one line.
+    /// Meaning of a host's name for this engine, in one line.
     pub help: &'static str,
 }
 

@@ -98,7 +98,7 @@ impl Via {
         Ok(hosts)
     }
 
-    /// Returns all words that start the agent; if a master connection is given, the agent uses it.
+    /// Returns the command that starts the agent, as words. The agent uses the given master connection, if any.
     fn words(&self, over: Option<&Path>) -> Vec<String> {
         let program = match (&self.agent_path, &self.program) {
             (Some(path), _) => vec![path.clone(), "agent".into()],

@@ -1,5 +1,5 @@
 //! The io_uring driver. Sockets are stored in the table of registered files, and a connect is one chain of operations.
-//! Every connection has one multishot receive into a shared buffer ring. Sends of small requests are not acknowledged.
+//! Every connection has one multishot receive into a shared buffer ring. Sends of small requests produce no completion.
 //! All operations of a pass go to the kernel in one call that also waits. Under load, this call waits for several
 //! completions, but only for a limited time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3),
 //! io_uring_setup(2) (DEFER_TASKRUN).
