@@ -64,8 +64,8 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     }
 }
 
-/// Returns the relaxation time of a queue with one server and random arrivals and service times, seconds: `1 / (mu (1 -
-/// sqrt(rho))^2)`.
+/// Returns the relaxation time, seconds, of a queue with one server and random arrivals and service times. The formula
+/// is `1 / (mu (1 - sqrt(rho))^2)`.
 fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     let busy = (at.busy / (1.0 - dose)).min(0.98);
     at.alone_s / (1.0 - busy.sqrt()).powi(2)

@@ -222,7 +222,7 @@ impl Reader {
         self.missing.iter().cloned().chain(refused).collect()
     }
 
-    /// Returns true if no process of the server is left.
+    /// Returns true if no sampled process is left.
     pub(super) fn is_empty(&self) -> bool {
         self.processes.is_empty()
     }

@@ -20,7 +20,7 @@ struct Thread {
 }
 
 impl Threads {
-    /// Returns all threads of some processes, or an even selection of `most` threads.
+    /// Returns all threads of some processes, or an even selection of at most `most` threads.
     pub(super) fn of(pids: &BTreeSet<u32>, most: usize) -> Self {
         let all: Vec<(u32, u32)> =
             pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))).collect();
