@@ -90,7 +90,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() {
-        // Lost SYNs make connects slow, too, and the host's counter may be that of another listener.
+        // Lost SYNs slow connects too, and the host's counter may count the drops of another listener.
         confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its connects waited in the queue.
@@ -110,8 +110,8 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence: confidence * worst.signal().chance(), sentence, evidence }
 }
 
-/// Decides without the server's counters, if SYNs were sent again but no other segments were. The counts are those of
-/// the whole trial, because the kernel sends a dropped SYN again only after a second.
+/// Decides without the server's counters. SYNs that were sent again show a full queue if hardly any other segment was.
+/// The counts are those of the whole trial, because the kernel sends a dropped SYN again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;
@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Plants a shared host with full CPUs under `times` its capacity. `ran_us` and `waited_us` are the generator's
-    /// running and waiting time, and `drops` is the number of dropped connects.
+    /// Makes a run on one shared host with full CPUs, at `times` the server's capacity. `ran_us` and `waited_us` are
+    /// the generator's running and waiting time, and `drops` is the number of dropped connects.
     fn full_host(capacity: f64, times: f64, (ran_us, waited_us): (f64, f64), drops: f64) -> PlantedRun {
         PlantedRun::new(1000.0, capacity)
             .steps(&[])
@@ -160,8 +160,8 @@ mod tests {
         assert!(!["accept-queue", "client-cpu"].contains(&b.id.as_str()), "{b:#?}");
     }
 
-    /// The server has a short accept queue, on a host whose CPUs other programs fill. The server used more CPU time
-    /// than the generator, and was idle at times.
+    /// The server has a short accept queue, and other programs fill the host's CPUs. The server used more CPU time than
+    /// the generator, and was idle at times.
     #[test]
     fn processors_that_others_fill_do_not_hide_a_full_queue() {
         let beside = |drops| {
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// Another listener of the host overflowed: our two connects succeeded at once, and our server's listener dropped
-    /// nothing.
+    /// Another listener of the host overflowed. This load's two connects succeeded at once, and the server's own
+    /// listener dropped nothing.
     #[test]
     fn an_overflow_of_another_listener_is_not_ours() {
         let beside = |own: Option<f64>| {
@@ -200,8 +200,8 @@ mod tests {
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
     }
 
-    /// Another listener overflows, ours was not read, and a line loses packets: connects of the load take a second,
-    /// too.
+    /// Another listener overflows, and the server's own listener was not read. A line that loses packets makes this
+    /// load's connects take a second, too.
     #[test]
     fn slow_connects_beside_a_listener_that_was_not_read_are_not_sure() {
         let slow =
@@ -227,7 +227,7 @@ mod tests {
     }
 
     /// 128 clients connect at once to a backlog of 32. Clients whose SYN was dropped connect a second later, before the
-    /// window, and stay connected.
+    /// measured window, and stay connected.
     #[test]
     fn connects_that_were_dropped_while_all_connected_limit_no_load_that_stays_connected() {
         let dropped = |again: f64| {

@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the open loop with the most connects that its load did not need.
+/// Returns the open-loop trial with the most unneeded connects.
 fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let open = facts.focus().into_iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
     open.max_by_key(|t| t.tally.connects_past_need)
@@ -61,7 +61,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
 }
 
-/// Returns true if a trial broke a limit on the response time. Refusals are no sign of a storm.
+/// Returns true if a trial broke a limit on the response time. Errors do not count here, because refusals are no sign
+/// of a connect storm.
 fn is_slow(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_some_and(|breach| breach.kind != BreachKind::Errors)
 }

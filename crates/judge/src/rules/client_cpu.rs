@@ -48,7 +48,8 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     client_limit(facts).map_or(Vec::new(), |limit| limit.signals)
 }
 
-/// Returns words about a server that is full, too, unless the messages wait for the generator.
+/// Returns a clause that says that the server's CPU is full too. The clause is empty if the messages wait for the
+/// generator.
 fn beside_server(facts: &Facts<'_>) -> String {
     let full =
         ServerCpu::of(facts).filter(|cpu| cpu.own() >= LIKELY && !Waiting::of(facts).is_some_and(|w| w.at_client()));

@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(run.findings.bottleneck.id, "client-fds", "{:#?}", run.findings.bottleneck);
     }
 
-    /// Without descriptors from its first connects on, a trial completes nothing and is not part of any sweep.
+    /// A trial that has no descriptor even for its first connect completes nothing, so no sweep contains it.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();

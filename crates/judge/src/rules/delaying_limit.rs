@@ -1,4 +1,4 @@
-//! A limit on purpose that delays answers instead of refusing them. It is a part of the rule on rate limits.
+//! Deliberate limits that delay answers instead of refusing them. They are a part of the rule on rate limits.
 
 use run::{FigureUnit, Trial};
 
@@ -14,19 +14,19 @@ use crate::view::{Task, View};
 use crate::{Facts, link_queue, server_queue, waits};
 
 /// Decides whether the server delays answers to limit the rate. A client without pauses then waits for the limit's
-/// interval and reaches the highest rate alone. Arrivals below that rate are answered sooner. A single worker would
-/// make both wait for the service time. A shaped link with a burst has the same signs, but its packets wait on the
-/// path.
+/// interval and reaches the highest rate alone. Requests that arrive at a lower rate are answered sooner. With a single
+/// worker, both would take the service time. A shaped link that lets bursts pass has the same signs, but its packets
+/// wait on the path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;
-    // A limit lets no load have more.
+    // A load that completes more shows that the server does not limit the rate.
     if facts.search.iter().any(|t| good(t) >= ASKED_FOR_MORE * most) {
         return None;
     }
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // If CPU time makes up most of a response, its length follows the machine's speed, which differs between windows.
+    // A response time that is mostly CPU time follows the machine's speed, which differs between windows.
     if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
         return None;
     }
@@ -51,8 +51,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < BUSY);
-    // A worker that still works after its answer has the same response times as a limiter. But a limiter reads a
-    // request before it delays the answer, and the worker leaves it unread or makes it wait for a lock.
+    // A worker that still works after its answer has the same response times as a limiter. But a limiter reads the next
+    // request at once, while the worker leaves it unread or makes it wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,
@@ -62,27 +62,27 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
-/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. Either a
-/// limit that delays answers or a single worker causes this; response times at a lower rate tell which.
+/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. The cause
+/// is either a limit that delays answers or a single worker. Response times at a lower rate tell which.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)
 }
 
-/// Returns the trial of a single client, and the highest rate of the sweep, if that client alone reached it.
+/// Returns the one-client trial and the highest rate of the sweep, if one client alone reached that rate.
 fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let (one, most) = (facts.unloaded.filter(|one| clients(one) <= 1.0)?, facts.x_max()?);
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
 }
 
-/// Returns the time that the server's threads ran or waited for a CPU, in CPUs.
+/// Returns how many CPUs the server's threads wanted: the CPU time that they used or waited for, per second.
 fn works(trial: &Trial) -> Option<f64> {
     let workers = server_of(trial)?.workers();
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
 }
 
-/// Returns the upper end of the interval of a trial's mean response time, microseconds, assuming exponentially
-/// distributed times.
+/// Returns the upper end of the confidence interval of a trial's mean response time, in microseconds. It assumes
+/// exponentially distributed times.
 fn longest_us(trial: &Trial) -> f64 {
     trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }
@@ -95,7 +95,8 @@ fn used_share(view: &View<'_>) -> Option<f64> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a server that answers one client 200 times per second, and arrivals below that rate within `us`.
+    /// Makes a server that answers one client 200 times per second, and answers requests at a lower rate within `us`
+    /// microseconds.
     fn delaying(us: f64) -> PlantedRun {
         PlantedRun::new(5000.0, 200.0).change(move |t, p| {
             if t.kind == run::TrialKind::Search && p.offered < 190.0 {
@@ -104,7 +105,7 @@ mod tests {
         })
     }
 
-    /// A worker that still works after its answer leaves the next request unread, as a limiter does not.
+    /// A worker that still works after its answer leaves the next request unread. A limiter would read it.
     #[test]
     fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
         let rests = delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0).verdict();
@@ -171,7 +172,7 @@ mod tests {
         assert!(!of(5000.0, 800.0, 50.0), "four clients reach more than one");
     }
 
-    /// With a quota, one client waits for the next period, and arrivals below its rate are answered at once.
+    /// Under a CPU quota, one client waits for the next period, and requests at a lower rate are answered at once.
     #[test]
     fn a_quota_of_either_side_is_no_limit_on_purpose() {
         let held = |who: Who, group: &str| {
@@ -194,8 +195,8 @@ mod tests {
         assert_eq!(client.id, "client-cpu", "{client:#?}");
     }
 
-    /// The limit holds each request for 3.3 ms, and answers take 2.5 ms. A worker cannot answer faster than its holding
-    /// time.
+    /// One client waits 3.3 ms for each answer, and answers at a lower rate take 2.5 ms. A worker that needs 3.3 ms per
+    /// request cannot answer in 2.5 ms.
     #[test]
     fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
         let answered_in = |us: f64, count: u64| {

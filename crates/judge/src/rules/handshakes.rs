@@ -1,4 +1,4 @@
-//! Words for a full server whose work is mostly TLS handshakes, because each request had its own.
+//! Evidence of how much of a full server's CPU time goes to TLS handshakes.
 
 use run::{Evidence, FigureUnit};
 
@@ -8,8 +8,8 @@ use crate::handshakes::{each, kinds, request_us, server_us};
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::view::View;
 
-/// Returns the number of handshakes, and their part of a request's CPU time if known. `None` without TLS or with kept
-/// connections.
+/// Returns evidence with the handshakes per request and, if known, their share of a request's CPU time. Returns `None`
+/// without TLS, or if no request needed a handshake.
 pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     facts.run.plan.load.tls.as_ref()?;
     let whole_us = request_us(view)?;

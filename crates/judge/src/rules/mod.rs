@@ -4,10 +4,10 @@
 //! with its evidence, a reason why the bottleneck is ruled out, or the missing counters. Each rule has a [`Tier`] and
 //! names the bottlenecks whose signs it explains: a full CPU makes the accept queue overflow, not the other way round.
 //! The verdict follows from tiers, explanations and the probabilities of the answers: see `choose.rs` and
-//! `docs/reference/rule-matrix.md`. No rule calls another. A missed cause is better than a wrong one, so a rule that
-//! cannot tell says so.
+//! `docs/reference/rule-matrix.md`. No rule calls another.
 //!
-//! To add a rule, write a file here, add a line to [`RULES`], and plant a run in `planted/` that it must win.
+//! To add a rule, write a file here, add a line to [`RULES`], and add a made-up run to `planted/` whose verdict must be
+//! that of the new rule.
 
 mod accept_queue;
 mod client_connects;

@@ -131,12 +131,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Returns the reason why the losses that a host counts do not belong to this load.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
-    // The counters of a connection end with the connection.
+    // A connection's counters are gone when the connection ends.
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
     let again = view.whole_trial("connection.retrans").filter(|_| lasting);
     let Some(again) = again.map(|each| each * clients(trial)) else {
         let times = trial.latency_us;
-        // If most answers take as long as the retransmission timer, the longest answer shows nothing.
+        // If most answers take as long as the retransmission timer, the longest answer shows no retransmission.
         let by_timer = times.p50 < RETRANSMISSION_US && times.max >= RETRANSMISSION_US;
         let waited = by_timer || slow_share(trial) >= LOST;
         return (!waited).then(|| {
@@ -156,8 +156,8 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
-/// Decides by SYNs that the client sent again although the server's accept queue was never full: something on the path
-/// drops them.
+/// Decides by the SYNs that the client sent again, less those that the server's full accept queue dropped. The path
+/// dropped the rest.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
@@ -185,8 +185,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence })
 }
 
-/// Returns the completed rate of an open loop if all requests were answered: losses slowed the answers, but did not
-/// limit the rate.
+/// Returns the completed rate of an open loop if all requests were answered. The losses then slowed the answers but did
+/// not limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
@@ -195,7 +195,7 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. The
-/// measured window may be shorter than a retransmission timer.
+/// whole trial counts, because the measured window may be shorter than a retransmission timer.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
         let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);
@@ -220,7 +220,7 @@ mod tests {
         judge(&Facts::of(&run))
     }
 
-    /// Plants a loss in seven of a hundred requests, which the load's own connections also show.
+    /// Adds retransmissions for seven of a hundred requests, also on the load's own connections.
     fn losing(planted_run: PlantedRun) -> PlantedRun {
         planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
             Who::Server,
@@ -230,8 +230,8 @@ mod tests {
         )
     }
 
-    /// Figures of `python3 -m http.server`: the client counts connections as established that the full queue dropped,
-    /// and sends their requests again.
+    /// Figures of `python3 -m http.server`: the full queue drops connections that the client counts as established, and
+    /// the client sends their requests again.
     #[test]
     fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
         let full = || {

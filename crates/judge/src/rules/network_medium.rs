@@ -3,7 +3,7 @@
 //! The conditions come from sources 0 and 3. (a) One more client raises the rate by less than 2 % (twice as many by
 //! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host is above 80
 //! %. (d) The link carries nearly all of its rate, framing included (source 0 names 90 %), or at least 66.7 % while
-//! retransmissions or deferrals rise. If (a) to (c) hold without (d), the queue is outside every measured device.
+//! retransmissions or deferrals rise. If (a) to (c) hold but (d) does not, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -78,8 +78,8 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
     sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
 }
 
-/// Returns the fullest medium. A single client fills its own switch port and the server's port alike. If several ports
-/// are equally full, the shared port is the one that is also full under the greatest load.
+/// Returns the fullest medium. A single client can fill its own switch port and the server's port alike. Of equally
+/// full ports, the function returns the one that is fullest in `most_load`: all clients share it.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -185,7 +185,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
-    // An overflowing queue shows a full link, whatever the mean use over the window is.
+    // An overflowing queue shows a full link, even if the mean use over the window is lower.
     let overflow = overflow(trial);
     let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
     let full = if overflow.is_some() { 1.0 } else { full_above(FULL_MIDDLE, share).chance() };
@@ -214,7 +214,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the conditions (a), (b) and (c) as lines, and how many hold.
+/// Returns evidence of the conditions (a), (b) and (c), and the number of conditions that hold.
 fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
@@ -242,7 +242,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
 }
 
 /// Returns the frames that the queue of a busy medium dropped, if they explain most of the retransmissions. The whole
-/// recording counts, since a frame dropped before the window may be sent again inside it.
+/// recording counts, because a frame dropped before the measured window may be sent again inside it.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -286,7 +286,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
         let sentence = format!("the link is full: packets wait in the queue of {}", queue.place);
         return Some((ONE_SIGN, sentence, vec![queue]));
     }
-    // Packets on loopback arrive at once. Only a thread without a CPU makes their round trips long.
+    // On loopback, a round trip is long only if a thread waits for a CPU.
     if facts::loopback(facts.run) {
         return None;
     }
@@ -320,7 +320,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// Makes one closed loop through a hub that is 80 % used, with a fifth of the segments sent again. The hub's queue
-    /// drops `drops` frames.
+    /// drops `drops` frames per request.
     fn verdict(drops: f64) -> String {
         let mut run = PlantedRun::new(3000.0, 2000.0)
             .steps(&[64])

@@ -54,7 +54,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             )),
         };
     }
-    // Failures before the window count, too.
+    // Failures before the measured window count, too.
     let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
     let failed = shares.reduce(f64::max).unwrap_or(1.0);
     if failed > facts.limits.errors {
@@ -123,7 +123,7 @@ mod tests {
     use run::{Arrival, Intensity, Trial, TrialKind};
 
     /// One answer in a hundred takes 500 ms under any load, and nothing is full. The p99 therefore exceeds its default
-    /// limit everywhere.
+    /// limit under every load.
     #[test]
     fn answers_that_are_as_slow_without_load_saturate_nothing() {
         let rare = |slow_from: f64| {

@@ -52,7 +52,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the signals of resources that would be the limit instead if they were full.
+/// Returns the signals of the server's busiest thread and of its CPUs. If one of them were full, it would be the limit
+/// instead.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
     let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
@@ -95,7 +96,7 @@ fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
 }
 
-/// Describes the flat sweep; `None` if the upstreams or the waits of threads show the limit without a sweep.
+/// Describes the flat sweep. Returns `None` if upstreams or waiting threads show the limit without a flat sweep.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -155,10 +156,10 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax × R1 can be a number of workers. A queue that was seen directly needs no such number.
+/// Checks that Xmax × R1 can be a number of workers. If a queue was seen directly, R1 need not be the service time.
 fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     // A fixed number of workers serves two clients at most twice as fast as one client. A larger gain means that one
-    // client's time included a wake-up or a wait for a CPU, which is not service.
+    // client's time included a wake-up or a wait for a CPU, which is not service time.
     if let Some(beyond) = crate::laws::beyond_bound(facts).filter(|_| !queue_seen) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
@@ -193,19 +194,19 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         figure(own),
         percent(stalled)
     );
-    // The pressure covers the whole host, and a thread that sleeps in io_uring counts as waiting for I/O.
+    // The pressure covers the whole host and counts a thread that sleeps in io_uring, so the disk must be at work, too.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns direct signs of a queue, or counts that match the requests at a time, each with the confidence that it
-/// gives.
+/// Returns the signs of a queue in the server, each with its confidence. The signs are queues seen directly, and counts
+/// that match the number of requests served at a time.
 fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(run::Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
-        // A small number may match by accident.
+        // A small number may match by chance.
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
@@ -233,7 +234,8 @@ fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verd
     Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
-/// Returns evidence that each further client at the plateau lengthens the response time by 1 / Xmax: a queue exists.
+/// Returns evidence that each further client at the plateau lengthens the response time by 1 / Xmax, which shows a
+/// queue.
 fn waits_longer(facts: &Facts<'_>) -> Option<run::Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
@@ -264,7 +266,7 @@ fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<run::Evidence> {
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns the verdict in one sentence. The sentence names requests that take turns, a full upstream, the counted
+/// Returns the verdict in one sentence. The sentence names a full upstream, requests that take turns, the counted
 /// workers, or only their number.
 fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(full) = upstreams::full(&facts.upstreams) {
@@ -291,8 +293,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::Bottleneck;
 
-    /// Behind a limit of SYNs, answers take 5 ms and connects take seconds. An earlier version then said "0.05 requests
-    /// at a time".
+    /// Behind a firewall that limits SYNs, answers take 5 ms and connects take seconds. An earlier version then said
+    /// "0.05 requests at a time".
     #[test]
     fn less_than_one_worker_is_no_number_of_workers() {
         let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -372,7 +374,7 @@ mod tests {
     }
 
     /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait
-    /// for a lock are a queue all the same, but nobody can say how many requests the server handles at a time.
+    /// for a lock still show a queue, but the number of requests handled at a time stays unknown.
     #[test]
     fn a_queue_that_was_seen_needs_no_service_time() {
         let slow_alone = |is_sampled: bool| {

@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// The sign that makes full CPUs most probable.
+/// Kind of sign that the server's CPUs are full.
 enum Sign {
     Own,
     Starved,
@@ -94,7 +94,8 @@ fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
     }
 }
 
-/// Returns words about messages that wait for the generator.
+/// Returns a clause about the messages that wait for the generator. The clause is empty if more messages wait for the
+/// server.
 fn beside_client(facts: &Facts<'_>) -> String {
     let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client > w.server);
     let told = |w: Waiting| {
@@ -129,7 +130,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
-/// Decides without counters of the server's processes: a full host counts if it runs only the server.
+/// Decides without counters of the server's processes: a full host counts if the generator does not run on it.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
     let Some(host) = view.host() else { return missing() };
@@ -139,7 +140,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
     let signal = full("busy share of the server's host", view, host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
-    // Other programs may have filled the host of a server that is not at its limit.
+    // The host of a server below its limit may be full of other programs' work.
     if probability < HINT || !facts.limited() {
         return Verdict::RuledOut(text);
     }

@@ -38,8 +38,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the trial's view and the load of the busiest disk. With one client, server and disk work in turn, so the disk
-/// may be full only with several clients.
+/// Returns the server's view and the load of its fullest disk. A trial with a full disk comes first: with one client,
+/// server and disk take turns, so the disk is full only with several clients.
 fn look<'a>(facts: &Facts<'a>) -> Result<(View<'a>, Load), Verdict> {
     let view = server(facts)?;
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
@@ -139,15 +139,16 @@ mod tests {
         assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushes"), "{b:#?}");
     }
 
-    /// Threads write to one file, each behind the lock of the preceding one: the disk pauses at times, but some thread
-    /// always waits for it.
+    /// Threads write to one file, one at a time behind its lock. The disk pauses at times, but some thread always waits
+    /// for it.
     #[test]
     fn a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit() {
         let b = flushed(1300.0, 240.0);
         assert_eq!(b.id, "server-disk", "{b:#?}");
     }
 
-    /// A client on io_uring sleeps in the ring, which the kernel counts as waiting for I/O: 66 % without disk activity.
+    /// A client on io_uring sleeps in the ring. The kernel counts this sleep as waiting for I/O: 66 % of the time,
+    /// without disk activity.
     #[test]
     fn pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk() {
         let mut run = PlantedRun::new(20_000.0, 200.0)

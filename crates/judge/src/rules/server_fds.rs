@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the trial's view and the process that used the largest share of its file descriptors: its name, the
+/// Returns the server's view and the process that used the largest share of its file descriptors: its name, the
 /// descriptors in use and their limit.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
     let views = facts.focus().into_iter().filter_map(server_of);

@@ -81,11 +81,11 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
     match counter {
         "pressure.memory_some" | "memory.swap_out" => waits_for_pages(view),
         "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
-        // Files that anything in the control group reads fill its memory to the limit, which costs nothing by itself.
+        // Cached files fill a control group's memory to its limit, which costs nothing by itself.
         "cgroup.memory_max_events" => {
             waits_for_pages(view) || stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0)
         }
-        // Another process of the control group may have been killed.
+        // The killed process may be another one of the control group.
         "cgroup.oom_kills" => requests_failed(view.trial) || lost_a_process(view.trial),
         _ => true,
     }
@@ -102,7 +102,7 @@ fn stalled(view: &View<'_>) -> Option<Signal> {
     Some(Signal::new("time that threads of the host waited for memory", share, (MEMORY_STALLED, FULL_WIDTH)))
 }
 
-/// Returns the page faults with a disk per request.
+/// Returns the number of page faults per request that read from a disk.
 fn faults(view: &View<'_>) -> Option<Signal> {
     let (each, all) = (view.per_request("process.major_faults")?, view.value("process.major_faults")?);
     Some(Signal::counted("page faults with a disk per request", (each, all), PAGES_PER_REQUEST))
@@ -125,8 +125,8 @@ fn lost_a_process(trial: &Trial) -> bool {
     trial.incidents.iter().any(|i| matches!(i.kind, IncidentKind::WorkerEnded | IncidentKind::ServerEnded))
 }
 
-/// Returns true if connections of the load failed, or TCP windows stopped them. Without memory, TCP keeps windows
-/// small.
+/// Returns true if requests of the load failed, or TCP windows stopped its connections. TCP keeps windows small if it
+/// lacks memory.
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
     requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")

@@ -43,7 +43,7 @@ fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.loaded().max_by(|a, b| refused(a).total_cmp(&refused(b)))
 }
 
-/// Returns the refused share of the answers. A limit that delays answers has none.
+/// Returns the refused share of the answers. This share is zero for a limit that delays answers.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let signal = |trial: &Trial| {
         let events = refused(trial) * trial.measured.tally.completed as f64;
@@ -118,15 +118,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests; `None` if its CPU use is not
-/// known. Without time left, it refuses what it cannot do, and not on purpose. Its rate of good answers is steady in
-/// both cases. A server that waits for a full upstream has no time left.
+/// known. A server without CPU time left refuses because it is full, not on purpose. The rate of good answers is steady
+/// in both cases. A server that waits for a full upstream counts as one without CPU time left.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
     let waits = crate::upstreams::full(&facts.upstreams).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
 }
 
-/// Returns the number of refusals by status: ` (429: 120, 503: 3)`.
+/// Returns the number of refusals by status, as in ` (429: 120, 503: 3)`.
 fn by_status(trial: &Trial) -> String {
     let each: Vec<String> =
         trial.measured.tally.refusals().map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
@@ -167,7 +167,7 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
 mod tests {
     use crate::planted::{PlantedRun, Who, refuses_beyond_500};
 
-    /// Seen live: a busy machine starved the generator, and an earlier version named it at confidence 0.3.
+    /// Seen live: a busy machine starved the generator, and an earlier version named the generator as the bottleneck.
     #[test]
     fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
         let mut run = refuses_beyond_500()
@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
     }
 
-    /// Seen live: a node server with one full thread refused 503 above ten waiting requests. It was called a limit on
-    /// purpose, with certainty, since its thread used less than half of the host's CPUs.
+    /// Seen live: a node server with one full thread refused requests with 503 while ten others waited. An earlier
+    /// version was certain of a deliberate limit, because the thread used less than half of the host's CPUs.
     #[test]
     fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
         let refusing = |thread: f64| {

@@ -83,7 +83,7 @@ fn no_threads() -> Verdict {
     Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()])
 }
 
-/// Checks that the full task is one thread.
+/// Checks that the busiest task is a single thread, not a process with several threads.
 fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
     if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {
@@ -108,8 +108,8 @@ fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a single-threaded server that gets `us` of CPU time while other programs fill all CPUs. The server wants a
-    /// CPU nearly all the time.
+    /// Makes a single-threaded server that gets `us` microseconds of CPU time per request while other programs fill all
+    /// CPUs. The server wants a CPU nearly all the time.
     fn beside_others(us: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(60.0, 20_000.0)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * us)

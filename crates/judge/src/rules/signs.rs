@@ -11,7 +11,8 @@ use crate::sweep::Plateau;
 use crate::thresholds::SUREST;
 use crate::view::View;
 
-/// Returns the number of connects that failed in the trial in which most failed. A single one binds the rule.
+/// Returns the number of failed connects in the trial with the most of them. One failed connect is enough for the
+/// verdict.
 pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> Vec<Signal> {
     let most = facts.run.trials.iter().map(|t| t.tally.errors.0.get(&kind).copied().unwrap_or(0)).max();
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
@@ -27,8 +28,8 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.0.get(&kind).copied().unwrap_or(0);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // Steps that lacked connections are left out of the sweep. The steps that lacked connections matter unless the
-    // remaining sweep shows a plateau.
+    // The sweep leaves out steps that lacked connections. These steps matter unless the remaining sweep shows a
+    // plateau.
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
     let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));

@@ -1,4 +1,4 @@
-//! The server's limit of HTTP/2 streams per connection, which made requests wait in the generator.
+//! The server's limit of HTTP/2 streams per connection. It makes requests wait in the generator.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -7,8 +7,8 @@ use crate::number::figure;
 use crate::thresholds::KEEPS_UP;
 use crate::view::View;
 
-/// Returns the streams in flight, and the requests that waited for a stream; `None` if the server has no limit, or the
-/// generator needed no more streams.
+/// Returns evidence with the streams in flight and the requests that waited for a stream. Returns `None` if the server
+/// has no limit, or the generator needed no more streams than the limit.
 pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     let limit = view.trial.stream_limit?;
     let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };

@@ -1,5 +1,5 @@
-//! Nagle's algorithm waits for a delayed acknowledgement. A response in two writes takes as long as the other end's
-//! timer, 40 ms on Linux, while both sides are idle.
+//! Nagle's algorithm waits for a delayed acknowledgement. A response that the server writes in two parts takes as long
+//! as the other end's timer, 40 ms on Linux, while both sides are idle.
 
 use run::{FigureUnit, Trial};
 
@@ -109,8 +109,8 @@ enum Proof {
     None,
 }
 
-/// Returns the evidence that unacknowledged bytes waited at the server, or that the server sent more than one data
-/// segment per response.
+/// Returns the evidence for or against unacknowledged bytes that waited at the server. The server's send queues decide,
+/// or else its data segments per response.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {
@@ -127,7 +127,7 @@ fn proof(one: &Trial) -> Proof {
         Some(n) if n < least => {
             Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
         }
-        // The segments may belong to other programs.
+        // More segments prove nothing, because they may belong to other programs.
         _ => Proof::None,
     }
 }

@@ -43,15 +43,15 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// A limit of a sender.
+/// Limit that makes a sender wait.
 struct Limit {
     /// Counter of the time for which, according to the kernel, the limit blocked sending.
     share: &'static str,
-    /// Counter of the sampled connections that the limit blocks at that moment.
+    /// Counter of the sampled connections that the limit blocks at the moment of the sample.
     standing: &'static str,
     /// Counter of the bytes that may be in flight.
     room: &'static str,
-    /// Minimum share of these bytes that a round trip must carry.
+    /// Minimum share of `room` that each round trip must carry.
     filled: f64,
     words: &'static str,
 }
@@ -203,7 +203,7 @@ mod tests {
         assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
     }
 
-    /// The connections were read only twice, both times between two requests.
+    /// The connections were read only twice, both times between two requests, so their wait was not seen.
     #[test]
     fn a_transfer_of_several_windows_needs_no_reading_of_its_wait() {
         let windows = |n: u64| {
