@@ -1,4 +1,4 @@
-//! Response times at light load that consist of waiting for a delayed acknowledgement. Source: RFC 9293, section
+//! Response times at light load that consist mostly of waiting for a delayed acknowledgement. Source: RFC 9293, section
 //! 3.8.6.3; RFC 896.
 
 use crate::Facts;
@@ -17,8 +17,8 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the round trip to the server, microseconds, if it makes up most of the response time at this load. A distance
-/// of 40 ms looks like the timer, and other programs of the host may delay acknowledgements.
+/// Returns the round trip to the server, microseconds, if it makes up most of the response time at this load. Such a
+/// distance can look like the timer of 40 ms, while other programs of the host delay acknowledgements.
 pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
     let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;

@@ -95,8 +95,8 @@ impl Chain {
     }
 }
 
-/// Returns the CPUs that a side's busy processes may use, plus the CPUs of all other busy processes that overlap these.
-/// `None` if unknown.
+/// Returns a bit mask of the CPUs that a side's busy processes may use. The CPUs of other busy processes are added if
+/// they overlap this set. Returns `None` if a process's CPUs are unknown.
 fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
     let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
     let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);

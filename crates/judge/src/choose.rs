@@ -55,13 +55,13 @@ impl Bound<'_> {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns true if the answer may be the verdict. A specific cause needs a probability above that of a faint sign.
+    /// Returns true if the answer may be the verdict. A specific cause needs at least the probability of a guess.
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
-    /// Returns true if this unlikely cause remains possible because `winner` only applies when no specific cause is
-    /// found.
+    /// Returns true if this unlikely cause lowers the probability of `winner`. A winner of the last tier holds only if
+    /// no specific cause does.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }

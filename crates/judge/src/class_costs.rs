@@ -120,11 +120,12 @@ mod tests {
         mix: Vec<f64>,
         noise: f64,
         drift: f64,
-        /// Share of the windows whose CPU time is far off because the machine stood still at an edge.
+        /// Share of the windows whose CPU time is far off because the machine paused at an edge of the window.
         off: f64,
     }
 
-    /// Draws the requests of each class in a window in which one class is requested more often, as lab plans it.
+    /// Draws the requests of each class in a window in which one class is requested more often, as `loadline find`
+    /// plans it.
     fn drawn(mix: &[f64], raised: Option<usize>, requests: u64, random: &mut fastrand::Rng) -> Vec<u64> {
         let share = |at: usize| match raised {
             Some(class) => 0.5 * mix[at] + if at == class { 0.5 } else { 0.0 },
@@ -142,7 +143,8 @@ mod tests {
         counts
     }
 
-    /// Makes the windows of a find: the plain mix and each class in turns, forwards and backwards, three times.
+    /// Makes the windows of `loadline find`: in each round, one window of the plain mix and one of each class. Every
+    /// second round has the reverse order.
     fn windows(server: &Server, rounds: usize, random: &mut fastrand::Rng) -> Vec<Window> {
         let kinds: Vec<Option<usize>> = [None].into_iter().chain((0..server.mix.len()).map(Some)).collect();
         let all = rounds * kinds.len();

@@ -39,7 +39,8 @@ fn pressure(view: &View<'_>) -> f64 {
     finite(if held >= THROTTLED { 1.0 + held } else { wants }).unwrap_or(0.0)
 }
 
-/// Returns `on b` and the state of the other hosts, for a sentence about the busiest of several hosts.
+/// Returns two parts of a sentence about the busiest of several hosts: its name, as in `on b, `, and the state of the
+/// other hosts.
 pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     let trial = facts.decisive.filter(|trial| !trial.client_hosts.is_empty())?;
     let one =

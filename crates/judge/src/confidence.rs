@@ -26,8 +26,8 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most: DISTURBED, words, always_told: true })
 }
 
-/// Returns the caveat for CPU use of programs that belong to neither side. These programs do not weaken a verdict that
-/// a counted resource ran out.
+/// Returns the caveat for CPU use of programs that belong to neither side. Other programs do not weaken a verdict that
+/// rests on counts.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     if RULES.iter().any(|rule| rule.id == verdict.id && (rule.is_counted)(facts)) {
         return None;

@@ -27,7 +27,7 @@ pub struct Part {
 /// Treatment of the rate that a counter had before any load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Subtracts no part from the total.
+    /// Subtracts nothing.
     Gross,
     /// Subtracts the rate at rest. The cost is absent if the rate at rest is unknown.
     Net,

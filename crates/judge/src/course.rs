@@ -15,8 +15,8 @@ const MAX_STAGES: usize = 20;
 /// Shortest part of a ramp, seconds.
 const MIN_PART_S: f64 = 0.5;
 
-/// Returns up to which rate the server kept up with the first load of changing rate; `None` if no load changed its
-/// rate.
+/// Returns the parts of the first load whose rate changes, and the highest rate at which the server kept up. Returns
+/// `None` if no load changed its rate.
 pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     let trial = run.trials.iter().find(|trial| trial.kind == TrialKind::Fixed)?;
     let (stages, limits) = (&run.plan.load.stages, limits(run));
@@ -93,8 +93,8 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
 }
 
-/// Returns true if requests of one second were not answered, so that its 99th percentile is unknown: too many failed, or
-/// none came back although requests were due. A low rate may have no request in a second by chance.
+/// Returns true if the 99th percentile of one second is unknown because answers are missing. Either too many requests
+/// failed, or none came back although requests were due. A low rate may have no request in a second by chance.
 fn lacks_answers(moment: &Moment, offered: f64) -> bool {
     let due = offered * moment.seconds;
     moment.p99_us.is_none() && (moment.failed > moment.unexpected || due > COURSE_NOISE.powi(2))
@@ -182,7 +182,8 @@ mod tests {
         assert!(whole >= 195 && cut >= 195, "{whole} {cut}");
     }
 
-    /// In one second of ten, a twentieth of the requests was reset. Ten seconds had answers within a millisecond.
+    /// In one of six seconds, a twentieth of the requests was reset. The other seconds had answers within a
+    /// millisecond.
     #[test]
     fn a_second_without_a_known_percentile_makes_the_p99_of_its_stage_a_lower_bound() {
         let stages = [Stage { seconds: 6.0, from: 1000.0, to: 1000.0 }];

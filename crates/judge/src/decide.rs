@@ -55,7 +55,7 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
 }
 
 /// Returns the search trial with the most good answers, if the objective broke at a much lower rate. A single headline
-/// rate would hide one of the two rates. One headline figure cannot show both rates.
+/// rate would hide one of the two rates.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
@@ -79,7 +79,7 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
     facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
-/// Returns why the run missed its purpose. For a run that times calls and sends no requests, only the checks decide.
+/// Returns the reason why the run failed. For a run that times calls and sends no requests, only the checks decide.
 pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure> {
     let run = facts.run;
     if run.ended_by().is_some() {
@@ -105,7 +105,7 @@ pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure>
 mod tests {
     use run::{Check, Failure, Incident, IncidentKind, Run, Trial, TrialKind};
 
-    /// Makes a run of so many trials of one server at its limit, which was stopped in the last trial.
+    /// Makes a run with `trials` trials of one server at its limit. The server was stopped in the last trial.
     fn died(trials: usize) -> Run {
         let mut run = crate::planted::planted("server-cpu").unwrap();
         let sound = run.trials.last().unwrap().clone();

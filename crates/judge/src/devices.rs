@@ -38,12 +38,12 @@ pub fn devices_of_sides(client: &Side, server: Option<&Side>) -> Vec<Device> {
     devices(&Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() })
 }
 
-/// Makes a device that is not full yet.
+/// Makes a device that is not marked as full yet.
 fn device(side: &'static str, kind: &'static str, instance: &str, busy: f64) -> Device {
     Device { side, kind, instance: instance.into(), busy, full: false }
 }
 
-/// Returns the devices of the side's processes.
+/// Returns the devices of the side's processes: the busiest thread and the descriptors of each process.
 fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);

@@ -200,7 +200,8 @@ mod tests {
         level_of("process.rss", 0, |t| of(t) + 2e6 * random.f64())
     }
 
-    /// Makes such a run for any level, while the load opens `connected` connections.
+    /// Makes a run of a watched server. `of` gives the level `id` at each second, and the load opens `connected`
+    /// connections.
     fn level_of(id: &'static str, connected: u64, of: impl FnMut(f64) -> f64) -> Run {
         let t_s: Vec<f64> = (0..=SECONDS).map(|i| i as f64).collect();
         let values = t_s.iter().copied().map(of).map(Some).collect();
@@ -291,8 +292,8 @@ mod tests {
         assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
     }
 
-    /// Makes a load of `tenths` tenths of a second. `of` gives the rate at each tenth. The search finds the trend
-    /// regardless of the number of tenths.
+    /// Makes a load of `tenths` tenths of a second, and returns the drift of its throughput. `of` gives the rate from
+    /// the elapsed share of the load.
     fn course(tenths: usize, of: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Option<Drift> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut trial = Trial::default();

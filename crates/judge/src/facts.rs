@@ -45,9 +45,9 @@ pub struct Facts<'a> {
     pub(crate) waits: Vec<WaitFinding>,
 }
 
-/// Returns the step with the lowest rate from which on no step held the objective. A break below a rate that held was a
-/// disturbance. If the lightest load breaks a limit, too, this limit is ignored at higher loads that keep up, because
-/// its break shows no limit of the server.
+/// Returns the open-loop step with the lowest rate above all rates that held the objective. A step that broke the
+/// objective at a lower rate was disturbed. If the lightest load breaks a limit, too, this limit is ignored at higher
+/// loads that keep up. Breaking it then shows no limit of the server.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -74,7 +74,7 @@ fn loaded<'a>(
 impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
-        // Trials with levers count only for the proof.
+        // Trials with levers count only for the experiment that tests the verdict.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
         // Trials before a server or generator died count. The trial in which the death occurred counts only if there is
@@ -132,16 +132,15 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the sweep steps in which the server was at its limit. Of all steps with several requests in flight, they
-    /// are the ones with at least 97 % of the highest rate. They show how the server divides its work among threads. A
-    /// single request at a time fills one thread of a server that gives each connection its own thread, however many of
-    /// them could work.
+    /// are the ones with at least 97 % of the highest rate. They show how the server divides its work among threads.
+    /// With a single request at a time, only one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
     }
 
     /// Returns the trial that shows which CPU is full: the one of [`Facts::busy_steps`] in which the server used most
-    /// CPU time. The decisive step may reach the highest rate before a CPU is quite full.
+    /// CPU time. The decisive step may reach the highest rate before a CPU is completely full.
     pub fn full(&self) -> Option<&'a Trial> {
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
         self.busy_steps().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)

@@ -25,9 +25,9 @@ pub(crate) struct Found<'a> {
     pub(crate) failing: Option<&'a Trial>,
 }
 
-/// Finds the capacity and its trial from the open-loop search and the sweep. Without either, uses the loads that were
-/// tried. A step of the sweep counts only below the offered rate at which the search failed, because closed-loop
-/// clients send less while the server is slow. `chances` comes from [`chances`] of this run.
+/// Finds the capacity and its trial from the open-loop search and the sweep. Without search and sweep, uses the other
+/// loads of the run. A step of the sweep counts only below the offered rate at which the search failed, because
+/// closed-loop clients send less while the server is slow. `chances` comes from [`chances`] of this run.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters collected by other tools have neither response times nor failures, so no objective applies.
     if !facts.run.sent_requests() {
@@ -62,7 +62,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     Some(Found { capacity, trial, failing })
 }
 
-/// Returns the lowest rate at which the load had too few connections, unless the server failed.
+/// Returns the lowest rate at which the load had too few connections. Returns `None` if the search found a rate that
+/// broke the objective.
 fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
@@ -71,7 +72,7 @@ fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
 /// Trials that held the objective, by kind of load.
 struct Tried<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// Best trial of the open loop, of the closed loop, and of loads without a search.
+    /// Best trials of the open loop, of the closed loop, and of runs without search and sweep.
     open: Option<&'a Trial>,
     closed: Option<&'a Trial>,
     alone: Option<&'a Trial>,
@@ -94,7 +95,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
-    /// Returns the source of a capacity that only the sweep shows. A search for users has closed loops by intention.
+    /// Returns the source of a capacity that only the sweep shows. A search for a number of users has no such source:
+    /// it uses closed loops on purpose.
     fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
         let open_held = self.open.and_then(|open| finite(carried(open)));
@@ -108,9 +110,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound the
-    /// estimate may be too high: a short window does not show that requests pile up until a limit of seconds is broken.
-    /// The interval keeps its upper end, since the true capacity may be above every rate that was tried. Returns `None`
-    /// if the failures contradict the estimate.
+    /// estimate may be too high: a short window ends before waiting requests break a limit of several seconds. The
+    /// upper end of the interval stays, because the true capacity may be above every tested rate. Returns `None` if the
+    /// failures contradict the estimate.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let facts = self.facts;
@@ -123,9 +125,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         })
     }
 
-    /// Returns true if significantly more windows of the search failed below `rate` than held above it, such as two and
-    /// none, or four and one. A window fails if too many of its requests fail. A real limit fails high rates only. A
-    /// proxy without free ports fails now and then, at all but low rates.
+    /// Returns true if significantly more windows of the search failed below `rate` than held above it, such as 2 to 0,
+    /// or 4 to 1. A window fails if too many of its requests fail. A real limit makes only high rates fail. A proxy
+    /// without free ports fails at times, and not only at high rates.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -175,15 +177,16 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     }
 }
 
-/// Returns the step of the search that held the objective nearest to a rate.
+/// Returns the trial of the search whose rate is nearest to `rate`, among the trials that held the objective.
 fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     let off = |t: &Trial| (good(t) / rate).ln().abs();
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// Returns the trial at the lowest rate above a capacity that broke the objective by more than chance. If no trial is
-/// that clear, any broken objective counts. A disturbed step below the capacity does not count.
+/// Returns the trial with the lowest offered rate, from `rate` up, that clearly broke the objective. If no trial is
+/// clear, any trial that broke the objective counts. Trials below `rate` do not count, because something disturbed
+/// them.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
@@ -205,7 +208,7 @@ fn pooled_method(p: &Pooled) -> String {
     format!("open loop, late requests of {} pooled{left_out}", counted(p.windows as f64, "window"))
 }
 
-/// Describes how the loads that were tried show the capacity; `found` is the trial that shows it.
+/// Describes the method that gave the capacity; `found` is the trial that shows it.
 fn method(facts: &Facts<'_>, open: Option<&Trial>, found: &Trial, closed_loop: Option<ClosedLoopSource>) -> String {
     let of_clients = || counted(clients(found), "client");
     match (closed_loop, open) {
@@ -249,7 +252,8 @@ mod tests {
         assert!(c.failed_why.unwrap().contains("of the offered load completed"));
     }
 
-    /// Closed-loop clients wait for a slow server, so that their rate is not one that it takes from independent users.
+    /// Closed-loop clients wait for a slow server. Independent users do not, so the server may not sustain this rate
+    /// for them.
     #[test]
     fn a_capacity_that_no_open_loop_held_says_so() {
         let fails = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -277,7 +281,7 @@ mod tests {
         assert!((c.rate - 140.0).abs() < 1e-9 && c.failed_at == Some(160.0), "{c:?}");
     }
 
-    /// An experiment that goes beyond the capacity has its highest throughput where the objective is already broken.
+    /// An experiment beyond the capacity reaches its highest throughput at a load that breaks the objective.
     #[test]
     fn of_chosen_loads_the_best_that_held_counts() {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
@@ -294,8 +298,8 @@ mod tests {
         assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
     }
 
-    /// The server has ten slots of 10 ms, and the search ended at 139/s. Each load held. The last window completed more
-    /// than was offered, because requests waited when it began.
+    /// The server has ten workers and needs 10 ms per request, and the search ended at 139/s. Each load held the
+    /// objective. The last window completed more than was offered, because requests waited when it began.
     #[test]
     fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
         let backlog = |t: &mut run::Trial, p: &crate::planted::Point| {

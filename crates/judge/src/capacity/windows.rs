@@ -20,7 +20,7 @@ pub struct Pooled {
     pub constraint: Constraint,
     /// Number of windows.
     pub windows: usize,
-    /// Time that was left out.
+    /// Pauses of the machine that the estimate leaves out, if enough time remains without them.
     pub left_out: Option<ExcludedTime>,
 }
 

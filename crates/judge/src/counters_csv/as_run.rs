@@ -6,13 +6,13 @@ use run::{Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, T
 use super::{Case, Values};
 use crate::number::positive;
 
-/// Name of the server's process for a file that gives its CPU share.
+/// Name that is given to the server's process, if the file holds its CPU use.
 const PROCESS: &str = "server:1";
-/// Name of the link.
+/// Name that is given to the link.
 const LINK: &str = "link";
 
-/// Returns the run. Cases without a rate are left out. The file holds no response times, and none are invented:
-/// Little's law gives the mean, N / X.
+/// Converts the cases to a run. Leaves out cases without a rate. Little's law gives the mean response time, N / X.
+/// Other figures of the response time stay unknown.
 pub fn as_run(cases: &[Case]) -> Run {
     let mut run = Run { format: run::FORMAT.into(), command: "judge (collected counters)".into(), ..Run::default() };
     run.plan.target.url = "collected".into();

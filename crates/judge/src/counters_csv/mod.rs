@@ -9,9 +9,10 @@
 //! two clients,2,364.41,26.78,15.755,1315.5,106,734
 //! ```
 //!
-//! A column holds an input of the rows of [`QUANTITIES`]. An empty cell is unknown. Lines that begin with `#` are
-//! comments. A column `printed.NAME` holds the value that a book or paper prints for a quantity. The report shows the
-//! recomputed value beside the stated one, and marks the row if they differ by more than 0.5 % (rule 9).
+//! Each column is an input of at least one row of [`QUANTITIES`]. An empty cell means that the value is unknown. Lines
+//! that begin with `#` are comments. A column `printed.NAME` holds the value that a book or paper prints for a
+//! quantity. The report shows the recomputed value beside the stated one, and marks the row if they differ by more than
+//! 0.5 % (rule 9).
 
 mod as_run;
 mod quantities;
@@ -197,8 +198,8 @@ fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
     Ok(case)
 }
 
-/// Derives all figures from the cases, in the order of cases and table. Inputs named `before.…` are taken from the
-/// preceding case. A derived figure can be the input of a later row.
+/// Derives all figures from the cases, case by case, each in the order of [`QUANTITIES`]. Inputs named `before.…` are
+/// taken from the preceding case. A derived figure can be the input of a later row.
 pub fn derive(cases: &[Case]) -> Vec<Derived> {
     let mut out = Vec::new();
     let mut before: Values = Values::new();
@@ -233,7 +234,8 @@ mod tests {
     const SEED: &str = include_str!("../../data/adding_clients.csv");
     const VECTORS: &str = include_str!("../../data/vectors.csv");
 
-    /// The 53 vectors: number, quantity, inputs, recomputed value, printed value, whether they agree.
+    /// The 53 test vectors hold a number, a quantity, inputs, the recomputed and the printed value, and whether these
+    /// agree.
     #[test]
     fn all_vectors_come_out_and_the_texts_own_errors_are_flagged() {
         let mut seen = Vec::new();

@@ -18,7 +18,7 @@ pub struct Quantity {
     pub inputs: &'static [&'static str],
     /// Unit of the value.
     pub unit: &'static str,
-    /// The formula on the inputs in order.
+    /// Function that computes the value from the values of `inputs`, in their order.
     pub compute: fn(&[f64]) -> f64,
 }
 

@@ -4,7 +4,8 @@
 //! with its evidence, a reason why the bottleneck is ruled out, or the missing counters. Each rule has a [`Tier`] and
 //! names the bottlenecks whose signs it explains: a full CPU makes the accept queue overflow, not the other way round.
 //! The verdict follows from tiers, explanations and the probabilities of the answers: see `choose.rs` and
-//! `docs/reference/rule-matrix.md`. No rule calls another.
+//! `docs/reference/rule-matrix.md`. No rule calls another. A rule that cannot tell says so, because a wrong cause does
+//! more harm than a missed one.
 //!
 //! To add a rule, write a file here, add a line to [`RULES`], and add a made-up run to `planted/` whose verdict must be
 //! that of the new rule.

@@ -20,13 +20,13 @@ pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
     full_of(name, view.given(), share)
 }
 
-/// Makes a signal of a busy share, relative to the share `given` of the time that the CPUs had.
+/// Makes a signal of a busy share, divided by `given`: the share of the time that the hypervisor gave the CPUs.
 fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
-/// Returns the probability that the server has no CPU time left: its CPUs or one of its threads are full. `None` if its
-/// CPU use is not known.
+/// Returns the probability that the server has no CPU time left: its CPUs or one of its threads are full. Returns
+/// `None` if its CPU use is unknown.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     Some(full("", view, busiest(view)?).chance())
 }
@@ -38,7 +38,8 @@ pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(share, f64::max))
 }
 
-/// Returns the evidence from the load levels that some device is full, as log odds.
+/// Returns the evidence that some device is full, as log odds. The evidence is the growth of throughput from one load
+/// level to the next.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,
@@ -47,8 +48,8 @@ pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     }
 }
 
-/// Returns the evidence from the unread messages that the server is the limit, as log odds. Messages queue unread at
-/// the slower side. On shared CPUs, these waits are no evidence.
+/// Returns the evidence that the server is the limit, as log odds. Messages queue unread at the slower side. On shared
+/// CPUs, unread messages are no evidence.
 pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     let waiting = Waiting::of(facts).filter(|_| !facts.shared());
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
@@ -65,8 +66,8 @@ impl<'a> Interrupts<'a> {
         Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
     }
 
-    /// Returns the share of the time that a thread ran, with the soft interrupts of its CPU, at most the busy share of
-    /// that CPU.
+    /// Returns the share of the time that a thread ran. For a thread that is pinned to one CPU, adds the soft
+    /// interrupts of this CPU, up to the CPU's busy share.
     fn ran(&self, task: &Task) -> f64 {
         let with = || {
             let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;
@@ -103,9 +104,9 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) wants: Option<Signal>,
     /// Busy share of these CPUs with work of all programs.
     pub(crate) cpus: Option<Signal>,
-    /// All programs on these CPUs.
+    /// CPU use of all programs on these CPUs.
     pub(crate) chain: Option<Chain>,
-    /// Evidence of load levels and queues, as log odds.
+    /// Evidence from load levels and queues, as log odds.
     pub(crate) shift: f64,
     workers: Vec<Task>,
 }
@@ -127,7 +128,7 @@ impl<'a> ServerCpu<'a> {
                 }))
         });
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
-        // An upstream that fills the CPUs is what the server waits for.
+        // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs are no sign.
         let chain = Chain::of(view.trial, &view).filter(|_| !crate::upstreams::fills_cpus(&facts.upstreams));
         let shift = plateau(facts) + queue(facts);
         Some(Self { view, used, wants, cpus, chain, shift, workers })
@@ -154,9 +155,9 @@ impl<'a> ServerCpu<'a> {
         self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
     }
 
-    /// Returns the probability that both sides together fill the shared CPUs, weighted by the share of the busier side
-    /// beside other programs. Returns 0 for the side that uses less CPU time, which the verdict's sentence names as
-    /// well. The probability is low if other programs do more than half of the work.
+    /// Returns the probability that server and generator together fill the CPUs that they share. Returns 0 for the side
+    /// that uses less CPU time. The probability is multiplied by the busier side's share of the CPU time that this side
+    /// and other programs used. The probability is low if other programs do more than half of the work.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());

@@ -17,7 +17,7 @@ pub(crate) mod cpu;
 #[cfg(test)]
 mod simulated;
 
-/// Number of parts of a window, each with its own value of a signal.
+/// Number of parts into which a window is split. The spread of a signal over the parts gives its interval.
 const PARTS: usize = 8;
 
 /// A measured value and its threshold.
@@ -31,11 +31,11 @@ pub struct Signal {
     pub low: f64,
     /// Upper end of the 95 % interval of `value`.
     pub high: f64,
-    /// Value at which both sides are equally likely.
+    /// Value at which the signal supports the verdict and its opposite equally.
     pub threshold: f64,
     /// Distance from the threshold at which one side is e (2.72) times as likely as the other.
     pub width: f64,
-    /// Verdict if the value were on the other side of the threshold; empty for the next best verdict.
+    /// ID of the verdict if the value were on the other side of the threshold; empty for the next best verdict.
     pub beyond: &'static str,
     /// True if a value below the threshold supports the verdict, false if a value above it does.
     pub carries_below: bool,
@@ -64,8 +64,8 @@ impl Signal {
         chance(self.log_odds())
     }
 
-    /// Returns a signal that supports its verdict below the threshold. `id` is the verdict above the threshold; empty
-    /// for the next best verdict.
+    /// Makes the signal one that supports its verdict below the threshold. `id` is the verdict above the threshold;
+    /// empty for the next best verdict.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
@@ -129,7 +129,7 @@ pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> O
 mod tests {
     use super::*;
 
-    /// Samples of a recording do not come at equal distances.
+    /// The samples of a recording are not equally spaced.
     #[test]
     fn a_value_has_an_interval_however_its_samples_are_spaced() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();
@@ -151,7 +151,8 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// Seen with processes that were read less often than the CPUs: parts without two samples had counted as idle.
+    /// Seen with processes that were read less often than the CPUs. An earlier version counted parts with fewer than
+    /// two samples as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
-/// Threads of the processes with one name, per process.
+/// Threads of all processes that have one name.
 pub(super) struct Activity<'a> {
     pub(super) process: &'a WaitProcess,
     pub(super) groups: Vec<&'a WaitGroup>,
@@ -16,7 +16,7 @@ impl<'a> Activity<'a> {
         Self { process, groups: profile.groups.iter().filter(|group| group.process == process.process).collect() }
     }
 
-    /// Returns the mean number of threads per process in some states.
+    /// Returns the mean number of threads per process in the states that `is_counted` names.
     pub(super) fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
         let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();
         all / self.process.processes.max(1.0)
@@ -26,7 +26,8 @@ impl<'a> Activity<'a> {
         self.threads(ThreadState::wants_cpu)
     }
 
-    /// Returns the state in which most active threads wait, with the most frequent key of these threads.
+    /// Returns the wait that most active threads are in, the number of these threads, and the object that most of them
+    /// wait for.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
         let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
         let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();

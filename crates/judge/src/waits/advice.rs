@@ -1,9 +1,9 @@
-//! Next steps against causes inside the processes.
+//! Advice for each cause of waiting inside the processes.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{SessionState, ThreadState, WaitFinding};
 
-/// Returns the next step against a cause.
+/// Returns the advice for a cause.
 pub(super) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
     if let Some(session) = finding.session {
@@ -37,11 +37,11 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
     }
 }
 
-/// Next step against a row lock.
+/// Advice for a row lock.
 pub(super) const ROW_LOCK_ADVICE: &str =
     "Shorten the transactions that hold the row lock, or spread the updates over more rows.";
 
-/// Returns the next step against a cause inside a database.
+/// Returns the advice for a cause inside a database.
 fn database_advice(session: SessionState, finding: &WaitFinding) -> String {
     let WaitFinding { process, name, .. } = finding;
     match session {

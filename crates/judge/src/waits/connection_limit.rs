@@ -53,7 +53,7 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     })
 }
 
-/// Returns true if the clients keep their connections. A connection that replaces a failed one does not count.
+/// Returns true if the clients keep their connections. A connection that replaces a failed one does not count as new.
 fn keeps(trial: &Trial) -> bool {
     let fresh = trial.tally.attempted.saturating_sub(trial.tally.errors.requests());
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use run::{ClientConnections, Run, Side, ThreadState};
 
-    /// Returns a run in which an event loop holds 36 connections and 15 wait to be accepted.
+    /// Makes a run in which an event loop holds 36 connections and 15 wait to be accepted.
     fn planted(change: impl FnOnce(&mut Trial, &mut WaitProfile)) -> Run {
         let mut profile = process(1.0, &[(ThreadState::Events, "", 0.5), (ThreadState::OnCpu, "", 0.5)]);
         profile.processes[0].epoll = true;

@@ -63,7 +63,7 @@ pub(super) fn sessions(databases: &[DatabaseProfile], others: &[WaitFinding]) ->
     of_sessions.chain(databases.iter().filter_map(|database| busy_command(database, others))).collect()
 }
 
-/// Returns what most active sessions of a database wait for.
+/// Returns the cause for which most active sessions of a database wait.
 fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     let waits = [SessionState::RowLock, SessionState::Lock, SessionState::InternalLock, SessionState::Disk];
     let groups = |state: SessionState| database.groups.iter().filter(move |group| group.state == state);
@@ -111,9 +111,9 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
     }
 }
 
-/// Returns the command with the most time, if the database executes one command at a time and is always busy. A
-/// database that lacks a CPU is always busy, too, but executes commands for a part of the time only. Then the thread
-/// of its process shows that it is busy.
+/// Returns the command that takes most of the time, if the database executes one command at a time and is always busy.
+/// A database that lacks a CPU executes commands for a part of the time only. In this case, its process shows a thread
+/// that always wants a CPU.
 fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());

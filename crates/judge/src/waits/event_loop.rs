@@ -28,7 +28,7 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
 }
 
 /// Returns the process with an idle event loop, and its requests in progress. Returns nothing if some thread works, if
-/// a connection to another server awaits a reply or may do so, or if something could not be read.
+/// a connection to another server awaits a reply or may await one, or if something could not be read.
 fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
     let (requests, _) = Requests::of(profile).in_progress()?;
     let threads = |is_counted: &dyn Fn(&run::WaitGroup) -> bool| -> f64 {
@@ -51,7 +51,7 @@ mod tests {
     use super::super::tests::{clients, peer, process};
     use super::*;
 
-    /// Returns the planted profile of a loop that computes for a fifth of the time.
+    /// Returns the made-up profile of a loop that computes for a fifth of the time.
     fn idle() -> WaitProfile {
         let mut profile = process(1.0, &[(ThreadState::Events, "", 0.78), (ThreadState::OnCpu, "", 0.22)]);
         profile.processes[0].epoll = true;

@@ -14,10 +14,10 @@ use crate::number::percent;
 use crate::places;
 use crate::view::program;
 
-/// Verdict without a cause.
+/// ID of the verdict that names no cause.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// Verdict, and the causes that agree with it.
+/// Causes of waiting that may explain one verdict.
 struct Agreement {
     bottleneck: &'static str,
     causes: &'static [WaitCause],
@@ -25,7 +25,7 @@ struct Agreement {
     by_function: bool,
 }
 
-/// Verdicts, each with the causes that agree with it.
+/// All verdicts that a cause of waiting may explain.
 const AGREEMENTS: &[Agreement] = &[
     Agreement {
         bottleneck: "server-concurrency",
@@ -50,12 +50,12 @@ const AGREEMENTS: &[Agreement] = &[
     Agreement { bottleneck: "server-disk", causes: &[Disk, Lock], by_function: false },
 ];
 
-/// Causes that agree with a wait for a full upstream service.
+/// Causes that may explain a wait for a full upstream service.
 const OF_UPSTREAM: &[WaitCause] = &[ConnectionPool, Peer, RowLock];
-/// Causes that agree with requests that take turns on the CPU.
+/// Causes that may explain requests that take turns on the CPU.
 const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];
 
-/// Returns true if a cause agrees with a verdict.
+/// Returns true if a cause may explain a verdict.
 fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) -> bool {
     let cause = &finding.cause;
     let holder_computes = finding.holder.is_none_or(ThreadState::wants_cpu);
@@ -70,7 +70,8 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
         () if verdict.id == "server-disk" && *cause == Lock => {
             finding.holder.is_none_or(|state| state == ThreadState::Disk || state.wants_cpu())
         }
-        // All requests wait for the only worker of a server. Sleeping threads of other servers explain less.
+        // Threads that sleep or wait for a peer explain these verdicts only if they are the server's only worker: all
+        // requests then wait for it.
         () if matches!(verdict.id.as_str(), UNKNOWN | "accept-queue") && matches!(cause, Sleep | Peer) => {
             is_only_worker(finding)
         }
@@ -80,7 +81,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
 
 /// Returns true for a lock inside a full upstream service whose holder uses the resource that is full.
 fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
-    // Several processes of one name have one finding, without an ID.
+    // Several processes of one name have one finding, without a process ID.
     let is_own = |process: &String| *process == finding.process || program(process) == finding.process;
     let fits = |state: ThreadState| match upstream.limit {
         Some(UpstreamLimit::Disk) => state == ThreadState::Disk,
@@ -120,8 +121,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     }
 }
 
-/// Returns a finding as the verdict tells it. A thread that flushes a file under a lock is often seen just before and
-/// after the flush. If the counters show that the disk is the limit, the verdict does not say what the holder does.
+/// Returns a finding without the holder's activity, if this activity would contradict a verdict about the disk. Samples
+/// often meet a thread that flushes a file under a lock just before or after the flush, on the CPU.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
@@ -131,8 +132,8 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true for a count that follows the size of a pool: its connections, or processes of the peer, such as the
-/// backends of a database.
+/// Returns true if a count only reflects the size of a pool: it counts connections, or processes of the peer, such as
+/// the backends of a database.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
@@ -144,7 +145,7 @@ pub(crate) enum WordOrder {
     WaitsLast,
 }
 
-/// Adds words about waits to a verdict's sentence. Before a verdict without a cause, the sentence says that the wait need
+/// Adds words about waits to a verdict's sentence. If the verdict names no cause, the sentence says that the wait need
 /// not be the limit.
 pub(super) fn tell(verdict: &mut Bottleneck, words: &str, order: WordOrder) {
     let sentence = &verdict.sentence;

@@ -1,4 +1,4 @@
-//! Activity of a lock's holder, judged over all samples.
+//! Usual activity of a lock's holder, from all samples.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use stats::shares::chance_above_half;
 
 use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 
-/// Returns what the holder of a lock does in most samples, with the most frequent object of this activity. Returns
-/// `None` if so few samples could show this activity by chance.
+/// Returns the activity of a lock's holder in most samples, with the object that this activity mostly has, such as a
+/// file. Returns `None` if so few samples may show this activity by chance.
 ///
-/// A holder that is ready to run has finished a wait or is about to compute. How often a sample meets it there depends
-/// on the other programs of the machine. Such samples therefore count only if hardly any others exist.
+/// A holder that is ready to run waits for a CPU. The number of samples in this state depends on the other programs of
+/// the machine. Samples in this state therefore count only if hardly any others exist.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
-    // A thread that was read as a waiter has taken the lock only afterwards.
+    // A holder that seems to wait for its own lock took the lock only after its state was read.
     let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;
     let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
     let mut shares: BTreeMap<ThreadState, f64> = BTreeMap::new();
@@ -25,7 +25,8 @@ pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     Some(HolderState { share: shares.get(&state).copied().unwrap_or_default(), ..most.clone() })
 }
 
-/// Returns the usual one of these activities, or `None` if no activity is usual.
+/// Returns the usual activity of a holder, or `None` if no activity is usual. `shares` holds the share of the samples
+/// in each activity.
 fn usual(shares: &BTreeMap<ThreadState, f64>) -> Option<ThreadState> {
     let all: f64 = shares.values().sum();
     let ready = shares.get(&ThreadState::Runnable).copied().unwrap_or_default();

@@ -8,8 +8,8 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 
-/// Locks of language runtimes: the global variable that contains them, and their usual name. Each waiting thread wants
-/// to run code, so it has work.
+/// Locks of language runtimes: the global variable that contains them, and their usual name. A thread that waits for
+/// one of these locks wants to run code, so it is not idle.
 const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
 
 /// Returns the locks that requests wait for.
@@ -23,9 +23,9 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the runtime's lock of each process in which a thread mostly waits for the lock, and in which no more threads
-/// sleep or wait for a disk or a peer: threads gather where the limit is. CPython's waiters alternate between the two
-/// futexes of one condition variable.
+/// Returns the runtime's lock of each process that this lock limits. On average, at least half a thread waits for the
+/// lock, and no larger number of threads sleeps or waits for a disk or a peer. The waiters of all futexes of the lock
+/// are added up, because CPython's waiters alternate between two futexes.
 fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
     let finding_in = |process: &WaitProcess| {
         let parts = profile.futexes.iter().filter(|f| f.process == process.process && f.name == global);
@@ -59,8 +59,8 @@ fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding>
 }
 
 /// Returns true for a lock, a semaphore or a pool that threads nearly always wait for. Idle workers wait for a
-/// condition variable, too. A condition variable counts only if several threads are active, since a pool with one slot
-/// would be a lock.
+/// condition variable, too. A condition variable counts only if several threads are active, because a pool with one
+/// slot would be a lock.
 fn is_crowded(futex: &FutexProfile) -> bool {
     let kind = match futex.kind {
         FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore => true,
@@ -82,7 +82,8 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The memory of a mutex proves a lock, but the memory of a semaphore may belong to a queue of work.
+    // The memory of a mutex proves a lock. The memory of a semaphore does not, because it may belong to a queue of
+    // work.
     let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }

@@ -1,7 +1,7 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
 //! Threads of an idle pool also wait for one futex, that of their work queue, but they hold no request. Threads that
-//! wait for a lock hold requests. The count of requests ([`requests`]) distinguishes both cases. The requests that the
+//! wait for a lock hold requests. The count of requests ([`requests`]) tells the two cases apart. The requests that the
 //! server has read but not answered are compared with the threads that are active or wait. Without this count, only a
 //! mutex that stores its owner counts as a lock, and only if its owner is active.
 
@@ -62,7 +62,7 @@ pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) 
     queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
 }
 
-/// Returns true if the sampled trial has so many samples that chance alone does not make all of them agree.
+/// Returns true if the sampled trial has enough samples: chance alone would hardly make all of them agree.
 pub(crate) fn has_enough_samples(run: &Run) -> bool {
     let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
     let of_databases = run.sampled_databases().iter().map(|database| database.samples);
@@ -71,13 +71,14 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
     chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
-/// Returns the causes for which requests wait, the one with most threads first.
+/// Returns the causes for which requests wait, with the most waiting threads first, and causes inside databases before
+/// all others.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));
-    // For a blocked process, the lock is explanation enough.
+    // A process whose threads wait for a lock needs no second cause.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();

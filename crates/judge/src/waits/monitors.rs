@@ -12,8 +12,9 @@ const NAMES: &[(MonitorKind, &str)] = &[
     (MonitorKind::RubyLock, "Ruby's interpreter lock (GVL)"),
 ];
 
-/// Returns the locks that most requests in progress wait for, and interpreter locks that a thread mostly waits for:
-/// each waiting thread has code to run. More threads that sleep or wait for a disk or a peer show another limit.
+/// Returns the Java monitors that most requests in progress wait for. Returns Ruby's interpreter lock if a thread
+/// mostly waits for it, because each waiting thread has code to run. If more threads sleep or wait for a disk or a
+/// peer, Ruby's lock is not the limit.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let limits = |group: &&MonitorGroup| match group.kind {
         MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),

@@ -10,7 +10,8 @@ use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 use crate::view::program;
 
-/// Functions of the C library that only make a system call. The function that calls them says more.
+/// Functions of the C library that only make a system call. The function that calls one of them says more about the
+/// wait.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "clock_nanosleep",
@@ -34,8 +35,8 @@ const SYSTEM_CALLS: &[&str] = &[
     "write",
 ];
 
-/// Returns the wait of the only worker, if it is mostly blocked while more requests are present than it can serve. One
-/// more process may be its parent.
+/// Returns the wait of the only worker, if it is mostly blocked while more requests are present than it can serve. The
+/// worker's parent may be one more process.
 pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let all = process.processes.max(1.0);
@@ -65,9 +66,9 @@ pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
     is_wait && finding.holder.is_some() && finding.session.is_none()
 }
 
-/// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a connection to a
-/// peer for each request. A wait for such a new socket is a wait for a peer if a request was read and not answered
-/// meanwhile: otherwise, the socket may belong to a client.
+/// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a new connection to a
+/// peer for each request. A wait for a new socket counts as a wait for a peer only while a request is in progress.
+/// Otherwise, the socket may belong to a client.
 fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
     let known = activity.blocked();
     let new = activity.threads(|state| state == ThreadState::NewSocket) * activity.process.processes.max(1.0);
@@ -80,9 +81,9 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
     if is_most && has_request { Some((ThreadState::Peer, peer, key)) } else { known }
 }
 
-/// Returns true if the worker has one request, and others wait for it. A worker behind the server has the requests that
-/// other sampled processes sent. A program beside an event loop may sleep, too, but then the loop has read the
-/// requests.
+/// Returns true if the worker has one request, and other requests wait for the worker. A worker of an upstream service
+/// has the requests that other sampled processes sent to it. A program beside an event loop may sleep, too, but then
+/// the event loop has read the requests.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {
@@ -132,7 +133,7 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Returns the planted profile of a worker that waits in a function while seven more requests are present.
+    /// Returns the made-up profile of a worker that waits in a function while seven more requests are present.
     fn worker(state: ThreadState, key: &str) -> WaitProfile {
         let mut profile = process(1.0, &[(state, key, 0.93), (ThreadState::OnCpu, "", 0.07)]);
         let stack = StackSum { stack: "app;main;slow;recv_reply;__libc_recv".into(), weight: 0.93 };

@@ -9,7 +9,7 @@ use super::databases;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Units of pools.
+/// Words for the members of a pool.
 const CONNECTIONS: &str = "connections";
 const CHILDREN: &str = "children";
 const PROCESSES: &str = "processes";
@@ -19,7 +19,7 @@ const PROCESSES: &str = "processes";
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests
-/// queue. One more process may be the parent of these workers.
+/// queue. The parent of these workers may be one more process.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -60,8 +60,8 @@ fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> Stri
     name.map(|(_, name)| name.trim().into()).unwrap_or_default()
 }
 
-/// Returns a used-up pool that system calls do not reveal, because idle threads of a runtime wait for futexes and those
-/// of an event loop for events.
+/// Returns a used-up pool that system calls do not reveal: waiting threads of a runtime look idle in a futex, and an
+/// event loop looks idle while it waits for events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     connections(profile, activity, requests).or_else(|| worker_threads(activity, requests))
 }
@@ -108,7 +108,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
 }
 
 /// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection.
-/// The number of connections counts as constant only if there were more rounds than connections.
+/// The number of connections counts as constant only if there were more rounds of samples than connections.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;
@@ -148,8 +148,8 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
     ((all - peer.open).abs() <= WAIT_FEW).then(|| PeerConnections { busy, ..peer.clone() })
 }
 
-/// Returns a lower bound of the requests at a process. A process behind the server has the requests that other sampled
-/// processes sent; `None` if their connections are unknown, as for unix sockets.
+/// Returns a lower bound of the requests at a process. A process of an upstream service has the requests that other
+/// sampled processes sent; `None` if their connections are unknown, as for unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());

@@ -1,4 +1,4 @@
-//! Findings about waits as sentences.
+//! Sentences about waits.
 
 use run::number::{Unit, number, quantity};
 use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
@@ -10,7 +10,7 @@ use crate::number::percent;
 /// Maximum length of a statement in a sentence, characters.
 const MAX_STATEMENT_CHARS: usize = 60;
 
-/// Returns a finding as one sentence.
+/// Returns a sentence about a finding.
 pub(super) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
     let object = if finding.holder == Some(ThreadState::Disk) { &finding.holder_call } else { peer };
@@ -97,7 +97,7 @@ fn plural(state: ThreadState, object: &str) -> String {
     }
 }
 
-/// Returns a cause inside a database as one sentence.
+/// Returns a sentence about a cause inside a database.
 fn database(session: SessionState, finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, event, .. } = finding;
     let what = match session {
@@ -149,7 +149,7 @@ fn does(state: ThreadState, object: &str) -> String {
         ThreadState::Runnable => "waits for a CPU".into(),
         ThreadState::Sleep => "sleeps".into(),
         ThreadState::Disk if object.is_empty() => "waits for a disk".into(),
-        // Older runs have the file alone.
+        // Older runs name the file, but not the system call.
         ThreadState::Disk if object.starts_with('/') => format!("waits for a disk ({object})"),
         ThreadState::Disk => format!("waits for the disk in {object}"),
         ThreadState::Peer if object.is_empty() => "waits for a reply of another server".into(),
@@ -165,7 +165,7 @@ fn does(state: ThreadState, object: &str) -> String {
     }
 }
 
-/// Returns the headline of a profile: its largest cause, or else what the threads do.
+/// Returns the headline of a profile: its largest cause, or the activities of its threads if it has no cause.
 pub fn headline(profile: &WaitProfile, findings: &[WaitFinding]) -> String {
     if let Some(first) = findings.first() {
         return format!("{}.", capital(&first.sentence));

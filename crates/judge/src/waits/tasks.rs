@@ -11,7 +11,7 @@ const GOROUTINES: &str = "goroutines";
 /// Function of Go's standard library in which a task waits for a connection of a pool.
 const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 
-/// Returns the causes for which most requests in progress wait, as tasks.
+/// Returns the causes of waiting tasks that hold most requests in progress.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let findings = profile.tasks.iter().filter_map(|group| {
         let cause = cause(group)?;
@@ -39,7 +39,8 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     });
     let peers = profile.peers.iter().filter(|peer| peer.process == group.process && peer.busy.is_finite());
     let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
-    // The stack of a running goroutine cannot be read, so it may be inside the function.
+    // The stack of a running goroutine cannot be read. The goroutine may be inside the function, so it counts as the
+    // holder.
     let holder = match group.inside_state {
         Some(state) if group.inside >= WAIT_MOSTLY => Some(thread_state(state)),
         _ if running >= WAIT_MOSTLY => Some(ThreadState::OnCpu),

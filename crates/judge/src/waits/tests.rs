@@ -1,4 +1,4 @@
-//! Planted profiles with a known cause, and idle servers that must have none.
+//! Made-up profiles with a known cause of waiting, and idle servers that must have none.
 
 use run::{
     ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,
@@ -168,7 +168,7 @@ fn a_lock_that_is_rarely_contended_is_not_named() {
     let mut profile = locked(FutexKind::OwnedMutex);
     profile.futexes[0].contended = 0.3;
     assert!(!causes(&profile).contains(&WaitCause::Lock));
-    // No thread is active while threads wait, or only a thread that never uses this futex.
+    // Either no thread is active while threads wait, or only a thread that never uses this futex is active.
     for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
         let mut profile = locked(FutexKind::Semaphore);
         (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);

@@ -76,10 +76,11 @@ mod tests {
         let mut covered = 0;
         for seed in 0..200 {
             let found = beside(&model(16), &sweep(KAPPA, false, seed)).expect("kappa is told from zero");
-            // The network comes from the trial with 16 clients, so its demands already include the loss at 16 clients.
+            // The network was made from the trial with 16 clients, so its demands already include the loss at 16
+            // clients.
             let level = truth(16.0) / plain(&model(16)).0;
             let rate = |c| level * solve(&Model { users: 256, ..now(Some(c)) }).0;
-            // Predicts twice as many clients as were tried, from points with an error of 2 % each.
+            // Predicts the rate of twice as many clients as were tried, from points with an error of 2 % each.
             assert!((rate(found) / truth(256.0)).ln().abs() < 0.25, "seed {seed}: {} {}", rate(found), truth(256.0));
             let mut random = Rng::with_seed(seed);
             let mut drawn: Vec<f64> = (0..100).map(|_| rate(found.drawn(&mut random))).collect();

@@ -101,7 +101,7 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
     said
 }
 
-/// Returns the parts of a change that lie too far from the measurement.
+/// Returns sentences about the parts of a change that lie far from the measurement.
 fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [

@@ -4,8 +4,8 @@
 //! The queueing network explains queues. If throughput grows less than queues explain as clients are added, the rest is
 //! contention. Contention has the form of the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*,
 //! 2007), fitted to the measured rate divided by the network's. A fit to the measured rate alone would make any full
-//! resource look like contention. Contention counts if its interval excludes zero, and only up to [`FAR`] times the
-//! clients that were tried.
+//! resource look like contention. Contention counts only if its interval excludes zero. Beyond [`FAR`] times the
+//! clients that were tried, the loss is assumed constant.
 
 use fastrand::Rng;
 use stats::Interval;
@@ -46,9 +46,9 @@ impl Contention {
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))
     }
 
-    /// Applies contention to throughput and response time of the network. Requests in flight slow each other; users who
-    /// think do not. Slower requests in turn mean more requests in flight. The iteration starts from below and
-    /// converges, since the number of users is bounded.
+    /// Applies contention to throughput and response time of the network. Only requests in flight slow each other, not
+    /// users who think. Slower requests in turn mean more requests in flight. The iteration converges, because the
+    /// number of users is bounded.
     pub(super) fn applied(&self, (throughput, response_s): (f64, f64), users: u32) -> (f64, f64) {
         let users = f64::from(users);
         let think_s = users / throughput - response_s;

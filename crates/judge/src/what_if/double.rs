@@ -14,8 +14,8 @@ const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", 
 /// Maximum growth factor of a resource that is reported; larger factors are no useful advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
-/// Returns the resources that would be full before twice the capacity, in the order in which they would stop the
-/// server. Empty if the verdict names no resource.
+/// Returns the resources that would be full before the server reaches twice its capacity, in the order in which they
+/// would stop the server. Empty if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();

@@ -5,8 +5,8 @@ use super::model::Model;
 use super::solve::{arriving, plain};
 
 impl Model {
-    /// Sets the time elsewhere to the part of one client's response time that no device explains. Without a trial of
-    /// one client, the time elsewhere is the time that gives the measured rate.
+    /// Sets `elsewhere_s` to the part of one client's response time that no device explains. If the run has one load
+    /// level, chooses the value with which the network gives the measured rate.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
@@ -16,8 +16,7 @@ impl Model {
         };
     }
 
-    /// Returns the time per request, seconds, that must be added to queues and work for the network to give the
-    /// measured rate.
+    /// Returns the time in seconds that each request must spend elsewhere for the network to give the measured rate.
     fn rest_s(&self, busy_s: f64) -> f64 {
         if let Some(response_s) = self.arriving_s {
             return (response_s - arriving(self, self.rate).1).max(0.0);

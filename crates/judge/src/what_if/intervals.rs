@@ -8,7 +8,7 @@ use crate::number::duration;
 use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
 /// Sets the interval of every figure of the answer. If the run also fits a second network (`in_places`), the intervals
-/// include its answer.
+/// include the answer of that network.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, other: Option<&WhatIf>) {
     let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| {
         let found = widened(drawn.iter().filter_map(figure), value, seen);

@@ -84,7 +84,8 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// Marks the limits of resources that the run hardly used, as the next bottleneck of the run's verdict does.
+/// Marks the limits of hardly used resources as lower bounds. The next bottleneck of the run's verdict is marked in
+/// this way, too.
 fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     let parts = now.resources();
     let light = |id: &str| parts.iter().any(|part| part.id == id && next::is_lightly_used(facts, part));
@@ -124,7 +125,8 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
     }
 }
 
-/// Answers with the demands of resampled trials; `None` with too few trials.
+/// Returns one answer per bootstrap draw, each with the demands of resampled trials. Returns `None` with too few
+/// trials.
 fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_WINDOWS {
         return None;

@@ -42,7 +42,7 @@ pub(super) struct ServerCpu {
     pub(super) quota: f64,
 }
 
-/// A resource of the network.
+/// Resource of the queueing network, such as a disk or the link.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) id: &'static str,
@@ -101,7 +101,7 @@ pub(super) struct Model {
     pub(super) rate: f64,
     /// Weight of the trial beside other trials: its number of good answers.
     pub(super) requests: f64,
-    /// Usable share of a resource by ID, if the run showed it because the bottleneck was full at the highest rate.
+    /// Factor that adjusts a resource's limit to the highest measured rate, by the resource's ID.
     pub(super) usable: BTreeMap<&'static str, f64>,
 }
 
@@ -142,9 +142,9 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which the time elsewhere is spent on workers. The number of workers is the number in use,
-    /// so more clients wait for a worker. A run with a single load level cannot distinguish such workers from a delay
-    /// of each request. `None` if the run has several load levels.
+    /// Returns the network in which the time elsewhere is spent on workers. All these workers are in use, so additional
+    /// clients wait for one. A run with a single load level cannot distinguish such workers from a delay of each
+    /// request. `None` if the run has several load levels.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
@@ -198,7 +198,7 @@ impl Model {
         self.others.iter().cloned().chain(part(CONCURRENCY, device.into(), self.elsewhere_s, units))
     }
 
-    /// Returns the usable share of a resource, 0 to 1.
+    /// Returns a resource with its units adjusted to the highest measured rate.
     fn used_part(&self, part: Part) -> Part {
         Part { units: part.units * self.usable.get(part.id).copied().unwrap_or(1.0), ..part }
     }
@@ -279,8 +279,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// A link that carried 6 % more than its nominal rate became two links of half the speed: one client was predicted
-    /// to get half of the throughput.
+    /// An earlier version modelled a link that carried 6 % more than its nominal rate as two links of half the speed.
+    /// It predicted half of the throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

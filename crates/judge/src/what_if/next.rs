@@ -8,8 +8,8 @@ use crate::Facts;
 use crate::number::{duration, percent, positive, rate};
 use crate::thresholds::HALF_USED;
 
-/// Returns the resource that is full next, once the bottleneck `id` is gone. A resource that is less than half used
-/// gets no rate: under a light load much of its cost is wake-ups, which become fewer with more load.
+/// Returns the resource that is full next, once the bottleneck `id` is gone. For a resource that is less than half
+/// used, no rate is given: much of its cost is wake-ups, which become fewer with more load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
     let other = |part: &Part| part.id != id && !same_resource(id, part.id);
@@ -36,7 +36,7 @@ pub(super) fn is_lightly_used(facts: &Facts<'_>, part: &Part) -> bool {
     highest(facts) / part.limit() < HALF_USED
 }
 
-/// Returns true if `other` is only another view of the present bottleneck.
+/// Returns true if `other` is the resource of the present bottleneck under another name.
 fn same_resource(id: &str, other: &str) -> bool {
     matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
 }

@@ -1,5 +1,5 @@
-//! Demands over all trials near the highest rate. A single window contains only a few quota periods and disk bursts.
-//! The counters of a window are also read slightly before or after the edges between which answers are counted.
+//! Demands, averaged over all trials near the highest rate. A single window contains too few quota periods and disk
+//! bursts. The counters of a window are also read slightly before or after the edges between which answers are counted.
 
 use run::{Trial, TrialKind};
 
@@ -52,7 +52,7 @@ fn reached(facts: &Facts<'_>) -> bool {
     matches!(facts.plateau, Plateau::Flat { .. }) || facts.search.iter().any(behind)
 }
 
-/// Returns a network with the mean demands of others, weighted by their requests.
+/// Returns a network with the mean demands of `drawn`, weighted by their requests.
 pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
     let mean = |of: &dyn Fn(&Model) -> Option<f64>, otherwise: f64| {
         let known: Vec<(f64, f64)> = drawn.iter().filter_map(|m| Some((of(m)?, m.requests))).collect();

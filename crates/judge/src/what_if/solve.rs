@@ -11,7 +11,8 @@ pub(super) fn solve(model: &Model) -> (f64, f64) {
     }
 }
 
-/// Solves for random arrivals at a rate. Above the limit of the first full resource the wait is infinite.
+/// Solves the network for random arrivals at a rate. From the limit of the first full resource up, the wait is
+/// infinite.
 pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     let most = most(model);
     if rate >= most {
@@ -40,7 +41,7 @@ pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Solves for users under a cap. By Little's law, the response time includes the wait for the cap.
+/// Solves the network for users under a cap. By Little's law, the response time includes the wait for the cap.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)

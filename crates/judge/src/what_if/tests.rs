@@ -50,7 +50,7 @@ fn a_limit_on_purpose_is_not_lifted_by_resources() {
     assert!(what_if(&run, &Change { server_cpus: Some(2.0), ..Change::default() }).unwrap_err().contains("on purpose"));
 }
 
-/// Makes a run with 400 us of CPU time per request on one thread, and 50 us elsewhere.
+/// Makes a model with 400 us of CPU time per request on one thread, and 50 us elsewhere.
 fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };
     Model {
@@ -95,8 +95,7 @@ fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     assert_eq!(solve(&quota), (500.0, f64::INFINITY));
 }
 
-/// One CPU can serve 400/s. At 100/s all requests are surely answered, and at 600/s two thirds. The result describes
-/// the load only once in its text.
+/// One CPU can serve 400/s. At 100/s all requests are surely answered, and at 600/s two thirds.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -164,7 +163,7 @@ fn changes_are_made_together() {
     assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
 }
 
-/// The first limit is listed first, and twice the capacity needs twice the full resource.
+/// The resource that is full first is listed first, and twice the capacity needs about twice as much of it.
 #[test]
 fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     let needed = full().findings.what_if;
@@ -263,7 +262,7 @@ fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
 
-/// A run without a quota could use all its CPUs. If the run did not show its threads, the effect of sixty threads is
+/// A run without a quota could use all its CPUs. If the run shows no busy thread, the effect of sixty threads is
 /// unknown.
 #[test]
 fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
@@ -279,11 +278,12 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
-/// Both answers come from one network: their limits are equal, and no measured rate exceeds them.
+/// The next bottleneck and the answer of `what-if` come from one network: their limits are equal, and no measured rate
+/// exceeds them.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
-    // The first run is as planted. In the second run, the generator uses more than half of its thread.
+    // The first run is unchanged. In the second run, the generator uses more than half of its thread.
     let busy = |p: &crate::planted::Point| p.x / p.capacity * 0.6e6;
     let both = |planted: &crate::planted::Planted| {
         let alone = (planted.plant)();

@@ -23,8 +23,8 @@ pub(super) struct Today {
 }
 
 impl Today {
-    /// Returns the capacity of a run for a change of its network. Default limits of the objective grow with the
-    /// response time of one client.
+    /// Returns the capacity before a change, with the time that the change leaves of the objective. Default limits of
+    /// the objective grow with the response time of one client.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;
         let found = run.findings.capacity.as_ref().filter(|c| c.held);
@@ -40,7 +40,7 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("the change makes every answer {} longer", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // Both capacities are estimated here in one way, not taken from the run's own estimate.
+        // Both capacities come from one method, so the run's own estimate is not used.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {
