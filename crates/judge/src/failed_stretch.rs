@@ -8,8 +8,8 @@ use crate::number::{counted, rate, ratio};
 use crate::single::{clients, closed, failed_and_all, good};
 use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 
-/// Number of report intervals around an edge of the stretch whose counts may contain requests from both sides of it.
-/// Each of several generators reports at its own times, so the intervals before and after the edge are mixed.
+/// Number of report intervals around an edge of the stretch whose counts may contain requests from before and after the
+/// edge. Each of several generators reports at its own times, so the intervals before and after the edge are mixed.
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at either end of the stretch, in which some requests failed and others succeeded. A report
 /// interval is as long as a step but may begin inside one, so some intervals in a row touch one step more.
@@ -63,8 +63,8 @@ impl<'a> FailedStretch<'a> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
         }
-        // A server that stopped answering failed from some moment on. Any other end makes the counts of a trial
-        // useless.
+        // If the server stopped answering, the trial's counts are still valid. If the trial was cut short in any other
+        // way, its counts are useless.
         let is_counted = |t: &Trial| t.broken().is_none_or(|i| i.kind == IncidentKind::ServerUnreachable);
         let loads = run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && is_counted(t));
         let steps: Vec<Step<'_>> = loads.flat_map(steps).filter(|step| step.all() > 0.0).collect();
@@ -78,7 +78,8 @@ impl<'a> FailedStretch<'a> {
         trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
-        // Few clients connect in vain only a few times, with growing pauses.
+        // A few clients fail to connect only a few times, because their pauses grow. In this case, the missing answers
+        // are counted instead.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
@@ -125,7 +126,7 @@ fn refused_connects(trial: &Trial) -> f64 {
     trial.measured.tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0) as f64
 }
 
-/// Returns the number of answers that are missing in the failed steps, by the rate of the good ones.
+/// Returns the number of answers that the failed steps would have had at the rate of the good steps.
 fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'_>]) -> f64 {
     let (answers, seconds) = good.fold((0.0, 0.0), |sum, step| (sum.0 + step.good, sum.1 + step.to_s - step.from_s));
     let length_s = match failed {

@@ -47,8 +47,8 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns true if the generator was more likely than not at its limit. A generator at full speed whose server refuses
-/// everything beyond some rate is at its limit, too.
+/// Returns true if the generator was more likely than not at its limit. Returns false if the server refuses everything
+/// beyond some rate, because the server then decides the rate of good answers.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
@@ -84,8 +84,8 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that limits the threads: the time that they ran, else the time that they ran or waited, else
-    /// the delay from their waits.
+    /// Returns the signal that shows the limit of the threads. The signal is the time that they ran, else the time that
+    /// they ran or waited for a CPU, else the delay from their waits.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -96,11 +96,13 @@ impl Load {
         }
     }
 
-    /// Returns the probability that the threads are full, and the probability that they never rest or wait too long.
+    /// Returns the probability that the threads are full, and the probability that they never rest, or wait too long
+    /// for a CPU.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
-        // A full link delivers segments one by one. Each segment wakes a thread, which waits for a CPU each time.
+        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU, so the
+        // link causes these waits.
         let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
@@ -130,8 +132,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server runs on separate CPUs and fills them. If the server does, a generator that
-/// mostly waits has time left.
+/// Returns the probability that the server runs on separate CPUs and fills them. A server that fills its own CPUs is
+/// the limit, even if the generator mostly waits.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }
@@ -202,7 +204,8 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 
-/// Returns the limit by CPUs that only both sides together fill, weighted by the generator's part.
+/// Returns the limit of CPUs that server and generator fill only together. Its probability is weighted by the
+/// generator's part.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

@@ -1,8 +1,9 @@
 //! CPU cost of a TLS handshake on both sides, if the windows of a run show it.
 //!
-//! Windows with one connection per request alternate with windows of kept connections. A line is fitted to CPU time
-//! over handshakes per request. The line's slope is the cost of a handshake, including its connect and close. If a load
-//! had one connection per request throughout, no line can be fitted, and the whole cost of a request is an upper bound.
+//! Windows with one connection per request alternate with windows of kept connections. The CPU time per request is
+//! fitted as a line over the handshakes per request. The line's slope is the cost of a handshake, including its connect
+//! and close. If a load had one connection per request throughout, no line can be fitted, and the whole cost of a
+//! request is an upper bound.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -141,7 +142,7 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, ..cost })
 }
 
-/// Returns the number and kind of handshakes in words.
+/// Counts the handshakes of some windows, and computes the share of resumed ones.
 fn counted(windows: &[&Trial]) -> HandshakeCost {
     let sum = |of: fn(&Trial) -> u64| windows.iter().fold(0_u64, |sum, t| sum.saturating_add(of(t)));
     let handshakes = sum(|t| t.measured.tally.handshakes);

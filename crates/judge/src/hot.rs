@@ -84,7 +84,8 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
 }
 
 /// Returns the function with the smallest inclusive share of at least a half, and this share. The smallest one says
-/// most about where the time goes. The deepest of several with equal shares is the one that calls different functions.
+/// most about where the time goes. Of several with equal shares, the deepest one is returned: below it, the calls go to
+/// different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {

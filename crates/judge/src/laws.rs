@@ -86,8 +86,8 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). At this step R1 is not the service time: one
-/// client pays alone for wake-ups that several clients would share. The step that R1 comes from bounds nothing.
+/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). If there is one, R1 is not the service time:
+/// one client pays alone for wake-ups that several clients would share. The step that R1 comes from is not tested.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let unloaded = facts.unloaded?;
     let r1 = crate::single::r1_us(unloaded)?;
@@ -118,7 +118,7 @@ mod tests {
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
     }
 
-    /// Few answers make the mean of one client inexact, so its rate may exceed the bound of its own mean.
+    /// With few answers, the mean response time of one client is inexact, so its rate may exceed the bound N / R1.
     #[test]
     fn one_client_never_does_more_than_the_work_of_one() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)

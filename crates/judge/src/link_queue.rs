@@ -101,8 +101,7 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if a TCP window or a buffer stopped the sender. A window or a buffer can also stop the sender if the
-/// link is not full.
+/// Returns true if a TCP window or a buffer stopped the sender. Either can stop the sender of a link that is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")
@@ -113,8 +112,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Trial, TrialKind};
 
-    /// The server completes 200/s with one client that never pauses. Arrivals below that rate are answered within a
-    /// burst.
+    /// The server completes 200/s with one client that never pauses. Requests at a lower rate are answered quickly,
+    /// because the link lets bursts pass.
     fn one_client_fills(rtt_us: f64) -> PlantedRun {
         let quick = |t: &mut Trial, p: &Point| {
             if t.kind == TrialKind::Search && p.offered < 190.0 {

@@ -9,7 +9,7 @@ use crate::signals::Signal;
 
 /// Returns the margins of the winner, smallest first. If a signal were on the other side of its threshold, the winner's
 /// rule would not bind, and the second choice would be the verdict. A signal that is already on the other side does not
-/// support the verdict.
+/// support the verdict and is left out.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());
@@ -34,7 +34,7 @@ fn margin(signal: &Signal, would_be: &str) -> Margin {
 mod tests {
     use crate::signals::Signal;
 
-    /// A limit that delays answers has no counted refusals, and other verdicts have a sign that was counted or measured.
+    /// A verdict without a cause compares no signal with a threshold, so it is left out.
     #[test]
     fn every_planted_verdict_says_how_far_it_is_from_another_one() {
         for planted in crate::planted::PLANTED.iter().filter(|planted| planted.id != "unknown") {

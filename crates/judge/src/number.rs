@@ -1,4 +1,4 @@
-//! Re-exports tests of numbers, and number formats for sentences.
+//! Re-exports of helpers for numbers: checks, medians, and formats for sentences.
 
 pub(crate) use run::number::prose::{counted, cpus, duration, figure, grew, percent, rate};
 

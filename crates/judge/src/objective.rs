@@ -31,8 +31,8 @@ pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten().collect()
 }
 
-/// Returns the limits, microseconds, for which a search counts the requests that took longer, per tenth of a second.
-/// For a limit on the mean, these counts serve only to recognise disturbed tenths.
+/// Returns the limits on the response time, microseconds. A search counts the requests that took longer than each of
+/// them, per tenth of a second. For a limit on the mean, these counts serve only to recognise disturbed tenths.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
@@ -134,8 +134,9 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     all.into_iter().find_map(|(kind, figure, limit)| time_breach(trial, (kind, figure), limit?))
 }
 
-/// Returns the breach of a limit on the response time. If only a lower bound of the percentile is known, a bound below
-/// the limit is not enough to hold it. A mean holds only if at most the allowed share of the requests has no answer.
+/// Returns the breach of a limit on the response time. A percentile of which only a lower bound is known breaks the
+/// limit even if the bound is below the limit. A mean of which only a lower bound is known holds, because the limit on
+/// errors bounds the missing answers.
 fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let seen = &trial.latency_us;
     let found = seen.figure(figure);

@@ -34,7 +34,7 @@ pub(crate) struct Overflow<'a> {
 }
 
 impl<'a> Overflow<'a> {
-    /// Returns the trial with the largest share.
+    /// Returns the overflow of the trial with the largest [`Overflow::share`].
     pub(crate) fn worst(facts: &Facts<'a>) -> Option<Self> {
         trials(facts).into_iter().filter_map(Self::of).max_by(|a, b| a.share.total_cmp(&b.share))
     }

@@ -5,8 +5,8 @@
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
 
-/// Maximum relative difference between the server's and the client's counts of connections that the window's edges can
-/// explain: the share of requests that the edges can hide.
+/// Maximum relative difference between the server's and the client's counts of connections that connections at the
+/// edges of the window can explain.
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
 /// Returns a sentence about the `unanswered` connections of a trial. In the measured window, the client counts `ours`

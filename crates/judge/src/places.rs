@@ -30,7 +30,7 @@ impl Places {
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
-        // For a saturated step, Little's law only returns that step's number of clients.
+        // If the lightest step is already saturated, Xmax × R1 is only the number of its clients (Little's law).
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
@@ -115,7 +115,7 @@ pub(crate) fn requests(places: f64) -> String {
 /// display and decides nothing.
 const WHOLE: f64 = 0.02;
 
-/// Returns the processes of the server and of the upstreams on its machine by number, with their distance from the
+/// Returns the processes of the server and of the upstreams on its machine by process ID, with their distance from the
 /// server.
 fn all<'a>(view: &View<'a>) -> HashMap<&'a str, (&'a str, u32)> {
     let own = view.side.processes.iter().map(|name| (name.as_str(), 0));
@@ -127,7 +127,7 @@ fn all<'a>(view: &View<'a>) -> HashMap<&'a str, (&'a str, u32)> {
     found
 }
 
-/// Returns the number of the process in `name:pid`.
+/// Returns the process ID in `name:pid`.
 fn pid(name: &str) -> &str {
     name.rsplit_once(':').map_or("", |(_, pid)| pid)
 }
@@ -183,7 +183,7 @@ fn filter<'a>(view: &View<'a>) -> InstanceFilter<'a> {
     InstanceFilter::new(view.side.processes.iter().chain(view.side.behind.iter().flat_map(|b| &b.processes)))
 }
 
-/// Counts, each with the distance of its process from the server.
+/// List of counts, each with the distance of its process from the server.
 type Counts = Vec<(u32, Counted)>;
 
 /// Connections to an upstream.
@@ -192,13 +192,13 @@ struct Connections {
     counted: (u32, Counted),
     /// Program that accepts the connections.
     program: String,
-    /// True if all of them await a reply; false if this is unknown, as for unix sockets.
+    /// True if all connections await a reply; false if this is unknown, as for unix sockets.
     is_busy: bool,
 }
 
-/// Keeps one of two counts that describe the same upstream. A database starts a child for each connection, so its
-/// children follow a pool in which as many connections are busy. Otherwise, children of a master accept the
-/// connections, and the number of connections follows the children.
+/// Keeps one of two counts that describe the same upstream. A database starts a child for each connection: if there are
+/// as many busy connections as children, the connections are kept. If the number of busy connections is unknown, the
+/// children that accept the connections are kept.
 fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
     let follows =
@@ -352,8 +352,8 @@ mod tests {
         assert!(b.sentence.contains("http-exec of srv has 3 threads"), "{b:#?}");
     }
 
-    /// The server is forty milliseconds away. A request on its way occupies no worker, so the product says nothing
-    /// about workers.
+    /// The server is forty milliseconds away. A request on its way occupies no worker, so Xmax × R1 is no number of
+    /// workers.
     #[test]
     fn a_long_round_trip_gives_no_number_of_workers() {
         let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(

@@ -27,8 +27,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) is_named: bool,
     /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
-    /// True if the server refused the same share of its answers under a light load as under a heavy one. A limit
-    /// refuses everything beyond it.
+    /// True if the server refused the same share of its answers under a light load as under a heavy one. With a limit,
+    /// the refused share would grow, because a limit refuses everything beyond it.
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
@@ -59,9 +59,9 @@ fn share_grows(trials: &[&Trial]) -> bool {
     trials.iter().any(|heavy| trials.iter().any(|light| exceeds(heavy, light)))
 }
 
-/// Returns true if the heaviest load was refused hardly a larger share than the lightest one, although a limit that
-/// passes as many good answers as under the lightest load would have refused far more. Half of the growth that this
-/// limit predicts separates the two.
+/// Returns true if the refused share of the heaviest load is hardly larger than that of the lightest one. A limit that
+/// passes a constant rate of good answers would have refused far more of the heaviest load. The threshold is half of
+/// the growth that such a limit predicts.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -144,8 +144,8 @@ impl<'a> Refusals<'a> {
     }
 
     /// Returns true if a limit refuses the requests, and not a server that fails some of them under any load. Signs of
-    /// a limit are the status itself, more refusals under more load, and good answers at a constant rate. Without such
-    /// a status, no load may have had more good answers and no refusals.
+    /// a limit are the status itself, more refusals under more load, and good answers at a constant rate. Without a
+    /// status that names a limit, a load without refusals and with more good answers shows that there is none.
     pub(crate) fn show_a_limit(&self) -> bool {
         !self.share_is_constant && (self.is_named || !self.is_exceeded && (self.grows || self.steady_within))
     }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     /// Six loads, the heaviest of which is 3 to 80 times the lightest. The server refuses a share of all requests with
-    /// status 429 at any load, or everything beyond a limit. An earlier version took the status for a limit.
+    /// status 429 at any load, or everything beyond a limit. An earlier version took the status as proof of a limit.
     #[test]
     fn a_constant_share_of_all_loads_is_no_limit() {
         let mut random = fastrand::Rng::with_seed(22);

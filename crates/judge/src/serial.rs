@@ -125,7 +125,7 @@ mod tests {
     }
 
     /// Seen live with a Go server that computes behind a mutex: one thread did two thirds of the work, and waited for
-    /// the CPU of the preceding one.
+    /// the CPU of the thread that ran before it.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {
         let lock = uneven(0.68, 0.25);

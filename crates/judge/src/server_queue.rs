@@ -1,5 +1,5 @@
 //! Queue of requests at the server or before its upstream, as a share of all requests that wait anywhere. A few unread
-//! bytes are not a queue, because a server that delays requests on purpose has read them.
+//! bytes are no queue. A server that delays requests on purpose has read them, so it has none.
 
 use run::{Evidence, FigureUnit};
 
@@ -62,7 +62,8 @@ fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Tries requests of 69 bytes at a server that handles six of 128 requests at a time.
+    /// Returns the confidence of the verdict about a server that handles six of 128 requests at a time. Each request
+    /// has 69 bytes.
     fn confidence(unread_bytes: f64, unaccepted: f64) -> f64 {
         let mut run = PlantedRun::new(20_000.0, 300.0)
             .shared()

@@ -39,13 +39,13 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// 99th percentile of the response times, microseconds, at or above which requests may wait longer than the drain: half
-/// of the default drain. The requests that wait at the end of an overload wait longer than those that were answered.
+/// Minimum 99th percentile of the response times, microseconds, at which waiting requests may need longer than the
+/// drain: half of the default drain. Requests that wait at the end of an overload wait longer than the answered ones.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
-/// counts only the requests on connections that never got an answer, and of these at most as many as the server's
-/// listener dropped: the others wait for their turn.
+/// counts only the requests on connections that never got an answer, and at most as many as the server's listener
+/// dropped. All other requests still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;

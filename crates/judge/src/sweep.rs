@@ -133,8 +133,8 @@ fn in_flight(trial: &Trial) -> Option<f64> {
     Some(asked.min(f64::from(max_connections) * f64::from(pipeline)))
 }
 
-/// Returns the number of doublings of clients between two neighbouring steps, as in `loadline prove`. The first
-/// doubling may have given all the growth. Returns 1 if there are steps between both loads.
+/// Returns the number of doublings of clients between two neighbouring steps, as in `loadline prove`. If there are
+/// steps between the two, returns 1, because the first doubling may have given all the growth.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
     // The steps are ordered by clients.
@@ -144,7 +144,7 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
 }
 
 /// Returns true if one more client raised the rate by less than 2 % (source A.8, condition (a)). Studies that add one
-/// client at a time need this.
+/// client at a time need this test.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// One client filled a single-threaded application to 94 %, and eight clients filled the rest. An earlier version
-    /// called the 6.5 % growth.
+    /// took the additional 6.5 % as a sign that throughput still grew.
     #[test]
     fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
@@ -188,8 +188,9 @@ mod tests {
         }
     }
 
-    /// The server handles one request of 18 ms at a time. The sweep ended after two steps, because hosts started
-    /// slowly: 52.2/s, 55.3/s, and 54.1 of 83/s. The second step was faster only because the first included wake-ups.
+    /// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s,
+    /// because hosts started slowly. Of an offered 83/s, 54.1/s completed. The second step was faster only because the
+    /// first included wake-ups.
     #[test]
     fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
         let told = |overload: f64, in_flight: f64| {
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// One place that takes 180 ms: windows of 1.3 s completed 7 and 8 requests.
+    /// One worker takes 180 ms per request. Windows of 1.3 s completed 7 and 8 requests.
     #[test]
     fn one_answer_more_in_a_short_window_is_no_growth() {
         let told = |completed: u64| {

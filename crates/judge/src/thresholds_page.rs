@@ -104,8 +104,8 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
 }
 
 /// Maximum number of decimals in code outside the table, the rules and the signals. This number of decimals may only
-/// fall, because a new number that decides belongs into the table. Most such numbers are percentiles, units and
-/// settings of numerical methods.
+/// fall, because a new number that decides belongs in the table. Most such numbers are percentiles, units and settings
+/// of numerical methods.
 const LOOSE: usize = 160;
 
 /// Counts the decimals of a folder, without tests, planted runs and the table.

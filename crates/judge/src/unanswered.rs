@@ -27,7 +27,7 @@ fn derive_trial(trial: &mut Trial) {
     }
 }
 
-/// Marks the percentiles of a summary that are unknown because of the number of failed requests.
+/// Marks the percentiles of a summary that are only lower bounds, because too many requests failed.
 fn without_histogram(seen: Summary, failed: u64) -> Summary {
     let seen = Summary { unanswered: failed, ..seen };
     let lost = seen.unanswered_share();

@@ -13,8 +13,8 @@ use crate::sweep::top;
 use crate::thresholds::{NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// Returns the upstreams, nearest first, in the trial with the most clients among those at the highest rate. With fewer
-/// clients, an upstream may idle between two requests.
+/// Returns the load of each upstream, nearest first. The loads come from the trial with the most clients among those at
+/// the highest rate. With fewer clients, an upstream may idle between two requests.
 pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<UpstreamLoad> {
     let most = top(sweep).last().copied().and_then(server_of);
     most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
@@ -45,7 +45,7 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
 }
 
-/// Returns the CPUs that the quotas of an upstream allow, and the share of their periods in which one ran out.
+/// Returns the CPUs that the quotas of an upstream allow, and the share of the periods in which a quota ran out.
 fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     let read = |id| view.side.recording.reading(id, address, view.window).value().and_then(positive);
     let periods = read("behind.cpu_periods");
@@ -84,7 +84,7 @@ pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
 }
 
-/// Returns the upstream that the server waits for, where one is seen.
+/// Returns the upstream that the server waits for, if there is one.
 pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
     let full = full(loads)?;
     let Upstream { address, processes, pids, .. } = full.behind.clone();
@@ -184,7 +184,8 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Connections of the upstream's other clients may wait there as well.
+        // Connections of the upstream's other clients may wait there, too, so at most as many count as this load has
+        // busy.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

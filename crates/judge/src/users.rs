@@ -33,13 +33,13 @@ impl Windows {
     }
 }
 
-/// Tried numbers of users between which the objective breaks.
+/// Numbers of users that were tried, each with the results of its windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bracket {
     tried: BTreeMap<u32, Windows>,
 }
 
-/// Results of the trials with users.
+/// Returns the results of all trials with users.
 pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
     let mut bracket = Bracket::default();
     for trial in trials.iter().filter(|t| t.broken().is_none()) {
@@ -72,7 +72,8 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns the lead of the majority of windows for a number of users, and the number of windows.
+    /// Returns the number of windows by which the majority leads for a number of users, and the number of all their
+    /// windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }

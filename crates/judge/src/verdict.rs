@@ -13,10 +13,10 @@ use crate::thresholds::{LIKELY, SURE};
 use crate::waits::{self, WordOrder};
 use crate::{Facts, confidence, margins};
 
-/// The rule without a cause, which always binds.
+/// ID of the rule that names no cause and always binds.
 const UNKNOWN: &str = "unknown";
 
-/// Requirements of rules that a watched server, under external load, cannot meet.
+/// Inputs that rules lack if loadline only watched a server under external load.
 const NOT_WATCHED: [&str; 2] = [
     "requests, response times and errors: only the load generator counts them (run `loadline load` or `loadline find`)",
     "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",

@@ -14,7 +14,7 @@ pub struct View<'a> {
     pub role: &'static str,
     /// Trial that is viewed.
     pub trial: &'a Trial,
-    /// That side's data.
+    /// Data of this side.
     pub side: &'a Side,
     /// Time range that the view covers.
     pub window: Window,
@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         largest.filter(|v| v.is_finite()).reduce(f64::max)
     }
 
-    /// Returns the place of a counter, for a line of evidence.
+    /// Returns the place of a counter for a line of evidence: role, host and instance.
     pub fn place(&self, instance: &str) -> String {
         [self.role, self.side.host.as_str(), instance]
             .into_iter()
@@ -218,7 +218,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of CPUs that these processes may use, at most the number online. If only the number per
-    /// process is known, processes with one CPU each are assumed to have different CPUs.
+    /// process is known, the processes are assumed to have different CPUs.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {

@@ -36,12 +36,12 @@ impl Waiting {
         Some(Self { client: answers.min(1.0), server: requests.min(1.0) })
     }
 
-    /// Returns true if the messages wait for the generator.
+    /// Returns true if many messages wait unread at the generator, and far more than at the server.
     pub(crate) fn at_client(&self) -> bool {
         self.client >= QUEUE_SHARE && self.client >= QUEUE_RATIO * self.server
     }
 
-    /// Returns true if the messages wait for the server.
+    /// Returns true if many messages wait unread at the server, and far more than at the generator.
     pub(crate) fn at_server(&self) -> bool {
         self.server >= QUEUE_SHARE && self.server >= QUEUE_RATIO * self.client
     }
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// Plants a load of 64 connections. Each side has its own CPU. For each side: shares of the time for which its
-    /// thread runs and waits for the CPU, and unread bytes.
+    /// Makes a load of 64 connections. Each side has its own CPU. `client` and `server` hold the shares of the time for
+    /// which the side's thread runs and waits for the CPU, and the side's unread bytes.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

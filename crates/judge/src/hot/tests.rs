@@ -1,4 +1,4 @@
-//! Planted stacks.
+//! Tests with made-up stacks.
 
 use run::{Side, StackSum, Trial, WaitProfile};
 

@@ -45,8 +45,8 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// Makes a proxy before an application of so many threads that each run and wait for a CPU for these shares of the
-/// time. `idle` is the idle time of the four CPUs.
+/// Makes a proxy before an application with `threads` threads. Each thread runs for the share `ran` of the time, and
+/// waits for a CPU for the share `waited`. `idle` is the idle time of the four CPUs.
 fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
     let mut planted = PlantedRun::new(20_000.0, 200.0)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
@@ -94,7 +94,7 @@ fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }
 
-/// Makes a run of this kind with these numbers of clients.
+/// Makes the run of [`held`] with these numbers of clients.
 fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     let behind = Upstream {
         address: "127.0.0.1:8001".into(),
