@@ -196,8 +196,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
-    /// where the share is larger. Processes that any side on that machine watches count as its own, in every namespace.
-    /// A share of 10 % or more weakens every verdict.
+    /// where the share is larger. Processes that a side on that machine watches do not count, whatever their namespace.
+    /// A share of 10 % or more weakens every verdict that does not rest on counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))

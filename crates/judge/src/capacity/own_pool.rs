@@ -9,8 +9,8 @@ use crate::single::{clients, closed};
 use crate::sweep::lightest;
 use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
-/// Returns the rate at which an open loop had too few connections. `None` if the load held the objective, if the server
-/// was slower than without load, or if the sweep in `trials` used more connections than the pool.
+/// Returns the rate at which an open loop had too few connections. Returns `None` if the load held the objective, if
+/// the server was slower than without load, or if the sweep in `trials` used more connections than the pool.
 pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnLimit> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let most = f64::from(max_connections) * f64::from(pipeline);

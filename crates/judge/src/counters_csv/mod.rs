@@ -11,8 +11,8 @@
 //!
 //! Each column is an input of at least one row of [`QUANTITIES`]. An empty cell means that the value is unknown. Lines
 //! that begin with `#` are comments. A column `printed.NAME` holds the value that a book or paper prints for a
-//! quantity. The report shows the recomputed value beside the stated one, and marks the row if they differ by more than
-//! 0.5 % (rule 9).
+//! quantity. The report shows the recomputed value next to the printed one, and marks the row if they differ by more
+//! than 0.5 % (`loadline explain rule-9`).
 
 mod as_run;
 mod quantities;
@@ -70,7 +70,7 @@ impl Derived {
     }
 }
 
-/// Printed figures that contradict the source's own inputs, even within the tolerance.
+/// Printed figures that contradict the source's own inputs, even if the difference is within the tolerance.
 const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
     ("packet_bytes", 1053.46, "the source's inputs give 1055.59"),
     ("interrupt_us_per_read", 260.0, "a product of a net and a gross mean; dividing directly gives 225.0"),

@@ -110,8 +110,8 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence: confidence * worst.signal().chance(), sentence, evidence }
 }
 
-/// Decides without the server's counters. SYNs that were sent again show a full queue if hardly any other segment was.
-/// The counts are those of the whole trial, because the kernel sends a dropped SYN again only after a second.
+/// Decides from the client's counters alone. If the client resent SYNs but hardly any other segment, the server's queue
+/// was full. The counts are those of the whole trial, because the kernel sends a dropped SYN again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;
@@ -149,8 +149,8 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    /// Figures of `python3 -m http.server` under 5,000/s beside a build: 12 % of the connects were dropped, and the
-    /// generator starved.
+    /// Figures of `python3 -m http.server` under 5,000 requests/s, while a build ran on the host: 12 % of the connects
+    /// were dropped, and the generator starved.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();

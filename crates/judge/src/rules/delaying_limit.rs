@@ -1,4 +1,4 @@
-//! Deliberate limits that delay answers instead of refusing them. They are a part of the rule on rate limits.
+//! Deliberate limits that delay answers instead of refusing them. The rule `server-rate-limit` includes them.
 
 use run::{FigureUnit, Trial};
 
@@ -13,10 +13,10 @@ use crate::thresholds::{
 use crate::view::{Task, View};
 use crate::{Facts, link_queue, server_queue, waits};
 
-/// Decides whether the server delays answers to limit the rate. A client without pauses then waits for the limit's
-/// interval and reaches the highest rate alone. Requests that arrive at a lower rate are answered sooner. With a single
-/// worker, both would take the service time. A shaped link that lets bursts pass has the same signs, but its packets
-/// wait on the path.
+/// Decides whether the server delays answers to limit the rate. With such a limit, one client that never pauses waits
+/// for the limit's interval and reaches the highest rate alone. Requests that arrive at a lower rate are answered
+/// sooner. With a single worker, both would take the service time. A shaped link that lets bursts pass has the same
+/// signs, but its packets wait on the path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;
@@ -63,7 +63,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. The cause
-/// is either a limit that delays answers or a single worker. Response times at a lower rate tell which.
+/// is either a limit that delays answers or a single worker. Response times at a lower rate tell the two apart.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)
@@ -81,8 +81,8 @@ fn works(trial: &Trial) -> Option<f64> {
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
 }
 
-/// Returns the upper end of the confidence interval of a trial's mean response time, in microseconds. It assumes
-/// exponentially distributed times.
+/// Returns the upper end of the confidence interval of a trial's mean response time, in microseconds. The interval
+/// assumes exponentially distributed times.
 fn longest_us(trial: &Trial) -> f64 {
     trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }

@@ -40,7 +40,7 @@ pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::none_good;
 
-/// All rules. The order of the rows breaks exact ties.
+/// All rules. The order of the rows decides between equally probable answers.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

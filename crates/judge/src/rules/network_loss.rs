@@ -136,7 +136,8 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let again = view.whole_trial("connection.retrans").filter(|_| lasting);
     let Some(again) = again.map(|each| each * clients(trial)) else {
         let times = trial.latency_us;
-        // If most answers take as long as the retransmission timer, the longest answer shows no retransmission.
+        // If most answers already take as long as the retransmission timer, a long answer is no sign of a
+        // retransmission.
         let by_timer = times.p50 < RETRANSMISSION_US && times.max >= RETRANSMISSION_US;
         let waited = by_timer || slow_share(trial) >= LOST;
         return (!waited).then(|| {
@@ -162,7 +163,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
-        // The counter includes connects of other programs on the generator's host.
+        // The counter includes other programs' connects, so slow connects of this load must confirm it.
         Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))

@@ -79,7 +79,7 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
 }
 
 /// Returns the fullest medium. A single client can fill its own switch port and the server's port alike. Of equally
-/// full ports, the function returns the one that is fullest in `most_load`: all clients share it.
+/// full ports, the function returns the one that is fullest in `most_load`, because all clients share that port.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -115,7 +115,7 @@ fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-/// Returns bytes per second out of an interface and into it, framing included.
+/// Returns the bytes per second that leave an interface and those that enter it, framing included.
 fn both_ways(view: &View<'_>, name: &str) -> (Option<f64>, Option<f64>) {
     let grown = |id| view.side.recording.reading(id, name, view.window).value();
     let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
@@ -260,7 +260,7 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
         .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns a counter that rises on a link that is too busy.
+/// Returns evidence of a counter that rises if a link is too busy.
 fn rising(trial: &Trial) -> Option<Evidence> {
     let ids = [
         ("interface.collisions", 1.0),

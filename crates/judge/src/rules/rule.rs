@@ -38,7 +38,7 @@ pub enum Tier {
 /// One row of [`RULES`](super::RULES).
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Bottleneck that the rule finds, one id of [`run::BOTTLENECKS`].
+    /// Bottleneck that the rule finds, an ID from [`run::BOTTLENECKS`].
     pub id: &'static str,
     /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
@@ -59,7 +59,7 @@ pub struct Rule {
     pub explains: &'static [&'static str],
     /// Signals that the rule compares with thresholds, for the margins of its verdict.
     pub signals: fn(&Facts<'_>) -> Vec<Signal>,
-    /// Function of the rule.
+    /// Function that gives the rule's answer about a run.
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// Advice to the user.
     pub advice: &'static [&'static str],

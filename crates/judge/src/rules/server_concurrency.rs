@@ -60,7 +60,8 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     thread.into_iter().chain(cpu.wants.map(|wants| wants.beyond("server-cpu"))).collect()
 }
 
-/// Returns the verdict with the number of workers, or the reason against it.
+/// Returns the verdict with the number of workers. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as the
+/// error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
     let flat = flat(facts)?;

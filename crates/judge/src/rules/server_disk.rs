@@ -38,8 +38,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the server's view and the load of its fullest disk. A trial with a full disk comes first: with one client,
-/// server and disk take turns, so the disk is full only with several clients.
+/// Returns the server's view and the load of its fullest disk. Prefers a trial in which a disk is full: with one
+/// client, server and disk take turns, so the disk is full only with several clients.
 fn look<'a>(facts: &Facts<'a>) -> Result<(View<'a>, Load), Verdict> {
     let view = server(facts)?;
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
@@ -55,7 +55,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     look(facts).map_or(Vec::new(), |(view, load)| vec![full(&view, &load)])
 }
 
-/// Returns the verdict with the disk, or the reason against it.
+/// Returns the verdict with the disk. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as the error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let (view, load) = look(facts)?;
     let (busy, full) = (load.busy(), full(&view, &load).chance());

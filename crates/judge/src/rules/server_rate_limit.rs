@@ -205,7 +205,7 @@ mod tests {
     }
 
     /// Seen live with memcached, which takes 1,024 connections: 32 clients had 151,000 good answers per second, and
-    /// 1,024 clients had 36,000 beside refusals.
+    /// 1,024 clients had 36,000 along with refusals.
     #[test]
     fn no_load_without_refusals_completes_more_than_a_limit() {
         let with_status = |status: &'static str| {

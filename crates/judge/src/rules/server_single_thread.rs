@@ -42,7 +42,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     thread.map_or(Vec::new(), |t| vec![if t.ran.value < MOSTLY_RUNS { t.wants } else { t.ran }])
 }
 
-/// Returns the verdict with the thread, or the reason against it.
+/// Returns the verdict with the thread. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as the error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(cpu) = ServerCpu::of(facts) else { return Err(full_server(facts).err().unwrap_or_else(no_threads)) };
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };

@@ -18,7 +18,8 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Decides for the rules about the generator's ports and descriptors, by connects that failed before a packet was sent.
+/// Gives the answer of the rules about the generator's ports and descriptors, from connects that failed before a packet
+/// was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,

@@ -1,4 +1,4 @@
-//! The server's limit of HTTP/2 streams per connection. It makes requests wait in the generator.
+//! The server's limit of HTTP/2 streams per connection. This limit makes requests wait in the generator.
 
 use run::{Evidence, FigureUnit, Intensity};
 

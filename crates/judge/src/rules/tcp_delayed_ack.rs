@@ -109,8 +109,8 @@ enum Proof {
     None,
 }
 
-/// Returns the evidence for or against unacknowledged bytes that waited at the server. The server's send queues decide,
-/// or else its data segments per response.
+/// Returns the evidence for or against unacknowledged bytes that waited at the server. If the server's send queues are
+/// unknown, its data segments per response decide.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {
@@ -171,8 +171,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, Trial};
 
-    /// Figures of the JDK's HTTP server: 40 ms at light load, none of it under heavy load, and a lock held for 2 ms
-    /// that is the limit.
+    /// Figures of the JDK's HTTP server: an answer takes 40 ms at light load, and the limit is a lock that is held for
+    /// 2 ms. `wait_goes_away` removes the 40 ms under heavier load.
     fn lock(wait_goes_away: bool) -> Bottleneck {
         let change = move |t: &mut Trial, p: &Point| {
             if wait_goes_away && p.n > 2.0 {

@@ -113,7 +113,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Reason against a limit.
+/// Reason why a limit is ruled out or cannot be judged.
 enum Not {
     Known(&'static str),
     Limited(f64, String),

@@ -1,8 +1,8 @@
 //! Signals: named values with their intervals, each compared with one threshold.
 //!
-//! A signal near its threshold says little, and one far away says much. The distance, divided by the signal's width, is
-//! the logarithm of the odds that the value is truly beyond the threshold (a logistic curve). Evidence adds up as log
-//! odds, so no rule switches abruptly at a threshold.
+//! A signal near its threshold is weak evidence, and one far from it is strong evidence. The distance, divided by the
+//! signal's width, is the logarithm of the odds that the value is truly beyond the threshold (a logistic curve).
+//! Evidence adds up as log odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
 use stats::Sample;

@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // `ready` is the share of samples in which the holder lacks a CPU. In most others, the holder flushes one of two
-        // files, but neither file is more frequent than computing.
+        // `ready` is the share of samples in which the holder lacks a CPU. In most other samples, the holder flushes
+        // one of two files, but neither file is more frequent than computing.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;

@@ -1,11 +1,11 @@
 //! Contention: clients slow each other beyond waiting for the same resources, through locks, caches and coherence
 //! traffic.
 //!
-//! The queueing network explains queues. If throughput grows less than queues explain as clients are added, the rest is
-//! contention. Contention has the form of the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*,
-//! 2007), fitted to the measured rate divided by the network's. A fit to the measured rate alone would make any full
-//! resource look like contention. Contention counts only if its interval excludes zero. Beyond [`FAR`] times the
-//! clients that were tried, the loss is assumed constant.
+//! The queueing network explains queues. If added clients raise throughput by less than queues explain, contention
+//! causes the difference. Contention has the form of the Universal Scalability Law (N. Gunther, *Guerrilla Capacity
+//! Planning*, 2007), fitted to the measured rate divided by the network's. A fit to the measured rate alone would make
+//! any full resource look like contention. Contention counts only if its interval excludes zero. Beyond [`FAR`] times
+//! the clients that were tried, the loss is assumed constant.
 
 use fastrand::Rng;
 use stats::Interval;
@@ -21,7 +21,8 @@ pub(super) struct Contention {
     /// Contention (sigma) and coherency (kappa) of the law, each with the half-width of its 95 % interval.
     sigma: (f64, f64),
     kappa: (f64, f64),
-    /// Clients of the trial that the network describes. The network already includes the loss at this number.
+    /// Clients of the trial that the network describes. The network already includes the loss at this number of
+    /// clients.
     known_at: f64,
     /// Largest number of clients that was tried.
     tried: f64,
@@ -68,7 +69,7 @@ impl Contention {
         Self { sigma: draw(self.sigma), kappa: draw(self.kappa), ..*self }
     }
 
-    /// Returns the assumption as a sentence.
+    /// Returns the sentence about this assumption.
     pub(super) fn sentence(&self) -> String {
         let most = FAR * self.tried;
         format!(

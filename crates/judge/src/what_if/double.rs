@@ -15,7 +15,7 @@ const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", 
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
 /// Returns the resources that would be full before the server reaches twice its capacity, in the order in which they
-/// would stop the server. Empty if the verdict names no resource.
+/// would stop the server. Returns none if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
@@ -42,7 +42,7 @@ fn short(model: &Model, target: f64) -> Vec<Part> {
     parts
 }
 
-/// Returns the factor by which the resources must raise the throughput limit for twice the capacity: 2, or more if
+/// Returns the factor by which the throughput limit of the resources must grow for twice the capacity: 2, or more if
 /// clients slow each other. If no factor suffices, returns 2. The answer then names the capacity that a factor of 2
 /// gives.
 fn times(model: &Model) -> f64 {

@@ -107,7 +107,7 @@ pub(super) struct Model {
 
 impl Model {
     /// Makes the network of one trial of a run with this verdict, without the time that no device explains
-    /// (`elsewhere`). `None` if the trial completed no request.
+    /// (`elsewhere`). Returns `None` if the trial completed no request.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
@@ -144,7 +144,7 @@ impl Model {
 
     /// Returns the network in which the time elsewhere is spent on workers. All these workers are in use, so additional
     /// clients wait for one. A run with a single load level cannot distinguish such workers from a delay of each
-    /// request. `None` if the run has several load levels.
+    /// request. Returns `None` if the run has several load levels.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })

@@ -22,7 +22,7 @@ impl Seen {
         off.is_nan() || off.max(1.0 / off) > MODEL_MISSES
     }
 
-    /// Returns the reason for predicting nothing.
+    /// Returns the reason why no prediction is possible.
     pub(super) fn refusal(&self) -> String {
         format!(
             "the counters of this run do not explain its rate: with the {} of the run the model gives {}, and {} were \

@@ -1,4 +1,4 @@
-//! Solution of a network with its load.
+//! Solutions of a queueing network under a load.
 
 use super::model::{Model, Part};
 use stats::queueing::{Station, closed, open_response_s};

@@ -152,7 +152,7 @@ fn each_figure_has_an_interval_and_what_is_far_is_said() {
     }
 }
 
-/// With four times the CPUs and twice the cost per request, the capacity doubles.
+/// With four CPUs, twice the CPU time per request halves the capacity.
 #[test]
 fn changes_are_made_together() {
     let planted = full();
@@ -171,7 +171,7 @@ fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     assert!(needed.windows(2).all(|w| w[0].factor >= w[1].factor && w[0].reaches <= w[1].reaches), "{needed:#?}");
 }
 
-/// Makes a run of a server with one of two CPUs, full at 400/s.
+/// Makes a run of a server on four CPUs, whose only busy thread is full at 400/s.
 fn full() -> Run {
     let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
     let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
