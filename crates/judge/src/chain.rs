@@ -125,7 +125,8 @@ mod tests {
     use crate::single::server_of;
     use run::{Run, Upstream};
 
-    /// A proxy, its upstream and the generator on one machine with two CPUs, of which `idle` CPUs are idle.
+    /// Makes a run of a proxy, its upstream and the generator on one machine with two CPUs, of which `idle` CPUs are
+    /// idle.
     fn on_one_machine(idle: f64, masks: [f64; 3]) -> Run {
         let mut planted = PlantedRun::new(1000.0, 4000.0)
             .steps(&[64])

@@ -19,7 +19,8 @@ pub(crate) struct Choice<'a> {
 }
 
 /// Chooses the winner: an answer of the highest tier that has a binding answer. Within the tier, a rule beats the rules
-/// that it explains. Among the rest, the most probable answer wins. The order of the answers breaks exact ties.
+/// that it explains. Among the rest, the most probable answer wins. The order of the answers decides between equally
+/// probable ones.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();

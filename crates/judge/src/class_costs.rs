@@ -11,11 +11,11 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
 
-/// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of
-/// requests.
+/// A window: the share of each column (a class, or all other classes together), the server's CPU time per completed
+/// request in microseconds, and the number of requests.
 type Window = (Vec<f64>, f64, f64);
 
-/// Adds the costs to the classes that had windows with a larger share, and returns the basis of the estimate.
+/// Adds the costs to the classes whose share was raised in some window, and returns the basis of the estimate.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();

@@ -68,7 +68,7 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     }
 }
 
-/// Returns the trial with the lowest load from which on a class always broke the objective, and the breach.
+/// Returns the trial with the lowest load from which on all loads broke the objective of a class, and the breach.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;

@@ -32,7 +32,7 @@ pub(crate) fn busiest_first_in(trial: &mut Trial) {
 }
 
 /// Returns how close a host is to its limit: the share of the time for which its busiest thread ran or waited for a
-/// CPU. Above 1 if the host was throttled.
+/// CPU. Returns a value above 1 if the host was throttled.
 fn pressure(view: &View<'_>) -> f64 {
     let wants = view.workers().iter().map(crate::view::Task::wants).fold(0.0, f64::max);
     let held = throttled(view).map_or(0.0, |t| t.share);
@@ -98,7 +98,7 @@ mod tests {
     use crate::planted::planted;
     use crate::{Facts, judge};
 
-    /// A planted run with two generator hosts. Host b has a full generator. Host a has the generator of a run whose
+    /// Makes a run with two generator hosts. Host b has a full generator. Host a has the generator of a run whose
     /// server is full.
     fn two_hosts() -> Run {
         let mut run = planted("client-cpu").unwrap();

@@ -44,7 +44,7 @@ impl Connects {
 }
 
 /// Returns a sentence about a run in which no request completed. The sentence counts the connects by their outcome.
-/// `None` for a run that started no connects.
+/// Returns `None` for a run that started no connects.
 pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
     let connects = Connects::of(run);
     let counted = [

@@ -1,6 +1,6 @@
-//! Costs of one request. Every row divides the growth of some counters over the measured window by the requests
-//! completed in it, on the side (client or server) of the counters. Method: Blake's rule to use ratios of counters,
-//! never raw rates.
+//! Costs of one request. Each row divides the growth of some counters in the measured window by the number of requests
+//! completed in this window. The counters are those of one side, client or server. Method: Blake's rule to use ratios
+//! of counters, never raw rates.
 //!
 //! Counters of a whole host or namespace include everything on it. If client and server share a host or namespace, a
 //! cost from these counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named

@@ -79,7 +79,8 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
     facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
-/// Returns the reason why the run failed. For a run that times calls and sends no requests, only the checks decide.
+/// Returns the reason why the run failed. For a run that times library calls and sends no requests, only the checks
+/// decide.
 pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure> {
     let run = facts.run;
     if run.ended_by().is_some() {

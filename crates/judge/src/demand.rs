@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// The server sleeps, and compilers beside it fill all CPUs. The server completed 11/s, and an earlier version
-    /// reported "full at 4.22/s".
+    /// The server sleeps, and compilers on the same host fill all CPUs. The server completed 11/s, and an earlier
+    /// version reported "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();

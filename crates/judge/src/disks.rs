@@ -26,9 +26,9 @@ pub(crate) fn is_full(view: &View<'_>) -> bool {
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) disk: String,
-    /// Share with a read or write in progress.
+    /// Share of the window with a read or write in progress.
     pub(crate) out: f64,
-    /// Time spent flushing, which the kernel does not count as a request.
+    /// Share of the window spent flushing, which the kernel does not count as a request.
     pub(crate) flushing: f64,
 }
 

@@ -292,8 +292,8 @@ mod tests {
         assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
     }
 
-    /// Makes a load of `tenths` tenths of a second, and returns the drift of its throughput. `of` gives the rate from
-    /// the elapsed share of the load.
+    /// Makes a load of `tenths` tenths of a second, and returns the drift of its throughput. `of` gives the rate at
+    /// each elapsed share of the load, 0 to 1.
     fn course(tenths: usize, of: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Option<Drift> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut trial = Trial::default();

@@ -27,13 +27,13 @@ pub struct Facts<'a> {
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// Trial that represents the run. With a sweep: its first step that reaches 97 % of the highest rate. In an
-    /// experiment without a sweep: the first trial that reaches 97 % and holds the objective. In other runs: the trial
-    /// with the highest rate, in bytes if the requests differ in size.
+    /// Trial that represents the run. With a sweep, this is its first step that reaches 97 % of the highest rate. In an
+    /// experiment without a sweep, this is the first trial that reaches 97 % and holds the objective. In other runs,
+    /// this is the trial with the highest rate, in bytes if the requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
-    /// End of the sweep: whether throughput stopped growing.
+    /// Result of the sweep: a plateau, or throughput that still grew.
     pub plateau: Plateau,
     /// Upstreams of the server, nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
@@ -228,8 +228,8 @@ fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)
     Some(((host.busy - known? - host.softirq).max(0.0), host.online))
 }
 
-/// Returns the CPU time that programs of neither side, and other guests of the hypervisor, took from the server's
-/// machine in a trial with derived figures, in CPUs. Without counters of the server, the client's machine counts.
+/// Returns the CPU time, in CPUs, that programs of neither side and other guests of the hypervisor took from the
+/// server's machine. The trial must have derived figures. Without counters of the server, the client's machine counts.
 pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let view = views.last()?;
@@ -244,9 +244,9 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     run.trials.first().and_then(other_processes_cpu_of)
 }
 
-/// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from the machine of either side,
-/// the larger of both; 0 if unknown. The machine stands still for milliseconds each time, which dominates high
-/// percentiles.
+/// Returns the share of a trial's window, 0 to 1, for which the hypervisor kept a CPU from a machine. Of two machines,
+/// the larger share counts. Returns 0 if unknown. The machine stands still for milliseconds each time, which dominates
+/// high percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
@@ -292,8 +292,8 @@ mod tests {
         assert!(Facts::of(&experiment_of(DELAY, &each)).sweep.is_empty());
     }
 
-    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes, so the rate of requests says
-    /// nothing.
+    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes, so the rate of requests does
+    /// not show how full the link is.
     #[test]
     fn of_requests_of_several_sizes_the_most_bytes_decide() {
         let mut run = experiment_of(SIZE, &[512.0, 1024.0, 2048.0, 4096.0]);
@@ -343,8 +343,8 @@ mod tests {
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
     }
 
-    /// A server that fills three of the four CPUs that both hosts see, on one machine or two. `others` is the CPU use
-    /// of other programs.
+    /// Makes a run of a server that fills three of the four CPUs that both hosts see, on one machine or two. `others`
+    /// is the CPU use of other programs.
     fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
         let top = 4000.0;
         let mut planted_run =

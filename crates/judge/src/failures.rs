@@ -13,7 +13,7 @@ use crate::signals::cpu::fullness;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 
-/// Failures that matter more than the use of any CPU.
+/// Failures that explain a run better than the use of any CPU.
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
@@ -111,7 +111,8 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Returns a reason for the failures: that of the first failure of the most frequent kind with a known reason.
+/// Returns a reason for the failures. Of the kinds of failures with a known reason, the most frequent one gives its
+/// first reason.
 fn first_reason(trial: &Trial) -> Option<&str> {
     let tally = &trial.tally;
     let count = |failure: &run::FirstFailure| match &failure.kind {
@@ -149,8 +150,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::Bottleneck;
 
-    /// A proxy with one thread and no free local ports answers most requests with 502 at once, from this number of
-    /// clients on.
+    /// A proxy with one thread and no free local ports answers most requests with 502 at once, from `clients` clients
+    /// on.
     fn refuses_from(clients: f64, share: f64, thread_us: f64) -> Bottleneck {
         let change = move |t: &mut run::Trial, p: &Point| {
             if p.n >= clients {

@@ -79,8 +79,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }
 
-/// Returns the windows of full handshakes, and those of resumed ones. If no window has full handshakes, the first list
-/// holds all windows.
+/// Returns the windows of full handshakes, and those of resumed ones. If no window has only full handshakes, the first
+/// list holds the windows with some resumed ones.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
@@ -90,7 +90,8 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     [full, of(MOST_RESUME, f64::INFINITY)]
 }
 
-/// Returns the cost of a resumed handshake, if some windows had resumed handshakes and others full ones.
+/// Returns the cost of a resumed handshake. `both` is the cost in windows whose resumed share of handshakes is `share`.
+/// If the cost of a full handshake is known, the part of the full ones is subtracted.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };

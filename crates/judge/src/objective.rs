@@ -31,8 +31,8 @@ pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten().collect()
 }
 
-/// Returns the limits on the response time, microseconds. A search counts the requests that took longer than each of
-/// them, per tenth of a second. For a limit on the mean, these counts serve only to recognise disturbed tenths.
+/// Returns the limits on the response time, microseconds. For each limit, a search counts the requests that took
+/// longer, per tenth of a second. For a limit on the mean, these counts serve only to recognise disturbed tenths.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }

@@ -10,9 +10,9 @@ use stats::fit::linear;
 /// Refused requests of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
-    /// Trials with refusals whose rate of good answers is near the middle rate.
+    /// Trials with refusals whose rate of good answers is near the median rate.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Lowest, middle and highest rate of good answers in these trials, 1/s.
+    /// Lowest, median and highest rate of good answers in these trials, 1/s.
     pub(crate) lowest: f64,
     pub(crate) middle: f64,
     pub(crate) highest: f64,
@@ -111,8 +111,8 @@ impl<'a> Refusals<'a> {
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
         let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
         let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
-        // A limit is shown only if the rate of good answers stays the same while that of all answers, with refusals,
-        // differs.
+        // A limit is shown only if the rate of good answers stays the same while the rate of all answers, refusals
+        // included, differs.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let (overload, is_named) =
@@ -145,7 +145,7 @@ impl<'a> Refusals<'a> {
 
     /// Returns true if a limit refuses the requests, and not a server that fails some of them under any load. Signs of
     /// a limit are the status itself, more refusals under more load, and good answers at a constant rate. Without a
-    /// status that names a limit, a load without refusals and with more good answers shows that there is none.
+    /// status that names a limit, a load without refusals and with more good answers disproves a limit.
     pub(crate) fn show_a_limit(&self) -> bool {
         !self.share_is_constant && (self.is_named || !self.is_exceeded && (self.grows || self.steady_within))
     }

@@ -2,7 +2,7 @@
 //!
 //! The windows of one run show only the scatter within its half minute. Slower influences (memory layout, CPU
 //! placement, neighbours of a virtual machine) affect all windows of a run alike, so only repeats show them. The
-//! interval over repeats is Student's.
+//! interval over repeats follows Student's t distribution.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
@@ -121,7 +121,7 @@ mod tests {
     use crate::planted::PlantedRun;
     use crate::thresholds::CONTRADICTED;
 
-    /// Makes repeats of one planted server, each with one of these speed factors.
+    /// Makes repeats of one made-up server, each with one of these speed factors.
     fn repeated(factors: &[f64]) -> Run {
         let parts =
             factors.iter().map(|factor| PlantedRun::new(20_000.0, 200.0 * factor).rates(&[0.5, 0.93, 1.15]).run());

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(locked(ThreadState::Sleep).id, "server-single-thread");
     }
 
-    /// Seen live with a Go server that computes behind a mutex: one thread did two thirds of the work, and waited for
+    /// Seen live with a Go server that computes behind a mutex. One thread did two thirds of the work and waited for
     /// the CPU of the thread that ran before it.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {

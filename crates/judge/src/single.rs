@@ -32,7 +32,7 @@ pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
-/// Returns the rate of good answers from the first connect of a trial to the end of its window. With a rate limit per
+/// Returns the rate of good answers from the first connect of a trial to the end of its window. Under a rate limit per
 /// second, a short window may see no good answer.
 pub fn good_of_all(trial: &Trial) -> f64 {
     let good = trial.tally.completed.saturating_sub(trial.tally.unexpected_status) as f64;

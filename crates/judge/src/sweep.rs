@@ -75,8 +75,8 @@ pub fn lacked_connections(trial: &Trial) -> bool {
     failed(ErrorKind::ClientFds) || failed(ErrorKind::ClientPorts)
 }
 
-/// Returns the trials whose rate is at least [`REACHED`] of the highest rate, in their order. The first of these trials
-/// is as good as the others, since smaller differences are noise.
+/// Returns the trials whose rate is at least [`REACHED`] of the highest rate, in the given order. The first of these
+/// trials is as good as the others, since smaller differences are noise.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()

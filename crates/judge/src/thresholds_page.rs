@@ -108,7 +108,7 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
 /// of numerical methods.
 const LOOSE: usize = 160;
 
-/// Counts the decimals of a folder, without tests, planted runs and the table.
+/// Counts the decimals of a folder, without tests, made-up runs and the table.
 fn loose(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let is_skipped = |path: &Path| {

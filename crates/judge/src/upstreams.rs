@@ -184,8 +184,8 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Connections of the upstream's other clients may wait there, too, so at most as many count as this load has
-        // busy.
+        // Other clients of the upstream may wait in this queue, too. The queue therefore counts at most as many
+        // connections as wait for replies to this server.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

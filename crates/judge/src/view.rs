@@ -176,8 +176,8 @@ impl<'a> View<'a> {
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         // A thread does not wait for a CPU while it runs. The kernel counts a wait only when it ends, so a wait that
-        // began before the window may exceed the time left. The limit does not apply to processes, because the waits of
-        // their threads add up.
+        // began before the window may exceed the time left. This limit does not apply to processes, because the waits
+        // of their threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -235,7 +235,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the busy share (0 to 1), by all processes, of the CPUs that the side may use. If single CPUs are
-    /// unknown, returns that of the whole host.
+    /// unknown, returns the busy share of the whole host.
     pub fn processors_busy(&self) -> Option<f64> {
         self.busy_share_of(self.mask().unwrap_or(0))
     }

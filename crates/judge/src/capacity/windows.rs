@@ -16,7 +16,8 @@ use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_
 pub struct Pooled {
     /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
-    /// Constraint that the estimate is for. The constraint also gives the capacity for other shares of late answers.
+    /// Constraint of the model that gave the estimate. The constraint also gives the capacity for other shares of late
+    /// answers.
     pub constraint: Constraint,
     /// Number of windows.
     pub windows: usize,
@@ -185,7 +186,8 @@ fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     (completed, completed * trial.latency_us.mean)
 }
 
-/// Counts the requests that ended in the undisturbed tenths of a second, and sums `beside` over these tenths.
+/// Counts the requests that ended in the undisturbed tenths of a second. Also sums the counts in `beside` over these
+/// tenths.
 fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64) {
     let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
     let all = trial.measured.tenths.answered.iter().zip(beside).enumerate();

@@ -45,7 +45,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Limit that makes a sender wait.
 struct Limit {
-    /// Counter of the time for which, according to the kernel, the limit blocked sending.
+    /// Counter of the time for which the limit blocked sending, as the kernel counts it.
     share: &'static str,
     /// Counter of the sampled connections that the limit blocks at the moment of the sample.
     standing: &'static str,

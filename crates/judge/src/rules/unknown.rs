@@ -21,7 +21,8 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     tier: Tier::LeftOver,
     judge,
-    // Only `loadline explain` prints this advice. A verdict gets `verdict::advice_without_a_cause`.
+    // Only `loadline explain` prints this advice. A verdict gets the advice of `verdict::advice_without_a_cause`
+    // instead.
     advice: &[
         "Read the counters listed under \"Not known\": run on the server's host, as root, or name its process with --server-pid.",
     ],

@@ -33,8 +33,8 @@ impl Draw {
     }
 }
 
-/// Returns the share of the time for which the thread is seen to run at the plateau, and true if it limits most of the
-/// throughput.
+/// Returns the share of the time that the thread runs at the plateau, as its counters would show it. Also returns true
+/// if the thread limits most of the throughput.
 fn network(seed: u64) -> (f64, bool) {
     let mut draw = Draw(seed);
     let others = (draw.next() * 4.0) as usize;

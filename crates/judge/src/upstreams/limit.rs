@@ -14,7 +14,7 @@ pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> 
     let all = view.busy_share_of(mask(processes).unwrap_or(0));
     // If the programs of the load fill the CPUs together, the one that uses most of them is the limit.
     let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
-    // A parallel server beside other programs may get just one CPU, too, so the CPUs must have time left.
+    // A parallel upstream may also get just one CPU while other programs use the rest, so the CPUs must have idle time.
     let takes_turns =
         processes.len() == 1 && (full..ONE_CPU).contains(&used) && all.is_some_and(|busy| busy < FULL_MIDDLE);
     match full_thread(processes, threads) {
@@ -28,7 +28,8 @@ pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> 
 }
 
 /// Returns the largest share of the time that a thread ran or waited for a CPU, of all threads that do most of the work
-/// of their process. On full CPUs, each of many threads waits for a CPU all the time.
+/// of their process. Threads that do little of the work do not count: on full CPUs, each of them waits for a CPU all
+/// the time.
 fn full_thread(processes: &[Task], threads: &[Task]) -> Option<f64> {
     let process_busy = |thread: &Task| {
         let name = thread.name.rsplit_once('/').map(|(process, _)| process);

@@ -2,7 +2,7 @@ use run::{Run, Upstream, UpstreamLimit};
 
 use crate::planted::{PlantedRun, Who};
 
-/// Makes a proxy that sleeps, an application that uses this many of four CPUs, and a database behind the application.
+/// Makes a proxy that sleeps, an application that uses `app_cpus` of four CPUs, and a database behind the application.
 fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),

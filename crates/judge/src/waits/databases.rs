@@ -70,7 +70,7 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     let sum = |state: SessionState| groups(state).map(|group| group.sessions).sum::<f64>();
     let state = waits.into_iter().max_by(|a, b| sum(*a).total_cmp(&sum(*b)))?;
     let waiting = sum(state);
-    // The holder of a lock is active, too, and waits for nothing.
+    // The holder of a lock is active, too, but does not wait for the lock.
     let holders = if matches!(state, SessionState::RowLock | SessionState::Lock) { 1.0 } else { 0.0 };
     if waiting < WAIT_MOSTLY || waiting < WAIT_MOSTLY * (database.active - holders) {
         return None;

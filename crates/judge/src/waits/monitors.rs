@@ -29,7 +29,7 @@ fn blocked(profile: &WaitProfile, process: &str) -> f64 {
     process.and_then(|process| Activity::of(profile, process).blocked()).map_or(0.0, |(_, threads, _)| threads)
 }
 
-/// Returns true if this is the name of a runtime's lock.
+/// Returns true if `name` is the name of a runtime's lock.
 pub(super) fn is_named(name: &str) -> bool {
     NAMES.iter().any(|(_, known)| *known == name)
 }

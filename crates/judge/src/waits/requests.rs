@@ -4,7 +4,7 @@ use run::{ClientConnections, WaitProfile};
 
 use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_MOSTLY};
 
-/// Requests at the server, as bounds.
+/// Bounds on the number of requests at the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Requests {
     /// Lower and upper bound of the requests that were read but not answered.
@@ -14,7 +14,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Returns the requests of a profile.
+    /// Counts the requests of a profile.
     pub(super) fn of(profile: &WaitProfile) -> Self {
         let bounds = |c: &ClientConnections| (c.in_progress, c.in_progress + c.uncertain);
         let queued = profile.clients.as_ref().map_or(0.0, |c| c.unread + c.queued);

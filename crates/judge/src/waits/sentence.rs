@@ -142,7 +142,7 @@ fn short(statement: &str) -> String {
 }
 
 /// Returns a clause with singular verb on what a thread does, such as "waits for a lock". `object` is the peer or the
-/// system call that it waits for; empty if unknown.
+/// system call that the thread waits for; empty if unknown.
 fn does(state: ThreadState, object: &str) -> String {
     match state {
         ThreadState::OnCpu => "computes".into(),
