@@ -1,4 +1,4 @@
-//! Figures of a cell over its turns, with 95 % intervals.
+//! Figures of one server under one load: means over its turns, with 95 % intervals.
 
 use run::{ArenaNoise, ArenaPlace, ArenaState, ArenaTurn, Estimate};
 use stats::pairwise::PairDifference;
@@ -7,12 +7,12 @@ use stats::two_means::Trimmed;
 
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the turns of a cell that count.
+/// Returns the accepted turns of a server under a load. With `twin`, returns those of its second start.
 pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }
 
-/// Returns the logarithm of the CPU time per request in each round; NaN where a turn is missing.
+/// Returns the logarithm of the CPU time per request for each round; NaN if the round has no turn.
 pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) -> Vec<f64> {
     let rounds = state.turns.iter().map(|turn| turn.round as usize + 1).max().unwrap_or(0);
     let mut values = vec![f64::NAN; rounds];
@@ -24,7 +24,7 @@ pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) ->
     values
 }
 
-/// Returns the mean of a figure over the turns of a cell on the scale of logarithms, with its interval.
+/// Returns the geometric mean of a figure over the turns of a server under a load, with its 95 % interval.
 pub(super) fn estimate(
     state: &ArenaState,
     place: ArenaPlace,
@@ -34,13 +34,13 @@ pub(super) fn estimate(
         turns(state, place, false).filter_map(figure).map(f64::ln).filter(|ln| ln.is_finite()).collect();
     let Trimmed { mean, left, squares } = Trimmed::of(&lns);
     let half = t95(left - 1.0) * (squares / (left - 1.0) / left).sqrt();
-    // Equal values, such as rounded ones, have an interval of width zero.
+    // If all values are equal, the interval has width zero.
     let half = if lns.len() < 2 { f64::NAN } else { half };
     let end = |ln: f64| if ln.is_finite() { ln.exp() } else { f64::NAN };
     (!lns.is_empty()).then(|| Estimate { value: mean.exp(), low: end(mean - half), high: end(mean + half) })
 }
 
-/// Compares both starts of the server that shows the noise of a load.
+/// Compares the CPU time per request of two starts of one server under a load. The ratio shows the noise.
 pub(super) fn noise(state: &ArenaState, profile: usize) -> Option<ArenaNoise> {
     let place = state.turns.iter().find(|turn| turn.twin && turn.place.profile == profile)?.place;
     let [first, second] = [false, true].map(|twin| cpu_by_round(state, place, twin));

@@ -1,8 +1,8 @@
-//! Many servers under the same loads: which of them get a rank, and which cannot be told apart.
+//! Comparison of many servers under the same loads. Ranks the servers, and groups those that cannot be told apart.
 //!
-//! Servers are compared by their CPU time per request at one common rate per load, in rounds of turns. A group has all
-//! servers that cannot be told apart (`stats::pairwise`). A cell whose search or turns were bounded by something else
-//! than the server gets no group.
+//! Servers are compared by their CPU time per request at one common rate per load. They are measured in rounds, in
+//! which each server has one turn. A group contains the servers whose differences are not significant
+//! (`stats::pairwise`). A server gets no group if something else than the server limited its search or its turns.
 
 mod answers;
 mod figures;
@@ -20,7 +20,7 @@ pub use rate::{common_rate, takes_turns};
 pub use search::searched;
 pub use turn::measured;
 
-/// Returns the result of a comparison so far.
+/// Returns the result of a comparison, which may still be running.
 pub fn result(state: &ArenaState) -> ArenaResult {
     let mut result = ArenaResult {
         format: state.format.clone(),
@@ -57,7 +57,7 @@ fn profile_result(state: &ArenaState, profile: usize, groups: Option<u32>) -> Ar
     }
 }
 
-/// Describes a load in words.
+/// Describes a load profile in words.
 fn words(plan: &run::ArenaProfile) -> String {
     let what = plan.requests.as_ref().map_or_else(|| plan.path.clone(), |file| format!("the requests of {file}"));
     let scheme = if plan.https { "https" } else { "http" };
@@ -81,7 +81,7 @@ fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = Stri
     })
 }
 
-/// Warns if two starts of one server were told apart.
+/// Returns a warning if two starts of one server differ significantly.
 fn warning(noise: &ArenaNoise) -> Option<String> {
     let ratio = noise.ratio.filter(|_| !noise.tied)?;
     Some(format!(

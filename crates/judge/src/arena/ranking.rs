@@ -1,4 +1,4 @@
-//! Cells of one load: groups of servers that cannot be told apart, and reasons why a cell has no group.
+//! Results of all servers under one load (cells): groups of servers, or the reason why a server has no group.
 
 use run::{ArenaCell, ArenaPlace, ArenaRefusal, ArenaRefusalKind, ArenaState};
 use stats::pairwise::{PairDifference, PairwiseTest};
@@ -8,7 +8,7 @@ use super::figures::{cpu_by_round, estimate, turns};
 use super::rate::{common_rate, takes_turns};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the cells of a load, the best group first and cells without a group last.
+/// Returns the results under a load, the best group first. Servers without a group come last.
 pub(super) fn cells(state: &ArenaState, profile: usize) -> Vec<ArenaCell> {
     let places = (0..state.plan.entries.len()).map(|entry| ArenaPlace { entry, profile });
     let mut cells: Vec<(ArenaPlace, ArenaCell)> = places.map(|place| (place, cell(state, place))).collect();
@@ -19,7 +19,7 @@ pub(super) fn cells(state: &ArenaState, profile: usize) -> Vec<ArenaCell> {
     cells.into_iter().map(|(_, cell)| cell).collect()
 }
 
-/// Returns a cell without its group.
+/// Returns the result of a server under a load, still without its group.
 fn cell(state: &ArenaState, place: ArenaPlace) -> ArenaCell {
     let refused = refused(state, place);
     let search = state.search(place);
@@ -60,7 +60,7 @@ fn refused(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     spoiled(state, place).or_else(|| too_few(state, place))
 }
 
-/// Returns the reason why turns do not count, if most turns of the cell do not count.
+/// Returns the first reason for a rejected turn, if most turns of the server under this load were rejected.
 fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let own = || state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
     let mut refusals = own().filter_map(|turn| turn.refused.as_ref());
@@ -83,7 +83,7 @@ fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     }
 }
 
-/// Gives groups to all cells that were not refused.
+/// Assigns a group to every server that was not refused.
 fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     let ranked = cells.iter().enumerate().filter(|(_, (_, cell))| cell.refused_kind.is_none());
     let mut values: Vec<(usize, Vec<f64>)> =
@@ -105,8 +105,8 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     }
 }
 
-/// Returns the mean over all servers for each round. Rounds with a missing turn are adjusted, so that a slow round
-/// favours no server.
+/// Returns the mean over all servers for each round. Subtracting these means removes slow and fast rounds, so that a
+/// server that missed a slow round gains nothing.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let known = |round: usize| values.iter().map(move |(_, v)| v[round]).filter(|v| v.is_finite()).collect::<Vec<_>>();

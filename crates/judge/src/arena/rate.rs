@@ -1,18 +1,19 @@
-//! Common rate of all turns of a load.
+//! Common rate at which all servers are measured under a load.
 
 use run::{ArenaPlace, ArenaSearch, ArenaState};
 
 use crate::thresholds::COMMON_RATE_SHARE;
 
-/// Returns the common rate of a load: the stated one, or a share of the smallest capacity. `None` if no server has a
-/// capacity.
+/// Returns the common rate of a load: the stated rate, or a share of the smallest capacity. Returns `None` if no server
+/// has a capacity.
 pub fn common_rate(state: &ArenaState, profile: usize) -> Option<f64> {
     let searches = state.searches.iter().filter(|search| search.place.profile == profile && counts(search));
     let lowest = searches.filter_map(capacity).reduce(f64::min)?;
     Some(state.plan.profiles.get(profile)?.rate.unwrap_or(COMMON_RATE_SHARE * lowest))
 }
 
-/// Returns true if a cell is measured at the common rate. A capacity that is only a lower bound suffices.
+/// Returns true if a server's capacity reaches the common rate, so that it is measured there. A lower bound of the
+/// capacity suffices.
 pub fn takes_turns(state: &ArenaState, place: ArenaPlace) -> bool {
     let rate = common_rate(state, place.profile).unwrap_or(f64::INFINITY);
     let search = state.search(place).filter(|search| counts(search));
@@ -23,7 +24,7 @@ fn counts(search: &ArenaSearch) -> bool {
     search.refused.as_ref().is_none_or(|refused| refused.kind.is_lower_bound())
 }
 
-/// Returns a rate that the server certainly completes.
+/// Returns the lower end of the interval of a server's capacity, or the capacity itself if the interval is unknown.
 fn capacity(search: &ArenaSearch) -> Option<f64> {
     let capacity = search.capacity?;
     let low = if capacity.low.is_finite() { capacity.low } else { capacity.rate };

@@ -1,22 +1,22 @@
-//! Conclusions from the capacity search of one server.
+//! Results of the capacity search of one server: its capacity, its verdict, and any reason not to rank it.
 
 use run::number::prose::whole_rate;
 use run::{ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, Failure, IncidentKind, Run, TrialKind};
 
-/// Verdicts that name the generator as the bottleneck.
+/// IDs of verdicts that name the generator as the bottleneck.
 const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "client-connects"];
-/// Verdicts that name the network as the bottleneck.
+/// IDs of verdicts that name the network as the bottleneck.
 const MEDIUM: [&str; 2] = ["network-medium", "network-loss"];
-/// Verdict for a server that refuses requests on purpose.
+/// ID of the verdict that a server refuses requests on purpose.
 const REFUSES: &str = "server-rate-limit";
-/// Verdict on a server that was never full.
+/// ID of the verdict that nothing was full.
 const NOT_FULL: &str = "not-saturated";
 
 /// Returns a server's capacity, its verdict, and any reason not to rank it, from the run of a search.
 pub fn searched(run: &Run) -> ArenaSearch {
     let found = run.findings.capacity.as_ref().filter(|capacity| capacity.held);
     let refused = refused(run);
-    // A lower bound has no upper end.
+    // If the capacity is only a lower bound, its interval has no upper end.
     let at_least = refused.as_ref().is_some_and(|refused| refused.kind.is_lower_bound());
     let capacity = found.map(|capacity| ArenaCapacity {
         rate: capacity.rate,
@@ -45,7 +45,7 @@ fn ended(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((kind, incident.map_or("the search broke off".into(), |incident| incident.text.clone())))
 }
 
-/// Returns a time without answers at a load that the server can complete.
+/// Returns the first time without any answer, if a load of the sweep or search had one.
 fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let searched = run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Search));
     let mut incidents = searched.flat_map(|trial| &trial.incidents);
@@ -67,8 +67,7 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns the generator or the network as the limit. Requests that are late for this reason are no fault of the
-/// server.
+/// Returns a reason if the generator or the network was the bottleneck. Late requests are then not the server's fault.
 fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let verdict = &run.findings.bottleneck;
     let sentence = |otherwise: &str| {
@@ -82,7 +81,7 @@ fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns the limit of the load itself, which makes the capacity a lower bound.
+/// Returns a reason if the load was too small to find the limit. The capacity is then only a lower bound.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let capacity = run.findings.capacity.as_ref()?;
     let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));
@@ -125,7 +124,7 @@ mod tests {
         for id in GENERATOR {
             assert_eq!(kind(&run_of(id, held())), Some(ArenaRefusalKind::Generator), "{id}");
         }
-        // A throttled generator sends late at each rate.
+        // A generator without enough CPU time sends late at every rate.
         let late = searched(&run_of(GENERATOR[0], Capacity { held: false, ..held() }));
         assert_eq!((late.refused.map(|r| r.kind), late.capacity), (Some(ArenaRefusalKind::Generator), None));
         for id in MEDIUM {
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!((found.closed_loop, found.refused), (source, None));
     }
 
-    /// A search with a tiny budget ends before any load overloads the server.
+    /// With a tiny budget, the search ends before any load overloads the server.
     #[test]
     fn a_server_that_no_load_overloaded_has_a_lower_bound_and_no_rank() {
         let mut few = crate::planted::PlantedRun::new(20_000.0, 1000.0).steps(&[1]).rates(&[0.05, 0.1]).run();

@@ -1,4 +1,4 @@
-//! Simulated comparisons with known truth.
+//! Tests on simulated comparisons of servers whose true CPU times are known.
 
 use run::{
     ArenaBuild, ArenaCapacity, ArenaEntry, ArenaPlace, ArenaPlan, ArenaProfile, ArenaRefusal, ArenaRefusalKind,
@@ -10,7 +10,8 @@ use super::*;
 
 const ROUNDS: u32 = 12;
 
-/// A finished comparison of servers with these costs in microseconds, under one load; the first one runs twice.
+/// Makes a finished comparison under one load. `costs` are the servers' CPU times per request in microseconds; the
+/// first server runs twice.
 fn simulated(costs: &[f64], sd: f64, seed: u64) -> ArenaState {
     let mut random = fastrand::Rng::with_seed(seed);
     let entry = |i: usize| ArenaEntry { name: format!("s{i}"), ..ArenaEntry::default() };

@@ -1,4 +1,4 @@
-//! Figures of one turn at the common rate.
+//! Figures of one server's turn at the common rate.
 
 use run::{ArenaRefusal, ArenaRefusalKind, ArenaTurn, CounterId, IncidentKind, SummaryFigure, Trial};
 
@@ -6,10 +6,10 @@ use crate::number::{percent, positive};
 use crate::single::{failed_share, good};
 use crate::thresholds::KEEPS_UP;
 
-/// Name of the cost by which servers are ranked.
+/// Name of the cost by which servers are ranked: CPU time per request.
 const CPU: &str = "process_cpu_us";
 
-/// Returns the figures of a turn's trial. The caller adds rate and place. `errors` is the permitted share of failed
+/// Returns the figures of a turn. The caller adds the server and the load. `errors` is the permitted share of failed
 /// requests.
 pub fn measured(trial: &Trial, rate: f64, errors: f64) -> ArenaTurn {
     let server = trial.server.as_ref();

@@ -1,5 +1,6 @@
-//! Simulated comparisons of two live servers beside programs that run in bursts, with a known difference in CPU time
-//! per request. The windows take turns for 60 s and are looked at four times, as in a live comparison.
+//! Simulated comparisons of two live servers whose difference in CPU time per request is known. Other programs run in
+//! bursts on the same machine. The two servers' windows alternate for 60 s. The data is analysed four times (looks), as
+//! in a live comparison.
 
 use fastrand::Rng;
 use stats::normal;
@@ -11,30 +12,31 @@ use super::contrast::{Contrast, contrast, unadjusted};
 use super::observations::{Cell, Observation};
 use crate::thresholds::COMPARE_LEVEL;
 
-/// Number of comparisons of each kind.
+/// Number of comparisons for each kind of bursts.
 const DRAWS: u64 = 200;
-/// Pairs of windows in 60 s; length of a measured window, and of the time around it, seconds.
+/// Number of pairs of windows in 60 s. Length of a measured window, and pause before it, seconds.
 const PAIRS: usize = 30;
 const WINDOW_S: f64 = 0.6;
 const AROUND_S: f64 = 0.38;
-/// Scatter of the CPU time per request of one window, and error of the measured CPU time of others, in CPUs.
+/// Relative scatter of the CPU time per request between windows, and error of the measured CPU time of other programs,
+/// in CPUs.
 const SCATTER: f64 = 0.04;
 const READ_ERROR: f64 = 0.02;
-/// Smallest change that counts.
+/// Smallest relative change that counts.
 const THRESHOLD: f64 = 0.03;
 
-/// Program that runs in bursts.
+/// Bursts of another program.
 #[derive(Clone, Copy)]
 struct Bursts {
     name: &'static str,
-    /// Shortest and longest burst, and pause between two bursts, seconds.
+    /// Shortest and longest length of a burst, and of a pause between bursts, seconds.
     length_s: (f64, f64),
     pause_s: (f64, f64),
-    /// CPU time that a burst takes, in CPUs.
+    /// Minimum and maximum CPU time that a burst takes, in CPUs.
     cpus: (f64, f64),
-    /// Growth of a request's CPU time while a whole CPU is taken.
+    /// Relative growth of a request's CPU time while bursts take one whole CPU.
     costs: f64,
-    /// True if only the windows of one server meet the bursts.
+    /// True if bursts occur only in the windows of one server.
     one_server: bool,
 }
 
@@ -73,12 +75,12 @@ const MODELS: [Bursts; 9] = [
 ];
 
 impl Bursts {
-    /// Returns begin, end and CPU time of each burst.
+    /// Returns begin, end and CPU use of each burst. Begin and end are in seconds.
     fn times(&self, random: &mut Rng, until_s: f64) -> Vec<(f64, f64, f64)> {
         let mut between = |(least, most): (f64, f64)| {
             if most > 0.0 { (least.ln() + random.f64() * (most / least).ln()).exp() } else { 0.0 }
         };
-        // The comparison begins at any moment of a pause.
+        // The comparison may begin at any moment of a pause.
         let mut now_s = -between(self.pause_s);
         let mut times = Vec::new();
         while now_s < until_s {
@@ -90,14 +92,14 @@ impl Bursts {
         times
     }
 
-    /// Simulates all windows of a comparison.
+    /// Simulates all windows of a comparison. `slower` is the new server's additional CPU time per request, as a share.
     fn cell(&self, random: &mut Rng, slower: f64) -> Cell {
         let until_s = 2.0 * PAIRS as f64 * (WINDOW_S + AROUND_S);
         let bursts = self.times(random, until_s);
         let met = random.usize(..2);
         let (mut cell, mut begin_s, mut first): (Cell, f64, usize) = ([Vec::new(), Vec::new()], 0.0, 0);
         for turn in 0..PAIRS {
-            // Every second pair has the order of the pair before, reversed.
+            // Every second pair reverses the order of the pair before it.
             first = if turn % 2 == 0 { random.usize(..2) } else { 1 - first };
             for side in [first, 1 - first] {
                 begin_s += AROUND_S;
@@ -113,13 +115,14 @@ impl Bursts {
     }
 }
 
-/// Returns the mean CPU time that bursts take in a window, in CPUs.
+/// Returns the mean CPU use of the bursts in a window, in CPUs.
 fn taken(bursts: &[(f64, f64, f64)], (begin_s, end_s): (f64, f64)) -> f64 {
     let within = |(from, to, cpus): &(f64, f64, f64)| (to.min(end_s) - from.max(begin_s)).max(0.0) * cpus;
     bursts.iter().map(within).sum::<f64>() / (end_s - begin_s)
 }
 
-/// Numbers of comparisons whose CPU time per request got the word "slower" or "faster", and that ended as regressions.
+/// Counts of comparisons: those that call the CPU time per request slower or faster, and those that end as a
+/// regression.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decided {
     worded: usize,
@@ -128,8 +131,8 @@ struct Decided {
 
 type Method = fn(&[Cell], super::Pairing) -> Option<Contrast>;
 
-/// Compares simulated servers, of which the new one is slower by this share. `levels` are the significance levels of
-/// the looks.
+/// Simulates many comparisons in which the new server is slower by the share `slower`. `levels` are the significance
+/// levels of the looks.
 fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Decided {
     (0..DRAWS).fold(Decided::default(), |sum, seed| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xb57);
@@ -141,7 +144,7 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
             let (ln, uncertainty) = (apart.sides[1] - apart.sides[0], apart.uncertainty?);
             let differs = ln.abs() > quantile(*level, uncertainty.freedom) * uncertainty.error;
             let regressed = differs && ln >= THRESHOLD.ln_1p();
-            // A comparison ends with a regression. Any other word may still change.
+            // A regression ends a comparison early. Any other result counts only at the last look.
             (regressed || (differs && at + 1 == levels.len())).then_some(regressed)
         };
         let ended = levels.iter().enumerate().find_map(look);
@@ -152,13 +155,14 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
     })
 }
 
-/// Significance levels of four looks at CPU time per request, which has half of the level of a comparison.
+/// Returns the significance levels of four looks at the CPU time per request. This figure has half of a comparison's
+/// level.
 fn levels() -> Vec<f64> {
     let shares = [0.25, 0.5, 0.75, 1.0];
     (1..=shares.len()).map(|looks| look_level(COMPARE_LEVEL / 2.0, &shares[..looks])).collect()
 }
 
-/// Prints the table of `docs/explanation/compare.md`.
+/// Also prints the table for `docs/explanation/compare.md`.
 #[test]
 fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
     let levels = levels();
@@ -171,12 +175,12 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             "{}: equal {} words, {} regressions; 5 % slower {} regressions (unadjusted {}); 2 % slower {} words",
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
-        // At this level, chance calls one of two equal servers slower in 5 of 200 comparisons. A correct method exceeds
-        // 12 with a probability of 0.002.
+        // At this level, about 5 of 200 comparisons call equal servers different by chance. A correct method exceeds 12
+        // with a probability of 0.002.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;
     }
-    // Two standard deviations above the expected 45 of 1,800.
+    // The expected number is 45 of 1,800; 58 is two standard deviations more.
     assert!(all_worded <= 58, "{all_worded} of {}", MODELS.len() as u64 * DRAWS);
 }

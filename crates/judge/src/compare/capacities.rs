@@ -1,4 +1,4 @@
-//! Comparison of the capacities, each with the interval of its own windows.
+//! Comparison of the capacities of two servers.
 
 use run::{
     ClosedLoopSource, ComparedFigure, ComparisonResult, FigureRole, FigureUnit, Interval, Limits, NeededData, Run,
@@ -15,25 +15,25 @@ use crate::thresholds::FEWEST_WINDOWS;
 use stats::two_means::welch;
 use stats::{Sample, average, ln_sd};
 
-/// A capacity with the interval of its own windows.
+/// A capacity with the interval of its search.
 #[derive(Clone, Copy)]
 struct Held {
     /// Requests per second.
     rate: f64,
     interval: Option<Interval>,
-    /// True if no tried load failed, so the capacity may be far higher.
+    /// True if no tried load failed, so that the capacity is only a lower bound.
     at_least: bool,
-    /// Source of a capacity that no open loop held.
+    /// Source of the capacity, if only a closed loop gave it.
     closed_loop: Option<ClosedLoopSource>,
 }
 
-/// Compares the capacities. With at least three runs or repeats per side, the error comes from their scatter. With
-/// fewer runs it comes from the windows of each run, and for live servers from the scatter of their alternating
-/// windows. If some searches found no rate that holds, this fact is the result.
+/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. Otherwise,
+/// the intervals of the searches give the error. For live servers, the scatter of their alternating windows is added.
+/// If no search of one side found a rate that holds, this fact is the result.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides get the objective of the first old run. Without an objective in the plan, each run derived its own
-    // from its unloaded response time.
+    // Both sides are judged by the objective of the first old run. Without this step, each run could have its own
+    // objective, derived from its unloaded response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
@@ -46,7 +46,7 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // A rate that some searches could not hold, or that no load failed, has no interval.
+    // A capacity that is only a lower bound, or that only some searches found, gets no interval.
     let bounds = bounds(&held).or_else(|| sources(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
@@ -69,7 +69,7 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
-        // Repeats may agree by chance. The error is therefore at least that of their windows.
+        // A few repeats may agree by chance, so the error is at least that of their own intervals.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (scatter, freedom) = match both.pairing {
@@ -80,12 +80,12 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     Some(Uncertainty { error: own?.hypot(between), freedom, between, of: NeededData::Windows })
 }
 
-/// Returns the standard error that the machine adds to the difference between two searches, and its degrees of freedom;
-/// `None` with too few windows.
+/// Returns the standard error of the difference between two searches that comes from the machine, and its degrees of
+/// freedom. Returns `None` with too few windows.
 ///
-/// A few windows near the capacity decide a search. Other programs may disturb one of these windows alone, so a
-/// capacity is as uncertain as the rate of a single window. The windows between the steps of both searches show this
-/// scatter. No window is trimmed, because a disturbed window could have decided a search.
+/// A few windows near the capacity decide a search, and other programs may disturb any of them. A capacity is therefore
+/// as uncertain as the rate of one window. The alternating windows of both servers show the scatter of such rates. No
+/// window is trimmed, because a disturbed window could have decided a search.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {
@@ -96,8 +96,8 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     Some(welch([side(0)?, side(1)?])).filter(|(error, _)| *error > 0.0)
 }
 
-/// Makes the line for a comparison in which one side held no rate at all. The sides differ if most searches of the
-/// other side held a rate.
+/// Makes the table line for a comparison in which all searches of one side found no rate that holds. The sides differ
+/// if most searches of the other side found one.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
@@ -121,7 +121,7 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     Line { compared, settled: Some(word), spread: Spread::Unknown, error_terms }
 }
 
-/// Returns a sentence about the searches that held no rate; `None` if all held one.
+/// Returns a sentence about the searches that found no rate that holds; `None` if all searches found one.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
@@ -139,7 +139,7 @@ fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Says which capacities are only lower bounds; `None` where all are known.
+/// Returns a sentence that names the capacities that are only lower bounds; `None` if there are none.
 fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().any(|one| one.at_least).then_some(["old", "new"][side]);
     let sides: Vec<&str> = [0, 1].into_iter().filter_map(of).collect();
@@ -151,7 +151,8 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
 }
 
-/// Says which capacity is that of a closed loop, if the other one is that of an open loop: the two cannot be compared.
+/// Returns a sentence if one capacity comes from a closed loop and the other from an open loop. These two cannot be
+/// compared.
 fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
     let (side, source) = match (of(0), of(1)) {
@@ -162,7 +163,7 @@ fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("the capacity of the {side} server is that of a {}", source.words()))
 }
 
-/// Explains a capacity below the completed rate: the capacity keeps the limits, and the completed rate need not.
+/// Explains a capacity below the completed rate: only the capacity has to keep the limits.
 pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     let values = |line: &Line| [line.compared.old, line.compared.new];
     let Some(rates) = lines.iter().find(|line| line.compared.figure == COMPLETED_RATE).map(values) else { return };
@@ -174,11 +175,11 @@ pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     capacity.said = Some(capacity.said.take().map_or(rule.clone(), |said| format!("{said}; {rule}")));
 }
 
-/// Returns the capacity of each search under one objective, by one rule for both sides; `None` for a search that held
-/// no rate.
+/// Returns the capacity of each search under the limits, by the same rule for both sides. Returns `None` for a search
+/// that found no rate that holds.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
-    // Without a search the capacity is only the load that was tried.
+    // A run without a search shows only the load that was tried, not a capacity.
     let searched = searches.filter(|(_, trials)| trials.iter().any(|t| t.kind == TrialKind::Search));
     let of = |(run, trials): (&Run, &[Trial])| {
         let found = capacity_under(run, trials, limits).filter(|c| c.rate > 0.0)?;
@@ -192,8 +193,8 @@ fn observations(held: &[Held]) -> Vec<Observation> {
     held.iter().enumerate().map(|(unit, one)| Observation { unit, turn: 0, others: None, ln: one.rate.ln() }).collect()
 }
 
-/// Returns the standard error of the difference of the logarithms, from the intervals of the capacities; `None` if a
-/// capacity has no interval.
+/// Returns the standard error of the difference of the capacities' logarithms, from their intervals. Returns `None` if
+/// a capacity has no interval.
 fn own_error(held: &[Vec<Held>; 2]) -> Option<f64> {
     let side = |held: &Vec<Held>| {
         let squares: Option<f64> = held.iter().map(|one| one.interval.map(|i| ln_sd(i.low, i.high).powi(2))).sum();
@@ -210,7 +211,7 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
     use run::{ComparedFigure, ComparisonResult, Run};
 
-    /// Makes a run whose search ended before any rate failed.
+    /// Makes a run whose search ends before any rate fails.
     fn never_failed() -> Run {
         let backlog = |t: &mut run::Trial, p: &Point| {
             if p.offered > 0.0 {
@@ -266,7 +267,7 @@ mod tests {
         );
     }
 
-    /// Three equal lower bounds per side agree exactly, but show nothing about the difference of the capacities.
+    /// Three equal lower bounds per side scatter by 0, but say nothing about the difference of the capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

@@ -1,10 +1,10 @@
 //! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
-//! An observation is the unit that was repeated. If both sides have at least three runs or repeats, each run or repeat
-//! is one observation. Memory layout and neighbours of a virtual machine stay the same in all windows of a run.
-//! Otherwise each window is one observation within its condition, or each pair of windows of two live servers
-//! (`paired`). If a condition has a single window on a side, each condition is one observation. The interval is
-//! Student's.
+//! The interval is Student's, and its observations are the units that were repeated. If both sides have at least three
+//! runs or repeats, each one is an observation. Within a run, memory layout and neighbouring virtual machines stay the
+//! same, so its windows would scatter too little. With fewer runs, each window is an observation, or each pair of
+//! windows of two live servers (`paired`). If a side has a single window under some condition, each condition is an
+//! observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -14,24 +14,24 @@ use run::NeededData;
 use stats::two_means::{Trimmed, welch};
 use stats::{Sample, average};
 
-/// Values of both sides, and their difference.
+/// Values of both sides, with the uncertainty of their difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contrast {
-    /// Logarithms of both values.
+    /// Logarithms of the old value and the new value.
     pub(super) sides: [f64; 2],
-    /// Uncertainty of the difference; absent with too few observations.
+    /// Uncertainty of the difference of the logarithms; absent with too few observations.
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// Compares the observations of both sides over all conditions; `None` without a condition. Windows of live servers
-/// that other programs disturbed are compared at equal disturbance.
+/// Compares both sides over all conditions; `None` without a condition. If other programs disturbed windows of live
+/// servers, compares both servers at equal disturbance.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
     let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;
     Some(Contrast { uncertainty: apart.uncertainty.map(|adjusted| disturbance.widened(adjusted)), ..apart })
 }
 
-/// Compares the observations as they were measured.
+/// Compares both sides by the values as measured, without adjustment for other programs.
 pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let side = |at: usize| average(&cells.iter().map(|cell| middle(&lns(&cell[at]))).collect::<Vec<_>>());
     let sides = match paired::differences(cells, pairing) {
@@ -41,8 +41,8 @@ pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
-/// Returns the uncertainty of the difference. `again` is the bootstrap's error, for a figure that a single window does
-/// not have.
+/// Returns the uncertainty of the difference. `again` is the bootstrap's standard error, for a figure that a single
+/// window does not have.
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
@@ -58,8 +58,9 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
     within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
 }
 
-/// Compares plain values instead of logarithms, because some are 0. No value is trimmed: a window without answers is a
-/// result, not a disturbance. The ratio is that of the means, and the error is relative to the means.
+/// Compares plain values instead of logarithms, because some values are 0. No value is trimmed, because a window
+/// without answers is a result and no disturbance. The ratio is that of the means, and the error is relative to the
+/// means.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let plain =
         |observations: &[Observation]| observations.iter().map(|observation| observation.ln).collect::<Vec<f64>>();
@@ -67,7 +68,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let cells: Vec<&Cell> =
         cells.iter().filter(|cell| cell.iter().all(|observations| mean(observations) > 0.0)).collect();
     let side = |at: usize| average(&cells.iter().map(|cell| mean(&cell[at]).ln()).collect::<Vec<_>>());
-    // Each value relative to its side's mean under the condition.
+    // Divides each value by the mean of its side under the condition, and subtracts 1.
     let share = |cell: &Cell| {
         [0, 1].map(|at| {
             let mean = mean(&cell[at]);
@@ -96,7 +97,8 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
-/// Returns the standard error of the difference between two equal sides with this many runs or repeats.
+/// Returns the standard error of the difference that comes from the scatter between runs. The arguments are the numbers
+/// of runs or repeats of both sides.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
         Pairing::InTurns | Pairing::AtOnce => 0.0,
@@ -104,7 +106,8 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns for each run or repeat of a side its mean distance, over all conditions, from the centre of both sides.
+/// Returns one value for each run or repeat of a side: its mean distance from the centre of both sides, over all
+/// conditions.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {
@@ -116,15 +119,15 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     off.values().map(|values| average(values)).collect()
 }
 
-/// Takes runs as observations; each side has its own scatter (Welch 1947).
+/// Returns the uncertainty with runs or repeats as observations. Each side has its own scatter (Welch 1947).
 fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
     Some(Uncertainty { error, freedom, between: 0.0, of: NeededData::Runs })
 }
 
-/// Takes windows within their conditions as observations. Windows of one side scatter alike. The variance is Yuen's
-/// winsorized one, since the means are trimmed.
+/// Returns the uncertainty with windows as observations. Windows of one side are assumed to scatter alike under all
+/// conditions. The means are trimmed, so the variance is Yuen's winsorized one.
 fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     let (old, new) = counts(cells);
     if old < FEWEST_WINDOWS || new < FEWEST_WINDOWS {
@@ -141,19 +144,19 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Takes conditions as observations, for comparisons in which a condition has a single window on a side.
+/// Returns the uncertainty with conditions as observations, if a side has a single window under some condition.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
     Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: NeededData::Windows })
 }
 
-/// Returns two values with mean `centre` and difference `apart`.
+/// Returns two values whose mean is `centre` and whose difference is `apart`.
 fn around(centre: f64, apart: f64) -> [f64; 2] {
     [centre.midpoint(centre - apart), centre.midpoint(centre + apart)]
 }
 
-/// Counts the observations of both sides under all conditions.
+/// Returns the numbers of observations of both sides, over all conditions.
 pub(super) fn counts(cells: &[Cell]) -> (usize, usize) {
     let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
     (count(0), count(1))
@@ -163,8 +166,8 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// Returns the mean of the middle three fifths. Disturbed windows hardly affect this mean, and without disturbance it
-/// loses little precision (Tukey 1960).
+/// Returns the mean of the middle three fifths of the values. This mean hardly depends on disturbed windows, and loses
+/// little precision without them (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }
@@ -174,8 +177,8 @@ mod tests {
     use super::*;
     use stats::normal;
 
-    /// Simulated runs of both sides, with windows under some conditions, and the standard deviations of runs and of
-    /// windows.
+    /// Simulated runs of both sides, with several conditions and windows. Runs and windows scatter with the given
+    /// standard deviations.
     struct Simulated {
         conditions: usize,
         windows: [usize; 2],
@@ -206,7 +209,7 @@ mod tests {
             (0..self.conditions).map(&mut cell).collect()
         }
 
-        /// Returns the number of draws, of 1,000 with equal sides, whose 95 % interval leaves out 0.
+        /// Returns the number of wrong intervals among 1,000 comparisons of equal sides: those that leave out 0.
         fn misses(&self, pairing: Pairing) -> usize {
             let mut random = fastrand::Rng::with_seed(21);
             let missed = |_: &usize| {
@@ -218,7 +221,8 @@ mod tests {
         }
     }
 
-    /// The interval of equal sides leaves out 0 in about 5 of 100, whatever was repeated and however unevenly.
+    /// An interval leaves out the true difference in about 5 of 100 comparisons, for any kind and number of
+    /// observations.
     #[test]
     fn intervals_miss_as_often_as_they_say() {
         let of = |conditions, windows, runs, run_sd| Simulated {
@@ -228,7 +232,7 @@ mod tests {
             run_sd: [run_sd; 2],
             window_sd: [0.02; 2],
         };
-        // The side with the fewer observations scatters ten times as much.
+        // The side with fewer observations scatters ten times as much as the other.
         let uneven = |run_sd, window_sd, case| Simulated { run_sd, window_sd, ..case };
         let cases = [
             (of(1, [20, 20], [1, 1], 0.0), Pairing::InTurns),

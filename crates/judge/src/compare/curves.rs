@@ -1,4 +1,4 @@
-//! Both sides as curves: throughput against clients, and the distribution of response times.
+//! Curves of both sides: throughput by number of clients, and response time by quantile.
 
 use run::{ComparedCurves, CurvePoint};
 
@@ -8,25 +8,25 @@ use crate::number::positive;
 use crate::single::{clients, closed, good};
 use stats::average;
 
-/// Quantiles of the response time that are shown for both sides.
+/// Quantiles of the response time in the curve.
 const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999];
-/// Minimum number of requests beyond a quantile for it to be shown.
+/// Minimum number of requests beyond a quantile that the curve shows.
 const BEYOND: f64 = 5.0;
 
-/// Makes the curves. `swept` holds the conditions with several numbers of clients. For two live servers, `swept` holds
-/// the steps of their searches.
+/// Makes both curves. `swept` holds the conditions of several numbers of clients. For two live servers, these are the
+/// steps of their searches.
 pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }
 
-/// Returns one point per number of clients; empty where fewer than two were tried.
+/// Returns one point for each number of clients; empty if fewer than two numbers were measured.
 fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     let mean = |side: &[Window<'_>]| average(&side.iter().map(|w| good(w.trial)).collect::<Vec<_>>());
     let closed = pairs.iter().filter(|[a, _]| a.iter().all(|w| closed(w.trial)));
     let mut points: Vec<CurvePoint> =
         closed.map(|[a, b]| CurvePoint { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
-    // Conditions with the same number of clients count alike, on both sides.
+    // If several conditions have the same number of clients, the curve shows the mean of their rates.
     let of = |group: &[CurvePoint]| {
         let mean = |side: fn(&CurvePoint) -> f64| average(&group.iter().map(side).collect::<Vec<_>>());
         CurvePoint { at: group[0].at, old: mean(|p| p.old), new: mean(|p| p.new) }
@@ -35,7 +35,8 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     if points.len() < 2 { Vec::new() } else { points }
 }
 
-/// Returns the curve of the condition with the most requests: response times of different loads cannot be pooled.
+/// Returns the response times of both sides under the condition with the most requests. Times under different loads
+/// cannot be merged.
 fn response_us(sides: &Sides) -> Vec<CurvePoint> {
     let Some([a, b]) = sides.fullest() else { return Vec::new() };
     let least = a.requests().min(b.requests()) as f64;

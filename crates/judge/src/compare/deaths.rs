@@ -1,16 +1,16 @@
-//! Servers that died under load. The figures of a run alone would not show the death.
+//! Servers that died under load. The compared figures would not show the death.
 
 use run::{IncidentKind, Run, SideDeath};
 
-/// Returns the deaths of both sides, the old one first.
+/// Returns the deaths of both sides, those of the old side first.
 pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
     let of = |new: bool, runs: &[Run]| runs.iter().filter_map(death).map(|text| SideDeath { new, text }).collect();
     let [old, new]: [Vec<SideDeath>; 2] = [of(false, old), of(true, new)];
     [old, new].concat()
 }
 
-/// Describes how the server of a run died; `None` if it lived. A lost generator or observer says nothing about the
-/// server.
+/// Returns a sentence that says how a run's server died; `None` if it lived. The end of a generator or observer does
+/// not count.
 fn death(run: &Run) -> Option<String> {
     let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
     let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);

@@ -1,4 +1,4 @@
-//! Other differences between two sets of runs: versions, machines, and every key of their plans.
+//! Differences between two sets of runs besides their results: versions, machines, and keys of their plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use run::{Protocol, RequestSet, Run, TlsPlan};
 
 use crate::number::percent;
 
-/// Maximum number of requests of a set that are named.
+/// Maximum number of requests of a set that a sentence names.
 const SHOWN: usize = 20;
-/// Maximum number of plan keys that are shown.
+/// Maximum number of plan keys that are listed.
 const TOLD: usize = 10;
 /// Maximum length of a value that is shown in full, characters.
 const LONGEST: usize = 80;
 
-/// Plan keys that are not listed, because they name the server or have their own sentence.
+/// Plan keys that are not listed. They name the server, or another sentence covers them.
 const APART: [&str; 10] = [
     "command",
     "target.url",
@@ -27,7 +27,7 @@ const APART: [&str; 10] = [
     "load.tls",
 ];
 
-/// Returns the differences as sentences, machines first, since they matter for every figure.
+/// Returns a sentence for each difference. Machines come first, because they affect every figure.
 pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     let mut all = apart(&of(old, named), &of(new, named));
     let mut plans = apart(&of(old, planned), &of(new, planned));
@@ -38,7 +38,7 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
         all.push(format!("{more} more keys of the plan"));
     }
     for (word, runs) in [("old", old), ("new", new)] {
-        // A server that died has its own sentence.
+        // Another sentence reports a server that died.
         if runs.iter().any(|r| r.interrupted && r.ended_by().is_none()) {
             all.push(format!("a run of the {word} side was ended early: only its measured part is compared"));
         }
@@ -46,14 +46,14 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     all
 }
 
-/// Values of a fact in several runs.
+/// Values of each fact, over several runs.
 type Facts = BTreeMap<String, BTreeSet<String>>;
 
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
-        // The placeholders for secrets have a different salt in each run, so equal secrets look different. Values of
-        // secrets count as unknown.
+        // Placeholders for secrets have a different salt in each run, so equal secrets would look different. All
+        // placeholders therefore become equal.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -84,7 +84,7 @@ fn named(run: &Run) -> Vec<(String, String)> {
         ("TLS".to_owned(), plan.load.tls.as_ref().map_or_else(|| "none".to_owned(), tls)),
     ];
     for host in &run.hosts {
-        // A machine's name says nothing about its speed.
+        // The name of a machine is left out, because it says nothing about its speed.
         let fact = |name: &str, value: String| (format!("{name} of the {}", role(&host.role)), value);
         all.push(fact("kernel", host.kernel.clone()));
         all.push(fact("CPU", host.cpu_model.clone()));
@@ -98,8 +98,9 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Returns the other keys of a run's plan that are set, because an older version may not know the rest. The objective
-/// is included only if the user set it, because a derived objective differs between any two runs.
+/// Returns the keys that a run's plan sets, and their values. Keys that are not set are left out, because an older
+/// version may not know them. The objective counts only if the user set it, because derived objectives differ between
+/// any two runs.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -108,7 +109,7 @@ fn planned(run: &Run) -> Vec<(String, String)> {
     keys.chain(run.plan.load.requests.iter().flat_map(within_set)).collect()
 }
 
-/// Returns the TLS settings apart from the server's name and file paths.
+/// Describes the TLS settings, without the server's name and file paths.
 fn tls(plan: &TlsPlan) -> String {
     let version = plan.version.map(|version| format!("{version:?} alone").replace("V1_", "1."));
     let resumed = (plan.resume > 0.0).then(|| format!("{} of the connections resumed", percent(plan.resume)));
@@ -116,7 +117,7 @@ fn tls(plan: &TlsPlan) -> String {
     std::iter::once("yes".to_owned()).chain(version).chain(resumed).chain(certificate).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what each request of a set sends and expects, besides method and path.
+/// Returns the parts of each request of a set besides method and path: headers, body, and the expected answer.
 fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     let of = |(at, r): (usize, &run::RequestPlan)| {
         let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
@@ -131,7 +132,7 @@ fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     set.requests.iter().enumerate().flat_map(of).collect()
 }
 
-/// Describes the request, whichever server gets it.
+/// Describes a single request without its server.
 fn request(protocol: &Protocol) -> String {
     match protocol {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),
@@ -140,7 +141,7 @@ fn request(protocol: &Protocol) -> String {
     }
 }
 
-/// Describes a set of requests, whichever file it comes from.
+/// Describes a set of requests without its file name.
 fn set(set: &RequestSet) -> String {
     let each = |r: &run::RequestPlan| format!("{} × {} {}", r.weight, r.method, r.path);
     let first: Vec<String> = set.requests.iter().take(SHOWN).map(each).collect();
@@ -189,7 +190,7 @@ mod tests {
         let pair = |old: Option<RequestSet>, new: Option<RequestSet>| {
             let mut runs = [0, 1].map(|_| crate::planted::PlantedRun::new(1000.0, 4000.0).run());
             (runs[0].plan.load.requests, runs[1].plan.load.requests) = (old, new);
-            // No objective was set, and the unloaded medians differ.
+            // No objective was set, so each run derives one from its unloaded median.
             runs.iter_mut().for_each(crate::judge);
             runs[1].findings.limits.text = "p50 <= 7 ms (10 times the unloaded one)".into();
             differences(&runs[..1], &runs[1..])
@@ -199,7 +200,7 @@ mod tests {
         assert!(header.len() == 1 && header[0].starts_with("headers of request 1 (GET /)"), "{header:?}");
         let body = pair(set("*/*", "a"), set("*/*", "b"));
         assert!(body.len() == 1 && body[0].starts_with("body of request 1"), "{body:?}");
-        // Each run has its own salt.
+        // Each run has its own salt for secrets.
         let secret =
             pair(set("<redacted:0a1b2c3d>", "<redacted:11111111>"), set("<redacted:deadbeef>", "<redacted:2>"));
         assert_eq!(secret, Vec::<String>::new());

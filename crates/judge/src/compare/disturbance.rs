@@ -1,13 +1,14 @@
-//! Adjustment of alternating windows for the CPU time that other programs took in them.
+//! Adjustment of alternating windows for the CPU time that other programs took during them.
 //!
-//! A program beside a server shares its caches and its cores, so a request costs the server more CPU time. Bursts of
-//! such programs meet the windows of both servers by chance. Each figure is therefore compared at equal disturbance. A
-//! line over the CPU time of other programs is fitted through the windows of both sides, with one slope (analysis of
-//! covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the windows is
-//! random, so that the bursts do not depend on the side.
+//! Another program on the machine uses the server's caches and cores, so each request costs the server more CPU time.
+//! Such programs run in bursts, which fall into the windows of either server by chance. Each figure is therefore
+//! compared at equal disturbance. A line of the figure over the CPU time of other programs is fitted to the windows of
+//! both sides. Both sides have the same slope (analysis of covariance; R. Fisher, *Statistical Methods for Research
+//! Workers*, 4th edition, 1932). The order of the windows is random, so that bursts favour neither side.
 //!
-//! A server may cause the CPU time of others itself, for example by a process that loadline does not follow. If other
-//! programs certainly took more CPU time in the windows of one side, the whole adjustment therefore counts as an error.
+//! A server may itself cause the CPU time of others, for example through a process that loadline does not follow. If
+//! other programs certainly took more CPU time in one side's windows, the whole adjustment therefore counts as an
+//! error.
 
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -18,19 +19,19 @@ use stats::{Sample, average};
 /// Line of a figure over the CPU time of other programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Disturbance {
-    /// Growth of the figure's logarithm per CPU that others take.
+    /// Growth of the figure's logarithm for each CPU that other programs take.
     pub(super) slope: f64,
-    /// CPU time of others at which both sides are compared, in CPUs.
+    /// CPU time of other programs at which both sides are compared, in CPUs.
     centre: f64,
-    /// Standard error of the difference of both sides that comes from the slope.
+    /// Standard error of the difference between the sides that comes from the adjustment.
     error: f64,
-    /// Factor of every other error, since the slope uses one degree of freedom.
+    /// Factor by which every other error grows, because the slope uses one degree of freedom.
     fewer: f64,
 }
 
 impl Disturbance {
-    /// Fits the line through the windows of two live servers in turns. `None` if the slope may be zero, or if the CPU
-    /// time of others is unknown.
+    /// Fits the line to the alternating windows of two live servers. Returns `None` if the slope may be zero, or if the
+    /// CPU time of other programs is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {
@@ -41,7 +42,7 @@ impl Disturbance {
         let sum = |of: fn(&Sums) -> f64| sums.iter().map(of).sum::<f64>();
         let (squares, slope) = (sum(|s| s.xx), sum(|s| s.xy) / sum(|s| s.xx));
         let windows = sum(|s| s.n);
-        // Two means and the slope are estimated.
+        // The fit has three parameters: the mean of each side, and the slope.
         let freedom = windows - sums.len() as f64 - 1.0;
         let error = ((sum(|s| s.yy) - slope * sum(|s| s.xy)).max(0.0) / freedom / squares).sqrt();
         let certain = slope.is_finite() && two_sided(slope / error, freedom) < COMPARE_LEVEL;
@@ -55,7 +56,7 @@ impl Disturbance {
         })
     }
 
-    /// Returns the observations at equal disturbance.
+    /// Returns the observations, adjusted to equal disturbance.
     pub(super) fn adjusted(&self, cells: &[Cell]) -> Vec<Cell> {
         let equal = |one: &Observation| {
             let beyond = one.others.map_or(0.0, |others| others - self.centre);
@@ -64,13 +65,14 @@ impl Disturbance {
         cells.iter().map(|cell| cell.each_ref().map(|side| side.iter().map(equal).collect())).collect()
     }
 
-    /// Returns the uncertainty of the difference, given that of the adjusted observations.
+    /// Returns the uncertainty of the difference. `adjusted` is the uncertainty of the adjusted observations.
     pub(super) fn widened(&self, adjusted: Uncertainty) -> Uncertainty {
         Uncertainty { error: (adjusted.error * self.fewer).hypot(self.error), ..adjusted }
     }
 }
 
-/// Returns the CPU time of others and the figure's logarithm in each window; `None` if one is unknown.
+/// Returns for each window the CPU time of other programs and the figure's logarithm. Returns `None` if a window lacks
+/// the CPU time.
 fn points(side: &[Observation]) -> Option<Vec<(f64, f64)>> {
     side.iter().map(|one| Some((one.others.filter(|others| others.is_finite())?, one.ln))).collect()
 }
@@ -83,7 +85,7 @@ fn differ(old: &[(f64, f64)], new: &[(f64, f64)]) -> bool {
     two_sided((new.mean - old.mean) / error, freedom) < COMPARE_LEVEL
 }
 
-/// Number of windows of a side, mean CPU time of the others, and sums of squares and products within the side.
+/// Number of windows of a side, mean CPU time of other programs, and sums of squares and products about the means.
 struct Sums {
     n: f64,
     x: f64,
@@ -111,8 +113,8 @@ mod tests {
         Observation { unit: 0, turn, others: Some(others), ln }
     }
 
-    /// Returns ten windows of each of two servers. In the windows of `disturbed`, other programs use 0.5 CPUs, which
-    /// raises the logarithm of the measured figure by 0.2. The second server's logarithm is higher by `apart`.
+    /// Returns ten windows of each of two servers. In the windows listed in `disturbed`, other programs use 0.5 CPUs.
+    /// This use raises the logarithm of the figure by 0.2. The second server's logarithm is higher by `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {
@@ -137,7 +139,7 @@ mod tests {
         }
     }
 
-    /// Other programs that run whenever the new server works may belong to this server.
+    /// Other programs that use CPU time only in the new server's windows may belong to this server.
     #[test]
     fn a_server_that_may_cause_the_disturbance_is_not_excused_by_it() {
         let cells = [cell(&mut fastrand::Rng::with_seed(5), [&[2], &[0, 1, 2, 3, 4, 5, 6, 7, 8]], 0.0)];

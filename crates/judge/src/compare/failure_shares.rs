@@ -1,15 +1,15 @@
-//! Shares of failed requests of two sides, and the interval of their difference.
+//! Shares of failed requests of two sides, with the interval of their difference.
 
 use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Number of failures that are assumed to occur together, if a single window per side cannot show this number.
+/// Assumed number of failures that occur together. Used if a side has a single window, which cannot show this number.
 const BURST: f64 = 10.0;
-/// Number of failed requests of an observation, and of all its requests.
+/// Number of failed requests and number of all requests in an observation.
 pub(super) type Count = (f64, f64);
 
-/// Observations of one side, for each condition.
+/// Observations of one side, grouped by condition.
 pub(super) struct Side(pub(super) Vec<Vec<Count>>);
 
 impl Side {
@@ -17,14 +17,15 @@ impl Side {
         average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
-    /// Returns the number of independent draws that all requests together stand for; conditions count alike.
+    /// Returns the number of requests that count for the precision. Conditions have equal weights, so a condition with
+    /// few requests reduces this number.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Returns Pearson's sum of squares of the observations about the share of their condition, and its degrees of
-    /// freedom.
+    /// Returns Pearson's sum of squared deviations of the observations from the share of their condition. Also returns
+    /// its degrees of freedom.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);
@@ -47,12 +48,12 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// Two shares, each with the number of independent draws that it stands for.
+/// Failed shares of two sides, each with its number of independent requests.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     old: (f64, f64),
     new: (f64, f64),
-    /// Degrees of freedom of the scatter.
+    /// Degrees of freedom of the scatter between observations.
     freedom: f64,
 }
 
@@ -73,15 +74,15 @@ impl Shares {
         Self { old: (a, old.draws() / burst), new: (b, new.draws() / burst), freedom }
     }
 
-    /// Returns the new share minus the old one, with its interval. The interval of equal sides leaves out 0 with
-    /// probability `chance`.
+    /// Returns the new share minus the old share, with its interval. For equal sides, the interval leaves out 0 with
+    /// the probability `chance`.
     pub(super) fn difference(&self, chance: f64) -> Estimate {
         let interval = stats::shares::difference(self.old, self.new, quantile(chance, self.freedom));
         Estimate { value: self.new.0 - self.old.0, low: interval.low, high: interval.high }
     }
 
-    /// Returns the probability that two equal sides differ at least as much; `None` if no request or every request
-    /// failed.
+    /// Returns the probability that two equal sides differ at least this much. Returns `None` if no request failed, or
+    /// if every request failed.
     pub(super) fn chance(&self) -> Option<f64> {
         let ((a, n), (b, m)) = (self.old, self.new);
         let both = (a * n + b * m) / (n + m);

@@ -1,9 +1,9 @@
-//! Comparison of the share of requests that failed. The result is a difference, because a ratio to 0 does not exist.
+//! Comparison of the shares of failed requests. The result is a difference, because a ratio to 0 does not exist.
 //!
-//! Old and new are means over conditions. The difference has Newcombe's interval (1998, method 10, from two Wilson
-//! intervals), which has a width even if nothing failed. Failures come in bursts, so requests are not independent
-//! draws. The scatter of windows (or of at least three runs per side), divided by that of independent draws, says how
-//! many requests count as one draw.
+//! The share of each side is the mean over conditions. The difference has Newcombe's interval (1998, method 10, from
+//! two Wilson intervals). This interval has a positive width even if nothing failed. Failures come in bursts, so
+//! requests are not independent. The shares of windows, or of at least three runs per side, scatter more than those of
+//! independent requests. The ratio of both scatters is the number of requests that count as one.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 
@@ -14,10 +14,10 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares, 0 to 1, that counts as no difference, however strict the objective is.
+/// Largest difference of two shares, 0 to 1, that counts as no difference. A strict objective does not reduce it.
 pub(crate) const SAME: f64 = 1e-3;
 
-/// Compares the failed shares; `None` if some side made no request.
+/// Compares the shares of failed requests; `None` if a side made no request.
 pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST_WINDOWS);
     let observations = |windows: &[Window<'_>]| counts(windows, by_runs);
@@ -48,7 +48,8 @@ fn units(windows: &[Window<'_>]) -> usize {
     windows.chunk_by(|a, b| a.unit == b.unit).count()
 }
 
-/// Counts failed and all requests of each window or run; windows without a request are left out.
+/// Returns the numbers of failed and of all requests for each window, or for each run with `by_runs`. Windows without a
+/// request are left out.
 fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
     let of = |windows: &[Window<'_>]| {
         let each = windows.iter().map(|window| failed_and_all(window.trial));

@@ -1,4 +1,4 @@
-//! The figures that are compared, one value per window.
+//! Figures that are compared, with one value for each window.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use run::{ComparedTime, FigureRole, FigureUnit, Run, SummaryFigure, Trial};
 use crate::number::{finite, positive};
 use crate::single::good;
 
-/// One figure of a trial.
+/// A compared figure, with the function that reads it from a trial.
 pub(crate) struct FigureSpec {
     pub(crate) name: &'static str,
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
     pub(crate) role: FigureRole,
-    /// True if the figure hardly varies between the windows of one server process, so that all its windows are one
-    /// observation.
+    /// True if the figure hardly varies between windows of the same server process. All windows of a run then count as
+    /// one observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
-    /// True if 0 is a possible value, for example in a window without answers.
+    /// True if the figure may be 0, for example in a window without answers.
     pub(crate) zeros: bool,
-    /// Quantile, 0 to 1, if the figure is a percentile. The percentile is computed over all windows together.
+    /// Quantile, 0 to 1, if the figure is a percentile. A percentile is computed from the merged windows.
     pub(crate) quantile: Option<f64>,
 }
 
@@ -32,8 +32,7 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Makes a percentile that few requests decide. This percentile is too uncertain to be required, but may show a
-/// difference.
+/// Makes a percentile that few requests determine. It is too uncertain to be required, but it may show a difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
 }
@@ -42,22 +41,23 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// Makes a part of a deciding figure. Time that moves between parts does not change the deciding figure.
+/// Makes a part of another figure, which has no influence on the result. Time may move between the parts while the
+/// whole figure stays the same.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Name of the capacity, which has its own interval.
+/// Name of the capacity, whose interval comes from its search.
 pub(crate) const CAPACITY: &str = "capacity";
-/// Name of the figure for good answers per second.
+/// Name of the rate of good answers.
 pub(crate) const COMPLETED_RATE: &str = "completed rate";
-/// Name of the share of failed requests, which is compared by a difference.
+/// Name of the share of failed requests. Its comparison is a difference instead of a ratio.
 pub(crate) const FAILED: &str = "failed share";
 
-/// Name of the first figure of the table.
+/// Name of the server's CPU time per request, the first figure of the table.
 pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
-/// All compared figures. CPU time per request is far steadier than throughput, so it comes first.
+/// All figures of the table. CPU time per request scatters far less than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
     part("of that, user", |t| server(t, IN_TABLE[1])),
@@ -80,44 +80,44 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
 
-/// Returns a response time; `None` if only its lower bound is known.
+/// Returns a response time, microseconds; `None` if only a lower bound is known.
 fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Costs of the server that are already in the table under another name.
+/// IDs of the server's costs that the table already shows under other names.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 
-/// Returns names and units of all other costs of the servers of these runs.
+/// Returns IDs and units of all other costs of the servers in these runs.
 pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
     let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
-/// Returns true if a trial sent any request; a trial that only times calls sends none.
+/// Returns true if a trial sent any request. A trial that only times calls sends none.
 pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// Returns a time that an experiment measured without requests.
+/// Returns a time that an experiment measured without requests, microseconds.
 pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
     let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))
 }
 
-/// Returns the figures of time by which the experiment of these runs is compared.
+/// Returns the times by which runs of an experiment are compared.
 pub(crate) fn times(runs: &[Run]) -> &[ComparedTime] {
     runs.iter().find_map(|run| run.findings.experiment.as_ref()).map_or(&[], |shown| &shown.compared)
 }
 
-/// Returns true if a trial only timed calls and made no request.
+/// Returns true if a trial timed calls and sent no request.
 pub(crate) fn times_calls(trial: &Trial) -> bool {
     !asked(trial) && trial.results.values.numbers().next().is_some()
 }
 
-/// Returns one cost of the server per request.
+/// Returns a cost of the server per request.
 pub(crate) fn server(trial: &Trial, id: &str) -> Option<f64> {
     let cost = trial.server.as_ref()?.costs.get(id)?;
     cost.per_request.value().and_then(positive)

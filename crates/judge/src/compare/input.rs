@@ -1,5 +1,4 @@
-//! Comparison of one figure: the ratio over all conditions with its interval, and the chance that two equal servers
-//! differ as much.
+//! Comparison of one figure: the ratio over all conditions and the data for its interval.
 
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
@@ -22,10 +21,10 @@ pub(super) struct ComparisonInput<'a> {
     pub(super) pairing: Pairing,
 }
 
-/// One line of the table, before its word ("faster", "slower", …) is known.
+/// One line of the table, before its result word ("faster", "slower", …) is known.
 pub(super) struct Line {
     pub(super) compared: ComparedFigure,
-    /// Word, if the word follows without an interval.
+    /// Result word, if it does not depend on an interval.
     pub(super) settled: Option<ComparisonResult>,
     pub(super) spread: Spread,
     pub(super) error_terms: ErrorTerms,
@@ -37,15 +36,15 @@ impl Line {
     }
 }
 
-/// Data for a line's interval. The interval's level depends on the number of lines, so it is computed when all lines
-/// are known.
+/// Data for the interval of a line. The number of lines determines the level of the interval. The interval is therefore
+/// computed after all lines are known.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// Too few observations for an interval.
+    /// There are too few observations for an interval.
     Unknown,
-    /// Uncertainty of the logarithm of the ratio.
+    /// The figure is compared by its ratio; this is the uncertainty of the ratio's logarithm.
     Ratio(Uncertainty),
-    /// Two shares, which are compared by their difference.
+    /// The figure is a share, which is compared by its difference.
     Shares(Shares),
 }
 
@@ -55,11 +54,11 @@ impl From<Option<Uncertainty>> for Spread {
     }
 }
 
-/// Sources of an interval's width. The sources show which kind of additional data would narrow the interval.
+/// Kind of data that would narrow a line's interval.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Number of runs or repeats of the side that has fewer; `None` for live servers, which have one run each.
+    /// Number of runs or repeats of the side with fewer of them; `None` for live servers, which have one run each.
     pub(super) runs: Option<usize>,
 }
 
@@ -70,7 +69,7 @@ impl Default for ErrorTerms {
 }
 
 impl ComparisonInput<'_> {
-    /// Compares one figure; `None` if no condition has it on both sides.
+    /// Compares one figure; `None` if both sides have the figure under no common condition.
     pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Line> {
         let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
@@ -86,7 +85,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Compares means of logarithms, or plain means if 0 is a possible value and occurs.
+    /// Compares means of logarithms. If 0 is a possible value and occurs, compares plain means.
     fn apart(&self, cells: Vec<Cell>, zeros: bool) -> Option<Contrast> {
         match zeros && cells.iter().flatten().flatten().any(|observation| observation.ln == f64::NEG_INFINITY) {
             true => {
@@ -109,7 +108,7 @@ impl ComparisonInput<'_> {
         ErrorTerms { of: if level { NeededData::Runs } else { of }, runs: runs.filter(|_| kept) }
     }
 
-    /// Compares a cost of the server that is not in the table of figures.
+    /// Compares a cost of the server that is not among the table's main figures.
     pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let mut line = self.line(name, unit, of)?;
         line.compared.beside = true;
@@ -117,7 +116,7 @@ impl ComparisonInput<'_> {
         Some(line)
     }
 
-    /// Compares a time of an experiment.
+    /// Compares a time that an experiment measured.
     pub(super) fn time(&self, name: &str, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let mut line = self.line(name, FigureUnit::Micros, of)?;
         line.compared.role = FigureRole::Required;
@@ -132,7 +131,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Returns a sentence about the CPU time that other programs add to a request, if they certainly add some.
+    /// Returns a sentence about the CPU time that other programs add to each request; `None` if they may add none.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;
@@ -145,7 +144,7 @@ impl ComparisonInput<'_> {
         })
     }
 
-    /// Returns the logarithms of a figure under every condition in which both sides have it.
+    /// Returns the logarithms of a figure, for each condition under which both sides have it.
     fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let observation = |window: &Window<'_>| {
             let Window { unit, turn, others, trial } = *window;
@@ -158,8 +157,8 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// Returns one observation per run, for a figure that hardly varies within a server process. A single run on either
-    /// side gives no interval.
+    /// Returns one observation for each run, for a figure that hardly varies within a server process. A side with a
+    /// single run gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
@@ -169,8 +168,7 @@ impl ComparisonInput<'_> {
         Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()
     }
 
-    /// Compares a percentile of merged histograms. Where windows are the observations, the error is that of the
-    /// bootstrap.
+    /// Compares a percentile of merged histograms. If windows are the observations, a bootstrap gives the error.
     fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
         let merged = contrast(&self.sides.observations(quantile)?, self.pairing)?;
         let together = super::paired::differences(windows, self.pairing).is_some();
@@ -183,8 +181,8 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// Returns both values and their ratio, with the number of windows of each side. The interval is added when all lines
-/// are known.
+/// Returns both values, their ratio, and the number of windows of each side. The interval is added after all lines are
+/// known.
 pub(super) fn compared(apart: &Contrast, windows: (usize, usize)) -> ComparedFigure {
     let [old, new] = apart.sides;
     ComparedFigure { old: old.exp(), new: new.exp(), ratio: (new - old).exp(), windows, ..ComparedFigure::default() }

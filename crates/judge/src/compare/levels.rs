@@ -1,8 +1,8 @@
-//! Levels of the intervals of a comparison: how often each figure may get a word by chance.
+//! Significance levels of a comparison: the chance with which equal servers get "faster" or "slower" for each figure.
 //!
-//! The level is divided among the figures of a family (weighted Bonferroni). The first figure, the server's CPU time
-//! per request, scatters least and gets as much of the level as all others together. A comparison whose data is looked
-//! at several times divides each level among its looks.
+//! The figures of a family share one level (weighted Bonferroni). The server's CPU time per request scatters least, so
+//! it gets half of the level. All other figures of the family share the other half. If the data is analysed several
+//! times (looks), each figure's level is divided among the looks.
 
 use run::{ComparedFigure, FigureRole};
 
@@ -11,12 +11,12 @@ use super::input::Line;
 use crate::thresholds::COMPARE_LEVEL;
 use stats::sequential::look_level;
 
-/// Chances with which figures of equal servers get a word, at the last look.
+/// Significance level of each kind of figure, at the last look.
 pub(super) struct Levels {
     first: f64,
     deciding: f64,
     listed: f64,
-    /// Chance that either of two bounds fails, each of which holds at the level of a comparison.
+    /// Chance that at least one of two bounds is wrong, if each bound is wrong at the level of a comparison.
     pub(super) bound: f64,
 }
 
@@ -34,12 +34,12 @@ impl Levels {
             first: level(groups, first),
             deciding: level(groups, deciding),
             listed: level(1, listed),
-            // Either of two bounds may fail.
+            // Each of the two bounds may be wrong.
             bound: look_level(COMPARE_LEVEL + COMPARE_LEVEL, looks),
         }
     }
 
-    /// Returns the chance of a figure.
+    /// Returns the significance level of a figure.
     pub(super) fn of(&self, figure: &ComparedFigure) -> f64 {
         match Family::of(figure) {
             Family::First => self.first,
@@ -49,7 +49,7 @@ impl Levels {
     }
 }
 
-/// Figures that share a level.
+/// Figures that share one level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     First,

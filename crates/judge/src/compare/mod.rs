@@ -1,9 +1,9 @@
-//! Old runs against new ones: a ratio with an interval and a word for each figure.
+//! Comparison of old runs with new runs. Each figure gets a ratio, an interval and a result word.
 //!
-//! Only windows that were measured under the same condition are compared: steps of a sweep at the same number of
-//! clients, trials of the same load, or alternating windows of two servers. A ratio comes from means of logarithms, in
-//! which all conditions count alike; `contrast` explains its interval. The word of a figure follows from its interval
-//! alone. The level of the interval holds for all figures of a family together (`words`).
+//! Windows are compared only if they were measured under the same condition. Such windows are steps of sweeps with the
+//! same number of clients, trials of the same load, or alternating windows of two servers. The ratio comes from means
+//! of logarithms, with equal weights for all conditions. `contrast` explains the interval. A figure's result word
+//! depends only on its interval. All figures of a family share the level of their intervals (`words`).
 
 mod capacities;
 mod contrast;
@@ -35,7 +35,7 @@ pub use observations::Pairing;
 use percentiles::Sides;
 use words::{Tolerance, decide, words};
 
-/// Compares old and new runs. The error is a sentence that says why these runs cannot be compared.
+/// Compares old runs with new runs. The error message says why these runs cannot be compared.
 pub fn compare(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -45,8 +45,8 @@ pub fn compare(
     compare_at(old, new, threshold, (pairing, &[1.0]))
 }
 
-/// Compares at a look of a sequential test. `looks` are the shares of the planned data at all looks so far; the last
-/// share is that of this look. If no look decides, the data grows until a look at the share 1.
+/// Compares at one look of a sequential test. `looks` are the shares of the planned data at all looks so far, and the
+/// last one is this look's share. If a look does not decide, more data follows, until the share is 1.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -98,7 +98,8 @@ pub fn compare_at(
     Ok(comparison)
 }
 
-/// Checks that all servers of both sides speak one protocol. The error names the servers with another protocol.
+/// Checks that all servers of both sides speak one protocol. The error names two servers that speak different
+/// protocols.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =
         [old, new].into_iter().flat_map(|(who, all)| all.iter().map(move |protocol| (who, *protocol))).collect();
@@ -111,7 +112,7 @@ pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), S
     ))
 }
 
-/// Returns an error that says why the runs cannot be compared. Runs of a server that died need no completed request.
+/// Checks that the runs of one side can be compared. With `died`, runs without a completed request are accepted.
 fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial, so there is nothing to compare"));
@@ -129,7 +130,7 @@ fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns why no window of one side can be compared with one of the other.
+/// Returns a sentence that says why the two sides have no common condition.
 fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
     let chosen = |runs: &[Run]| {
         let mut kinds = runs.iter().flat_map(|r| &r.trials).map(|t| t.kind);

@@ -1,50 +1,50 @@
-//! Values of both sides that a comparison repeats, and the uncertainty of their difference.
+//! Observations of both sides of a comparison, and the uncertainty of their difference.
 
 use run::NeededData;
 
-/// One value, as a logarithm, with its run or repeat, and its window in that run.
+/// One measured value, as a logarithm, with its run or repeat and its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
-    /// Index among the windows of its run. Windows of two live servers with equal indices ran one right after the
-    /// other.
+    /// Index of the window in its run. Windows of two live servers with the same index ran directly after each other.
     pub(super) turn: usize,
     pub(super) ln: f64,
-    /// CPU time that other programs took in the window, in CPUs; `None` if unknown, or if the value is not of a single
-    /// window of a live server.
+    /// CPU time that other programs took during the window, in CPUs. `None` if it is unknown, or if the value does not
+    /// come from a single window of a live server.
     pub(super) others: Option<f64>,
 }
 
-/// Observations of both sides under one condition; neither side is empty.
+/// Observations of both sides under one condition, the old side first. Each side has at least one.
 pub(super) type Cell = [Vec<Observation>; 2];
 
-/// Way in which the two sides were measured.
+/// Way in which the windows of both sides were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Alternating windows in one run of loadline: changes between runs affect both sides alike.
+    /// Alternating windows of two live servers, in one run of loadline. Slow changes of the machine affect both servers
+    /// alike.
     InTurns,
-    /// Windows of two servers at once, in one run of loadline: each server is a part of what disturbs the other one.
+    /// Simultaneous windows of two live servers, in one run of loadline. The servers disturb each other.
     AtOnce,
-    /// Saved runs, each measured separately.
+    /// Saved runs, which were measured separately.
     Kept,
 }
 
 impl Pairing {
-    /// Returns true for windows of two live servers.
+    /// Returns true if both servers were measured live.
     pub(super) const fn is_live(self) -> bool {
         matches!(self, Self::InTurns | Self::AtOnce)
     }
 }
 
-/// Uncertainty of a difference.
+/// Uncertainty of the difference between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Uncertainty {
     /// Standard error of the difference of the logarithms.
     pub(super) error: f64,
-    /// Degrees of freedom of the error.
+    /// Degrees of freedom of the standard error.
     pub(super) freedom: f64,
-    /// Part of the error that remains however many windows these runs have.
+    /// Part of the standard error that more windows in the same runs do not reduce.
     pub(super) between: f64,
-    /// Kind of observation that was repeated.
+    /// Kind of data that counts as an observation.
     pub(super) of: NeededData,
 }

@@ -1,8 +1,8 @@
-//! Pairs of windows of two live servers, one right after the other. Other programs and drift affect both windows of a
-//! pair alike.
+//! Pairs of windows of two live servers, measured directly after each other. Other programs and drift affect both
+//! windows of a pair alike.
 //!
-//! If both sides surely rise and fall together, the differences within the pairs are the observations, and the common
-//! changes cancel. Otherwise pairs would only halve the degrees of freedom.
+//! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
+//! The common changes then cancel. Otherwise, pairs would only halve the degrees of freedom.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::two_sided;
 use stats::two_means::{Trimmed, correlation};
 
-/// Returns the new value minus the old one for each pair of windows; `None` if it is not certain that both sides move
-/// together.
+/// Returns the new value minus the old value for each pair of windows. Returns `None` if the values of both servers may
+/// be independent.
 pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
     let [[old, new]] = cells else { return None };
     if !pairing.is_live() {
@@ -25,15 +25,15 @@ pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> 
     move_together(&pairs).then(|| pairs.iter().map(|(old, new)| new - old).collect())
 }
 
-/// Returns true if the correlation of pairs is above 0, by Student's test at the level of a comparison.
+/// Returns true if the correlation of the pairs is certainly above 0 (Student's test at the level of a comparison).
 fn move_together(pairs: &[(f64, f64)]) -> bool {
     let (r, freedom) = (correlation(pairs), pairs.len().saturating_sub(2) as f64);
     let t = r * (freedom / (1.0 - r * r)).sqrt();
-    // The test is one-sided, so half of the two-sided probability counts.
+    // The test is one-sided, so half of the two-sided probability is compared with the level.
     pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom).midpoint(0.0) < COMPARE_LEVEL
 }
 
-/// Returns the uncertainty of the trimmed mean of differences (Yuen's winsorized variance).
+/// Returns the uncertainty of the trimmed mean of the differences, by Yuen's winsorized variance.
 pub(super) fn uncertainty(differences: &[f64]) -> Option<Uncertainty> {
     let Trimmed { left, squares, .. } = Trimmed::of(differences);
     let (freedom, of) = (left - 1.0, NeededData::Windows);
@@ -48,7 +48,8 @@ mod tests {
     use crate::compare::observations::Observation;
     use stats::normal;
 
-    /// Windows of two servers on a machine whose speed changes in random steps of size `wander`.
+    /// Simulates `n` windows of each of two servers. The machine's speed takes a random step before each window, with
+    /// the standard deviation `wander`.
     fn cell(random: &mut fastrand::Rng, n: usize, wander: f64, apart: f64) -> Cell {
         let (mut speed, mut cell) = (0.0, [Vec::new(), Vec::new()]);
         for turn in 0..n {
@@ -73,7 +74,7 @@ mod tests {
             paired += usize::from(differences(std::slice::from_ref(&still), Pairing::InTurns).is_some());
             assert_eq!(differences(&[still], Pairing::Kept), None);
         }
-        // The test of the correlation errs in 5 of 100.
+        // The test of the correlation is wrong in 5 of 100 cases.
         assert!(paired <= 20, "{paired} of 200");
     }
 }

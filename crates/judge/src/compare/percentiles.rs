@@ -1,9 +1,9 @@
-//! Percentiles of merged histograms: a window of 50 requests has no p99.9 of its own, but a hundred such windows have
+//! Percentiles of merged histograms. A window of 50 requests has no p99.9, but a hundred such windows together have
 //! one.
 //!
-//! For each condition the histograms of all windows of a run or repeat are merged, and the quantiles of both sides give
-//! the ratio. Conditions count alike. If windows are the observations, the interval comes from a bootstrap (Efron 1979)
-//! that merges randomly drawn windows.
+//! Under each condition, the histograms of all windows of a run or repeat are merged. The quantiles of both sides give
+//! the ratio, with equal weights for all conditions. If windows are the observations, the interval comes from a
+//! bootstrap (Efron 1979): it merges randomly drawn windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +14,29 @@ use super::observations::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 
-/// Number of draws of a bootstrap. With this number, the standard error is exact to about 4 %.
+/// Number of draws of the bootstrap. With 300 draws, the standard error itself has an error of about 4 %.
 const DRAWS: usize = 300;
 
-/// Response time assigned to requests that were never answered, nanoseconds: longer than every time in a histogram.
+/// Response time of requests that were never answered, nanoseconds. It is longer than any time in a histogram.
 const NEVER_NS: u64 = u64::MAX;
 
-/// Returns the response times of a trial.
+/// Returns the histogram of a trial's response times; `None` if it is missing or empty.
 fn responses(trial: &Trial) -> Option<&Hist> {
     trial.histograms.get("response").filter(|hist| !hist.is_empty())
 }
 
-/// Both sides of every condition, each merged once for all percentiles.
+/// Histograms of both sides for each condition, converted once for all percentiles.
 pub(super) struct Sides(Vec<[Side; 2]>);
 
 impl Sides {
     pub(super) fn of(pairs: &[Pair<'_>]) -> Self {
         let both = pairs.iter().map(|pair| [0, 1].map(|side| Side::of(&pair[side])));
-        // A window without answers has no response time.
+        // Leaves out conditions under which a side has no answer, and so no response time.
         Self(both.filter(|both| both.iter().all(|side| !side.complete || side.requests() > 0)).collect())
     }
 
-    /// Returns a quantile of each run or repeat under each condition. `None` if a window has no histogram, as in a
-    /// trimmed run or one made by another tool.
+    /// Returns a quantile of each run or repeat, for each condition. Returns `None` if a window has no histogram, as in
+    /// a trimmed run or in a run of another tool.
     pub(super) fn observations(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
@@ -46,14 +46,14 @@ impl Sides {
         (complete && known && !self.0.is_empty()).then_some(cells)
     }
 
-    /// Returns the standard error of the logarithm of the ratio that comes from the bucket width alone.
+    /// Returns the standard error of the ratio's logarithm that comes from the width of the histogram buckets.
     pub(super) fn within_buckets(&self, quantile: f64) -> f64 {
         let square = |side: &Side| side.width(quantile).powi(2) / 12.0;
         self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
     }
 
-    /// Returns the bootstrap's standard error of the logarithm of the ratio. Windows are drawn within their conditions.
-    /// If both sides move together, pairs of windows are drawn. Returns `None` if a side has a single window.
+    /// Returns the bootstrap's standard error of the ratio's logarithm. Draws windows within each condition, or pairs
+    /// of windows with `together`. Returns `None` if a side has a single window.
     pub(super) fn error(&self, quantile: f64, together: bool) -> Option<f64> {
         let fewest = self.0.iter().flatten().map(|side| side.windows.len()).min().filter(|n| *n > 1)? as f64;
         let mut random = fastrand::Rng::with_seed(2);
@@ -67,24 +67,24 @@ impl Sides {
             .filter(|error| error.is_finite())
     }
 
-    /// Returns both sides of the condition with the most requests.
+    /// Returns both sides under the condition with the most requests.
     pub(super) fn fullest(&self) -> Option<&[Side; 2]> {
         self.0.iter().max_by_key(|[a, b]| a.requests().min(b.requests()))
     }
 }
 
-/// Windows of a side as counts in common buckets, so that merging windows only adds numbers.
+/// Windows of one side as counts in common buckets. Merging windows only adds these counts.
 pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,
     /// Widths of the buckets, as shares of the upper ends.
     widths: Vec<f64>,
-    /// Bucket and count, for each window.
+    /// Index of the bucket, and count, for each window.
     windows: Vec<Vec<(usize, u64)>>,
-    /// Run or repeat of each window, and the index of the window in it.
+    /// Run or repeat of each window, and index of the window in this run or repeat.
     units: Vec<usize>,
     turns: Vec<usize>,
-    /// True if every window had a histogram.
+    /// True if every window with answers has a histogram.
     complete: bool,
 }
 
@@ -111,17 +111,17 @@ impl Side {
         Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units, turns }
     }
 
-    /// Returns the number of requests in all windows, answered or not.
+    /// Returns the number of requests in all windows, including unanswered ones.
     pub(super) fn requests(&self) -> u64 {
         self.windows.iter().flatten().map(|(_, n)| n).sum()
     }
 
-    /// Returns a quantile of all windows together, microseconds; NaN without a request.
+    /// Returns a quantile of all merged windows, microseconds; NaN without requests.
     pub(super) fn whole(&self, quantile: f64) -> f64 {
         self.quantile(self.windows.iter(), quantile)
     }
 
-    /// Returns a quantile of each run or repeat.
+    /// Returns a quantile of each run or repeat, as a logarithm.
     fn observations(&self, quantile: f64) -> Vec<Observation> {
         let units: BTreeSet<usize> = self.units.iter().copied().collect();
         let of = |unit: usize| {
@@ -139,7 +139,7 @@ impl Side {
         self.quantile(drawn.iter().map(|at| &self.windows[*at]), quantile)
     }
 
-    /// Returns the width of the bucket of a quantile of all windows together, as a share of the quantile.
+    /// Returns the width of the bucket that contains a quantile of all merged windows, relative to the quantile.
     fn width(&self, quantile: f64) -> f64 {
         self.place(self.windows.iter(), quantile).map_or(0.0, |at| self.widths[at])
     }

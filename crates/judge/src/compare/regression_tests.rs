@@ -1,4 +1,4 @@
-//! Tests that a comparison takes failures, windows without answers, and a lost capacity into account.
+//! Tests that a comparison accounts for failed requests, for windows without answers, and for a lost capacity.
 
 use fastrand::Rng;
 use run::{ComparedFigure, Comparison, ComparisonResult, Reading, Run, Trial, TrialKind};
@@ -22,8 +22,7 @@ fn cost(trial: &mut Trial, id: &str, us: f64) {
     trial.server.get_or_insert_default().costs.insert(id.into(), cost);
 }
 
-/// 300 us of user and 100 us of system time become 250 and 130 us. The cost of a request, the sum of both times, falls
-/// by 5 %.
+/// CPU time per request changes from 300 us (user) and 100 us (system) to 250 us and 130 us. The sum falls by 5 %.
 #[test]
 fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     let mut random = Rng::with_seed(1);
@@ -42,7 +41,7 @@ fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }
 
-/// Gives each window this many requests, and this share of them an unexpected status.
+/// Changes a run so that each window has `requests` requests. `share` is the share of them with an unexpected status.
 fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
     for (at, trial) in run.trials.iter_mut().enumerate() {
         trial.measured.tally.completed = requests;
@@ -50,7 +49,8 @@ fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
     }
 }
 
-/// A server that quickly answers every tenth request with 503 uses less CPU time and has shorter response times.
+/// A server that quickly answers every tenth request with 503 uses less CPU time per request, and its response times
+/// are shorter.
 #[test]
 fn a_server_that_refuses_quickly_is_not_faster() {
     let mut random = Rng::with_seed(2);
@@ -67,8 +67,8 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
-/// An answer of a slow server may come after the drain. Its request does not count as failed, so the failed share is a
-/// lower bound.
+/// A slow server may send an answer after the drain, when nothing is counted any more. Such a request does not count as
+/// failed, so the failed share is a lower bound.
 #[test]
 fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     let mut random = Rng::with_seed(2);
@@ -80,7 +80,7 @@ fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     assert_eq!((of(&c, "failed share").open, of(&c, "failed share").new), ([0, 60], 0.0));
 }
 
-/// Failures come in bursts: a few windows of each side contain all of them, and neither side is worse.
+/// Failures come in bursts. Only a few windows of each side have any, and neither side is worse.
 #[test]
 fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
     let told = (0..200).filter(|seed| {
@@ -141,7 +141,7 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     assert!(capacity.said.as_deref().is_some_and(|s| s.contains("at no tried rate")), "{capacity:?}");
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
     assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
-    // Some repeats held no rate, so the capacity of the other repeats is not certain.
+    // One of three runs found no rate that holds, so the capacity is uncertain although the other two found one.
     let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
     let some = of(&some, "capacity");
     assert!(some.word == ComparisonResult::NotEnough && some.low.is_none(), "{some:?}");
@@ -154,7 +154,8 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     );
 }
 
-/// The capacities of both sides follow one rule: a run compared with itself has the ratio 1 under any objective.
+/// The same rule gives the capacity of both sides. A run compared with itself therefore has the ratio 1 under any
+/// objective.
 #[test]
 fn the_capacity_of_both_sides_is_made_by_one_rule() {
     let a = searched(200.0, true);
@@ -165,7 +166,7 @@ fn the_capacity_of_both_sides_is_made_by_one_rule() {
     assert!((of(&c, "capacity").ratio - 1.0).abs() < 1e-9, "{:?}", of(&c, "capacity"));
 }
 
-/// A server without answers in a third of its windows completes a third less.
+/// The new server answers nothing in a third of its windows, so it completes a third less.
 #[test]
 fn windows_in_which_nothing_came_back_count() {
     let mut random = Rng::with_seed(4);
@@ -180,8 +181,8 @@ fn windows_in_which_nothing_came_back_count() {
     assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
 }
 
-/// All response times of a window are in one bucket, or all in the next bucket. The bucket width is part of the
-/// uncertainty.
+/// All response times of one side are in one histogram bucket, and those of the other side are in the next bucket. The
+/// width of the buckets belongs to the uncertainty.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let mut random = Rng::with_seed(5);
@@ -201,7 +202,7 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
-/// The new server times out on a fifth of the requests and is faster on all others: its tail is unknown, not better.
+/// The new server times out on a fifth of the requests, and answers the others faster. Its tail is unknown, not better.
 #[test]
 fn a_server_that_times_out_has_no_better_tail() {
     let mut random = Rng::with_seed(6);
@@ -229,7 +230,7 @@ fn a_server_that_times_out_has_no_better_tail() {
     assert!(c.curves.response_us.iter().all(|point| point.at <= 0.75), "{:?}", c.curves.response_us);
 }
 
-/// Two conditions have the same number of clients, and the curve contains both.
+/// Two conditions have the same number of clients, and the curve must show both.
 #[test]
 fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     let sweep = |rates: [f64; 4]| {
@@ -247,7 +248,7 @@ fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     assert_eq!(points, [(1.0, 2.0, 4.0), (8.0, 20.0, 40.0)]);
 }
 
-/// An experiment that times calls makes no request. Its times are compared under equal settings.
+/// Some experiments time calls and send no request. Their times are compared under equal settings.
 #[test]
 fn runs_that_only_timed_calls_compare() {
     let timed = |us: f64| {
@@ -285,7 +286,8 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
     assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
 }
 
-/// One process per side is one observation of its memory. More windows add nothing, but more runs do.
+/// One server process per side gives one observation of its memory use. More windows add no observation, but more runs
+/// do.
 #[test]
 fn an_open_comparison_says_what_more_to_measure() {
     let mut random = Rng::with_seed(6);
@@ -300,7 +302,8 @@ fn an_open_comparison_says_what_more_to_measure() {
     let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
     let live = both(&a, &b);
     assert_eq!(of(&live, "memory").more_of, None, "two live servers have no further runs: {:?}", of(&live, "memory"));
-    // A run may be off by 1 % by itself, so no number of windows shows a difference of 1 %.
+    // Runs of one server may differ by 1 %. With one run per side, no number of windows therefore proves a difference
+    // of 1 %.
     let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
     let cpu = of(&kept, "server CPU per request");
     assert!(cpu.word == ComparisonResult::NotEnough && cpu.more_of == Some(run::NeededData::Runs), "{cpu:?}");

@@ -1,4 +1,4 @@
-//! Simulated saved runs of two servers: several runs of each server decide what one run cannot.
+//! Simulated comparisons of saved runs. Several runs of each server decide questions that a single run leaves open.
 
 use fastrand::Rng;
 use run::{ComparisonResult, Run};
@@ -8,12 +8,13 @@ use super::Pairing::Kept;
 use super::compare;
 use super::tests::windows;
 
-/// Number of comparisons of each kind.
+/// Number of comparisons for each number of runs.
 const DRAWS: u64 = 50;
-/// Scatter between the runs of one server.
+/// Relative standard deviation of the CPU time between runs of one server.
 const BETWEEN_RUNS: f64 = 0.01;
 
-/// Makes saved runs of 60 s with twenty windows each. Each run has its own memory layout, and so its own CPU time.
+/// Makes saved runs with twenty windows each. Each run has its own memory layout, and therefore its own CPU time per
+/// request.
 fn runs(random: &mut Rng, count: usize, cpu_us: f64) -> Vec<Run> {
     let one = |_| {
         let cpu_us = cpu_us * (BETWEEN_RUNS * normal(random)).exp();
@@ -22,7 +23,7 @@ fn runs(random: &mut Rng, count: usize, cpu_us: f64) -> Vec<Run> {
     (0..count).map(one).collect()
 }
 
-/// Returns the number of comparisons in which the new server is slower by its CPU time, and in which it is faster.
+/// Returns two counts of comparisons: those that call the new server's CPU time slower, and those that call it faster.
 fn worded(count: usize, slower: f64) -> [usize; 2] {
     let word = |seed: u64| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x4ee7);
@@ -42,7 +43,8 @@ fn four_saved_runs_of_each_server_decide_what_one_cannot() {
         "4 % slower: one run {one} of {DRAWS}, four runs {four}; equal: one run {equal_one:?}, four runs {equal_four:?}"
     );
     assert!(four >= 45 && one <= 40 && wrong == 0, "{one} {four} {wrong}");
-    // At the level of the CPU time, chance gives 1.25 words in 50 comparisons. Five occur once in a hundred tests.
+    // At the level of the CPU time, about 1.25 of 50 comparisons of equal servers are wrong. More than five wrong ones
+    // occur in about one of a hundred tests.
     for equal in [equal_one, equal_four] {
         assert!(equal.iter().sum::<usize>() <= 5, "{equal:?}");
     }

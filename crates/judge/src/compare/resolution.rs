@@ -1,33 +1,33 @@
-//! Smallest change that a comparison would have shown, and the data that 1 % needs.
+//! Smallest change that a comparison would have shown, and the amount of data that shows a change of 1 %.
 
 use run::{ComparedFigure, Comparison, FigureRole, NeededData};
 
 use super::input::ErrorTerms;
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Change for which a comparison states the needed data.
+/// Change for which a comparison states the amount of data, as a share.
 const ONE_PERCENT: f64 = 0.01;
 
-/// Half-widths of the interval of a ratio, as logarithms, and the uncertainty that they come from.
+/// Half-widths of the intervals of a ratio's logarithm.
 #[derive(Clone, Copy)]
 pub(super) struct Widths {
-    /// Half-width beyond which the figure certainly differs.
+    /// Half-width of the interval that decides whether the figure differs.
     pub(super) differs: f64,
-    /// Half-width within which the figure certainly stays.
+    /// Half-width of the interval that decides whether the figure stayed the same.
     pub(super) same: f64,
-    /// Share of all half-widths that remains however many windows these runs have, 0 to 1.
+    /// Part of the half-widths that more windows in the same runs do not reduce, 0 to 1.
     pub(super) fixed: f64,
 }
 
 impl Widths {
-    /// Returns the smallest change that is seldom missed: its interval excludes "no change" unless the estimate is off
-    /// by more than its bound.
+    /// Returns the smallest change that is seldom missed, as a logarithm. Its interval leaves out "no change", unless
+    /// the estimate is off by more than its bound.
     fn detects(&self) -> f64 {
         self.differs + self.same
     }
 }
 
-/// Adds to a figure the smallest change that it would have shown, and the factor of data that 1 % needs.
+/// Adds two values to a figure: the smallest change that it would have shown, and the factor of data for 1 %.
 pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     if !widths.detects().is_finite() {
         return;
@@ -36,7 +36,7 @@ pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     (c.one_percent, c.one_percent_of) = one_percent(widths, terms).unzip();
 }
 
-/// Returns the factor of data with which a change of 1 % would be shown, and the kind of data.
+/// Returns the factor by which the data must grow to show a change of 1 %, and the kind of data.
 fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
     let enough = ONE_PERCENT.ln_1p();
     let by_windows = widths.windows(widths.detects(), enough);
@@ -48,7 +48,7 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in what the whole comparison would have shown: the figures of the most exact required figure.
+/// Fills in the smallest change that the comparison would have shown. It is that of the most precise required figure.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let required = comparison.comparisons.iter().filter(|c| c.role == FigureRole::Required);
     let known = required.filter(|c| c.smallest_change.is_some());
@@ -67,8 +67,8 @@ pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
 }
 
 impl Widths {
-    /// Returns the factor by which the number of windows must grow until a half-width is at most `enough`; infinite if
-    /// no factor suffices.
+    /// Returns the factor by which the number of windows must grow to reduce the half-width `half` to `enough`. The
+    /// factor is infinite if no number of windows suffices.
     pub(super) fn windows(&self, half: f64, enough: f64) -> f64 {
         let fixed = (self.fixed * half).powi(2);
         if enough.powi(2) > fixed && enough > 0.0 {
@@ -78,7 +78,7 @@ impl Widths {
         }
     }
 
-    /// Returns a half-width after the windows, or the runs, were multiplied by a factor.
+    /// Returns a half-width after the number of windows, or of runs, was multiplied by `times`.
     pub(super) fn after(&self, half: f64, times: f64, of: NeededData) -> f64 {
         let fixed = if of == NeededData::Runs { 0.0 } else { self.fixed };
         half * (fixed.powi(2) + (1.0 - fixed.powi(2)) / times).sqrt()

@@ -6,7 +6,7 @@ use super::Pairing::{InTurns, Kept};
 use super::compare;
 use stats::normal;
 
-/// Makes a run with windows of one load. The CPU time of a request and the rate scatter as on a quiet machine.
+/// Makes a run with `n` windows of one load. CPU time per request and rate scatter as on a quiet machine.
 pub(super) fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
     let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
     let template = run.trials.pop().unwrap();
@@ -30,7 +30,8 @@ fn window(random: &mut Rng, template: &Trial, cpu_us: f64) -> Trial {
     trial
 }
 
-/// Makes a run with windows of few requests, with their histograms. The response times are exponential with this mean.
+/// Makes a run with few requests per window, and with histograms. The response times are exponential with the mean
+/// `mean_us`.
 fn kept(random: &mut Rng, n: usize, requests: usize, mean_us: f64) -> Run {
     let mut run = windows(random, n, 400.0);
     for trial in &mut run.trials {
@@ -52,8 +53,8 @@ fn percentiles_are_those_of_all_windows_together() {
         let with =
             |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03, InTurns);
         let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
-        // The largest of a window's hundred times is not its p99.9. On average, the largest time is 5.2 times the mean,
-        // about the 99th percentile.
+        // A window has only a hundred response times, and the longest is not the p99.9. On average it is 5.2 times the
+        // mean, which is about p99.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
         covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
         told += usize::from(matches!(same.word, ComparisonResult::Faster | ComparisonResult::Slower));
@@ -70,10 +71,10 @@ fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
     compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap()
 }
 
-/// Changes every window, given its index in the run.
+/// Function that changes a window. Its last argument is the window's position in the run, 0 to 1.
 type Disturbance = fn(&mut Rng, &mut Trial, f64);
 
-/// Scales all figures of a window.
+/// Slows all figures of a window by a factor.
 fn slow(trial: &mut Trial, factor: f64) {
     let cost = trial.server.as_mut().and_then(|server| server.costs.get_mut("process_cpu_us")).unwrap();
     cost.per_request = run::Reading::Value(cost.per_request.value().unwrap() * factor);
@@ -83,7 +84,7 @@ fn slow(trial: &mut Trial, factor: f64) {
     }
 }
 
-/// Two equal servers on a quiet machine, on a drifting machine, and on a machine that other programs sometimes disturb.
+/// Two equal servers are compared on four machines: a quiet one, a drifting one, and two that other programs disturb.
 #[test]
 fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     let disturbances: [(&str, Disturbance); 4] = [
@@ -110,17 +111,17 @@ fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
             });
             let told = told.count();
             println!("A/A, {name}, {n} windows: {told} of 200 told apart, {undecided} undecided");
-            // Two standard deviations above the expected 10 of 200 are 16.
+            // The expected number is 10 of 200; 16 is two standard deviations more.
             assert!(told <= 16, "{name}: {told}");
-            // Twenty windows that scatter by 2 % decide, also on a machine that drifts.
+            // Twenty windows with a scatter of 2 % suffice to decide, even on a drifting machine.
             let decides = n == 20 && matches!(name, "quiet" | "drift");
             assert!(!decides || undecided <= 16, "{name}: {undecided} undecided");
         }
     }
 }
 
-/// A server whose median is worse by the threshold, and whose other figures are equal, passes in at most 5 of 100
-/// comparisons.
+/// The new server's median is worse by exactly the threshold, and its other figures are equal. It passes in at most 5
+/// of 100 comparisons.
 #[test]
 fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     for n in [7, 20] {
@@ -137,7 +138,7 @@ fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     }
 }
 
-/// Windows of two equal servers that are looked at four times.
+/// Two equal servers are compared, and the data is analysed four times while it grows.
 #[test]
 fn looks_at_growing_data_err_as_seldom_as_one() {
     let told = (0..200).filter(|seed| {
@@ -156,7 +157,7 @@ fn looks_at_growing_data_err_as_seldom_as_one() {
     assert!(told <= 16, "{told}");
 }
 
-/// Nineteen of twenty other comparisons show the smallest change that a comparison states.
+/// The smallest change that a comparison states is found in 19 of 20 other comparisons.
 #[test]
 fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
     let stated = |seed: u64| word(400.0, 400.0, seed).smallest_change.unwrap();
@@ -172,11 +173,11 @@ fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
     assert_eq!(c.smallest_change_of.as_deref(), Some("server CPU per request"));
     let least = c.comparisons.iter().filter_map(|c| c.smallest_change).fold(f64::INFINITY, f64::min);
     assert!(c.smallest_change.is_some_and(|change| (0.005..0.05).contains(&change) && change >= least), "{c:?}");
-    // The run has no length, so that no time is known.
+    // The run states no length, so the needed time is unknown.
     assert!(c.one_percent_s.is_none() && c.comparisons[0].one_percent.is_some(), "{c:?}");
 }
 
-/// Each word follows from the printed interval alone.
+/// The result word of each figure follows from the printed interval alone.
 #[test]
 fn each_word_follows_from_the_printed_interval() {
     for seed in 0..60 {
@@ -228,8 +229,8 @@ fn runs_that_cannot_be_compared_get_a_sentence() {
     assert!(say(&silent, &good).contains("completed no request"));
 }
 
-/// A new server that died has regressed, even if no figure shows the death. The death of an old server proves nothing
-/// about the new one.
+/// A new server that died is a regression, even if no figure shows the death. The death of an old server says nothing
+/// about the new server.
 #[test]
 fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     let mut random = Rng::with_seed(11);
@@ -251,7 +252,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     }
     let old = both(&died(&a, ended), &a);
     assert!(old.outcome != ComparisonOutcome::Regressed && !old.deaths[0].new, "{old:?}");
-    // A lost generator does not count as a death of the server.
+    // The end of a generator is no death of the server.
     assert!(both(&a, &died(&b, run::IncidentKind::GeneratorEnded)).deaths.is_empty());
     let mut silent = b.clone();
     silent.trials.iter_mut().for_each(|t| (t.measured.tally.completed, t.tally.sent) = (0, 4));
@@ -259,7 +260,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     assert!(c.outcome == ComparisonOutcome::Regressed && c.deaths[0].text.contains("answered nothing"), "{c:?}");
 }
 
-/// A required figure that may be worse leaves a comparison undecided, although another figure is the same.
+/// A required figure may be worse, so the comparison is undecided, although another figure is the same.
 #[test]
 fn a_figure_that_may_be_worse_leaves_the_comparison_open() {
     let mut random = Rng::with_seed(12);
@@ -310,7 +311,7 @@ fn with_tls(run: &Run) -> run::LoadPlan {
     run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
 }
 
-/// Labels of repeats and of other commands differ, but the requested load is the same.
+/// The labels of the windows differ, but the requested load is the same.
 #[test]
 fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     let mut random = Rng::with_seed(3);
@@ -320,7 +321,7 @@ fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     assert!(c.comparisons.iter().all(|c| c.windows == (6, 9)), "{:?}", c.comparisons);
 }
 
-/// A change of a figure that is not about speed is reported, but is no regression.
+/// Figures that do not measure speed are listed when they change. The change is no regression.
 #[test]
 fn figures_that_are_not_about_speed_are_listed_and_decide_nothing() {
     let mut random = Rng::with_seed(4);
@@ -343,7 +344,7 @@ fn figures_that_are_not_about_speed_are_listed_and_decide_nothing() {
     assert!(!c.regression && c.verdict != ComparisonResult::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
 }
 
-/// Memory hardly varies within a run, so one run gives no interval, whatever its number of windows. Three runs per side
+/// Memory hardly varies within a run, so one run gives no interval, however many windows it has. Three runs per side
 /// give an interval.
 #[test]
 fn memory_of_repeated_runs_has_an_interval() {
@@ -366,8 +367,8 @@ fn memory_of_repeated_runs_has_an_interval() {
     assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
 }
 
-/// A single run may be off by 1 %, whatever its number of windows. One run per side does not show a difference of 2 %;
-/// four runs do.
+/// Two runs of one server may differ by 1 %. One run per side, however long, does not prove a difference of 2 %; four
+/// runs do.
 #[test]
 fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     let mut random = Rng::with_seed(8);
@@ -383,7 +384,7 @@ fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
 }
 
-/// Three repeats at half the rate must count, although a rank test of three values decides nothing.
+/// Three repeats at half the rate must be enough, although a rank test of three values never decides.
 #[test]
 fn three_repeats_a_side_show_what_is_plain() {
     let mut random = Rng::with_seed(9);
@@ -401,7 +402,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows give no interval; the factor shows how much more data would give one.
+/// Two windows give no interval. The stated factor of data would give one.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

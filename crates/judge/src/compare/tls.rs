@@ -1,11 +1,12 @@
-//! Share of a request's CPU time that TLS costs, where one side speaks TLS and the other does not.
+//! Share of a request's CPU time that TLS costs. Computed if one side uses TLS and the other does not.
 
 use run::{ComparedFigure, Run, TlsCost};
 
 use super::figures::SERVER_CPU;
 use crate::number::{duration, finite, percent};
 
-/// Returns the share, from the server's CPU time per request; `None` if both sides or neither side uses TLS.
+/// Returns the share and its interval, from the server's CPU time per request. Returns `None` unless exactly one side
+/// uses TLS.
 pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFigure]) -> Option<TlsCost> {
     let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());
     let plain = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_none());
@@ -15,7 +16,7 @@ pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFig
         return None;
     }
     let cpu = all.iter().find(|c| c.figure == SERVER_CPU)?;
-    // `ratio` is new over old; the share is computed from plain over TLS.
+    // `ratio` is new over old. The share is 1 minus the CPU time without TLS over the CPU time with TLS.
     let of = |ratio: f64| finite(1.0 - if new_speaks { 1.0 / ratio } else { ratio });
     let share = of(cpu.ratio)?;
     let ends = cpu.low.zip(cpu.high).and_then(|(a, b)| of(a).zip(of(b)));

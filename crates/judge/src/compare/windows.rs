@@ -1,4 +1,4 @@
-//! Windows of both sides under the same condition.
+//! Windows of both sides, matched by the condition under which they were measured.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use super::observations::Pairing;
 use crate::facts::taken_by_others;
 use crate::number::finite;
 
-/// One window, with its run or repeat, and its index in that run.
+/// A window, with its run or repeat, and its index in it.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
-    /// Index among the comparable windows of its run. Windows of two live servers with equal indices ran one right
-    /// after the other.
+    /// Index among the comparable windows of its run. Windows of two live servers with the same index ran directly
+    /// after each other.
     pub(super) turn: usize,
-    /// CPU time that other programs took on the server's machine, in CPUs. Only comparisons of live servers in turns
-    /// use this time.
+    /// CPU time that other programs took on the server's machine, in CPUs. Known only for alternating windows of live
+    /// servers.
     pub(super) others: Option<f64>,
     pub(super) trial: &'a Trial,
 }
@@ -25,7 +25,7 @@ pub(super) struct Window<'a> {
 /// Windows of both sides under one condition.
 pub(super) type Pair<'a> = [Vec<Window<'a>>; 2];
 
-/// Returns the conditions that both sides have.
+/// Returns the windows of both sides, for each condition that both sides have.
 pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec<Pair<'a>> {
     let (old, mut new) = (by_condition(old, pairing), by_condition(new, pairing));
     old.into_iter().filter_map(|(condition, old)| Some([old, new.remove(&condition)?])).collect()
@@ -44,24 +44,24 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
     all
 }
 
-/// Returns false for steps of a search, whose rates differ in each run.
+/// Returns false for a step of a search, because each search tries other rates.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
-        // The steps of the searches count for the capacity alone, because each step was tried only once.
+        // Each step of a search was tried only once, so it counts for the capacity alone.
         Pairing::InTurns | Pairing::AtOnce => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     }
 }
 
-/// Describes the load of a trial so that equal loads of two runs get equal words. `None` for a window that broke off or
-/// sent no request.
+/// Describes the load of a trial. Equal loads of two runs get equal descriptions. Returns `None` for a window that
+/// broke off or sent no request.
 fn condition(trial: &Trial) -> Option<String> {
-    // Requests without an answer are a result; a trial without requests may have timed something else.
+    // Requests without any answer are a result. A trial without requests counts if it timed calls.
     let told = asked(trial) || times_calls(trial);
     if trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
-    // Windows are matched by the load, never by the label: each repeat has another label.
+    // Labels are not compared, because each repeat has another label.
     let asked = match &trial.intensity {
         Intensity::Open { rate, .. } => format!("open {rate}"),
         other => format!("{:?} {other:?}", trial.kind),
@@ -69,7 +69,7 @@ fn condition(trial: &Trial) -> Option<String> {
     Some(format!("{asked} {:?}", trial.key))
 }
 
-/// Returns a sentence with the number of windows that completed nothing.
+/// Returns a sentence for each side with windows that completed nothing.
 pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
     let of = |(side, word): (usize, &str)| {
         let windows = || pairs.iter().flat_map(move |pair| &pair[side]);

@@ -1,13 +1,13 @@
-//! A word for each figure from its interval, and the result of all figures together.
+//! Result word for each figure, and result of the whole comparison.
 //!
-//! One level, 5 %, holds for both errors of a comparison. Two equal servers get "slower" or "faster" for any figure of
-//! a family in at most 5 of 100 comparisons (Bonferroni). The deciding figures are one family. The listed costs are
+//! The level of 5 % limits two kinds of errors. First, equal servers get "slower" or "faster" for any figure of a
+//! family in at most 5 of 100 comparisons (Bonferroni). The deciding figures are one family. The listed costs are
 //! another family, so that thirty costs do not widen the intervals of seven figures.
 //!
-//! A server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required figures must
-//! pass, so each may use the whole level (R. Berger, *Technometrics* 24, 1982). For a figure that does not certainly
-//! differ, each end of the interval is therefore a bound that holds in 95 of 100 comparisons. This interval includes
-//! "no change" (J. Hsu and others, *Biometrika* 81, 1994).
+//! Second, a server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required
+//! figures must pass, so each may use the whole level (R. Berger, *Technometrics* 24, 1982). If a figure does not
+//! certainly differ, each end of its interval is a bound that holds in 95 of 100 comparisons. This interval always
+//! includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -20,23 +20,23 @@ use super::resolution::{self, Widths};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::{quantile, two_sided};
 
-/// Minimum factor of additional data that is advised.
+/// Minimum factor of data that the advice names.
 const LEAST_MORE: f64 = 1.5;
 
-/// Longest measurement that is advised, seconds.
+/// Longest measurement that the advice names, seconds.
 const MAX_MEASUREMENT_S: u32 = 3600;
 
-/// Limits of a comparison.
+/// Tolerances of a comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Tolerance {
     /// Smallest relative change that counts.
     pub(super) threshold: f64,
-    /// Share of requests that may fail.
+    /// Share of requests that may fail, 0 to 1.
     pub(super) failed: f64,
 }
 
-/// Gives each figure its interval and its word. The measurement of all figures took `measured_s` seconds, and `looks`
-/// are the looks at its data.
+/// Gives each figure its interval and its result word. The windows took `measured_s` seconds in total. `looks` are the
+/// shares of the planned data at all looks.
 pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks: &[f64]) -> Vec<ComparedFigure> {
     let levels = Levels::new(&all, looks);
     let worded = |mut line: Line| {
@@ -55,7 +55,7 @@ pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks
     all.into_iter().map(worded).collect()
 }
 
-/// Computes the interval of a figure. Returns its half-widths; `None` without a ratio.
+/// Computes the interval of a figure. Returns its half-widths; `None` if the figure has no interval of a ratio.
 fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     let (chance, bound) = (levels.of(&line.compared), levels.bound);
     let c = &mut line.compared;
@@ -82,15 +82,15 @@ fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     }
 }
 
-/// Returns the interval of a change: the wide one if it excludes "no change"; otherwise the narrow one, widened to
-/// include "no change".
+/// Returns the interval of a change. This is the wide interval if it leaves out "no change". Otherwise, it is the
+/// narrow one, extended to include "no change".
 fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     let differs = (wide.0 > 0.0 || wide.1 < 0.0) && change != 0.0;
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns the distances from "no change" to the worse and to the better end of the interval, and the maximum distance
-/// for the word "the same". Ratios are measured as logarithms. `None` without an interval.
+/// Returns three distances from "no change": to the worse end of the interval, to its better end, and the maximum for
+/// "the same". Ratios are measured as logarithms. Returns `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),
@@ -99,7 +99,7 @@ fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     Some(if c.more_is_better { (-low, high, same) } else { (high, -low, same) })
 }
 
-/// Returns the word that follows from the interval alone.
+/// Returns the result word of a figure, which depends only on its interval.
 fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     match reach(c, tolerance) {
         Some((_, better, _)) if better < 0.0 => ComparisonResult::Slower,
@@ -109,29 +109,29 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     }
 }
 
-/// Returns true if a figure may be worse by more than the threshold, but this is not certain. A new server without
-/// failures cannot be worse.
+/// Returns true if a figure may be worse by more than the threshold, but did not certainly regress. A new server
+/// without failures cannot have a worse failed share.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
     let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same);
     !within && !fails_nothing && !regressed(c, tolerance)
 }
 
-/// Returns the factor by which the data must grow to decide, and the kind of data. The interval has to exclude "no
-/// change", or to lie within the threshold. More windows do not reduce the differences between runs.
+/// Returns the factor by which the data must grow to decide, and the kind of data. A decision needs an interval that
+/// leaves out "no change", or one within the threshold. More windows do not reduce the differences between runs.
 fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
-    // A live server has one run.
+    // A live server has only one run, so more runs are impossible.
     if terms.of == NeededData::Runs && terms.runs.is_none() {
         return None;
     }
     let Some(widths) = widths.filter(|_| c.low.is_some()) else {
-        // This factor of data makes an interval possible, whose width is unknown.
+        // With this factor of data, an interval exists, but its width is unknown.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         let times = (FEWEST_WINDOWS as f64 / fewest as f64).ceil();
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
     };
     let apart = c.ratio.ln().abs();
-    // Each half-width now, and the greatest half-width that decides.
+    // The two ways to decide, each with the half-width now and the largest half-width that decides.
     let ways = [(widths.differs, apart), (widths.same, threshold.ln_1p() - apart)];
     let least = |factor: &dyn Fn(f64, f64) -> f64| {
         ways.map(|(half, enough)| factor(half, enough)).into_iter().fold(f64::INFINITY, f64::min)
@@ -140,7 +140,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     let by_runs = least(&|half, enough| if enough > 0.0 { (half / enough).powi(2) } else { f64::INFINITY });
     let (times, of) = match terms.of {
         NeededData::Windows if by_windows.is_finite() => (by_windows, NeededData::Windows),
-        // More windows per run do not suffice. The number of runs must suffice to estimate their scatter.
+        // More windows per run do not suffice. There must be enough runs to estimate the scatter between them.
         NeededData::Windows => {
             let fewest = FEWEST_WINDOWS as f64 / terms.runs?.max(1) as f64;
             (by_runs.max(fewest).ceil(), NeededData::Runs)
@@ -150,8 +150,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-/// Returns the smallest change that an hour of measurement would show. `None` if less than an hour decides, or if the
-/// length of the measurement is unknown.
+/// Returns the smallest change that an hour of measurement would show. Returns `None` if less than an hour decides, or
+/// if the measured time is unknown.
 fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
     let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));
@@ -159,8 +159,8 @@ fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64
         .then(|| widths.after(widths.differs, times.max(1.0), of).exp_m1())
 }
 
-/// Returns true if a deciding figure became too much worse: a ratio beyond the threshold, more failures than the
-/// objective allows, or a lost capacity.
+/// Returns true if a figure certainly became worse by too much. Examples are a ratio beyond the threshold, more
+/// failures than the objective allows, and a lost capacity.
 fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let beyond = match c.difference {
         Some(_) => c.new > tolerance.failed && (c.new / c.old - 1.0).abs() >= tolerance.threshold,
@@ -169,8 +169,8 @@ fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     c.word == ComparisonResult::Slower && beyond
 }
 
-/// Decides the comparison from its figures and deaths. A new server that died has regressed, whatever its figures are.
-/// A required figure that may be worse leaves the comparison undecided.
+/// Decides the comparison from its figures and deaths. A new server that died is a regression, whatever the figures
+/// are. If a required figure may be worse, the comparison is undecided.
 pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
     let deciding = || c.comparisons.iter().filter(|c| c.role != FigureRole::Listed);
     let has_required = deciding().any(|c| c.role == FigureRole::Required);
@@ -179,7 +179,7 @@ pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
         let with_word = deciding().filter(|c| c.word == word);
         with_word.min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0))).map(|c| c.figure.clone())
     };
-    // A lack of failures says nothing about speed.
+    // Equal shares of failed requests say nothing about speed.
     let same = required().find(|c| c.word == ComparisonResult::Same && c.figure != FAILED).map(|c| c.figure.clone());
     let open: Vec<String> = required().filter(|c| may_be_worse(c, tolerance)).map(|c| c.figure.clone()).collect();
     let died = c.deaths.iter().any(|death| death.new);

@@ -4,18 +4,18 @@ use run::ClosedLoopSource;
 
 use crate::number::{duration, percent, rate};
 
-/// A figure with its interval, if known.
+/// A figure, with its interval if known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figure {
     pub(super) value: Option<f64>,
     pub(super) low: Option<f64>,
-    /// Upper end of the interval. If only `low` is set, the interval has no upper end.
+    /// Upper end of the interval. If only `low` is known, the value has a lower bound and no upper bound.
     pub(super) high: Option<f64>,
-    /// Share of the requests that were never answered; such requests make the value a lower bound.
+    /// Share of the requests that were never answered, if this makes the value a lower bound.
     pub(super) lost: Option<f64>,
-    /// True if every load that was tried held, so that the value is a lower bound.
+    /// True if every tried load held, so that the value is a lower bound.
     pub(super) none_failed: bool,
-    /// Source of a capacity that no open loop held.
+    /// Source of the capacity, if only a closed loop gave it.
     pub(super) closed_loop: Option<ClosedLoopSource>,
 }
 
@@ -25,7 +25,7 @@ impl Figure {
     }
 }
 
-/// Returns a figure in words, with its interval.
+/// Returns a figure with its interval in words.
 pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
     let one = |v: f64| match figure {
         "capacity" | "rate" => rate(v),

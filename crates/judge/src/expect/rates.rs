@@ -1,4 +1,4 @@
-//! Rate of good answers and share of failures, with intervals.
+//! Rate of good answers and share of failed requests, with intervals.
 
 use run::Trial;
 use stats::student::t95;
@@ -9,7 +9,7 @@ use super::windows::{STRETCHES, Seen};
 use crate::single::{failed_and_all, good};
 
 impl Seen<'_> {
-    /// Returns the rate of good answers, with an interval from the scatter of the stretches.
+    /// Returns the rate of good answers. The interval comes from the scatter between stretches of the windows.
     pub(super) fn rate(&self) -> Figure {
         let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
         let rate = match length_s > 0.0 {
@@ -27,7 +27,8 @@ impl Seen<'_> {
         Figure::around(Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
     }
 
-    /// Returns the share of failures with Wilson's interval (1927), which has a width even if nothing failed.
+    /// Returns the share of failed requests with Wilson's interval (1927). This interval has a positive width even if
+    /// nothing failed.
     pub(super) fn failed(&self) -> Figure {
         let counts = self.0.iter().map(|t| failed_and_all(t));
         let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));

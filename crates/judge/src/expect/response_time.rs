@@ -1,7 +1,7 @@
-//! Response times of windows, with intervals.
+//! Response times in windows, with intervals.
 //!
-//! Response times of one window are not independent, since a long queue stays long for a while. The scatter between
-//! stretches of a window tells how many answers are worth one independent draw (batch means; A. Law, *Simulation
+//! Response times of one window are not independent, because a long queue stays long for a while. The scatter between
+//! stretches of a window shows how many answers count as one independent draw (batch means; A. Law, *Simulation
 //! Modeling and Analysis*).
 
 use run::{CensoredTimes, Hist, SummaryFigure, TimeFigure};
@@ -13,7 +13,7 @@ use super::windows::Seen;
 
 impl Seen<'_> {
     /// Returns a figure of the response time, microseconds. `allowed` is the share of failed requests that the
-    /// objective allows. With more failures, the mean is unknown.
+    /// objective allows. If more requests failed, the exact mean is unknown.
     pub(super) fn time(&self, figure: &str, allowed: f64) -> Figure {
         let (quantile, of) = match figure {
             "p50" => (Some(0.5), SummaryFigure::P50),
@@ -42,13 +42,13 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns a percentile with its interval, by order statistics.
+    /// Returns a percentile with its interval from order statistics.
     fn percentile(&self, share: f64, known: Figure, hist: &Hist, times: &CensoredTimes) -> Figure {
         let (draws, t) = self.draws(hist);
         let error = (share * (1.0 - share) / draws).sqrt();
         let between = known.value.and_then(|us| self.between_windows(us, error));
         let half = between.map_or(t * error, |between| between.max(t * error));
-        // With too few requests, order statistics give no bounds.
+        // With too few requests, order statistics give no upper bound.
         if share + half >= 1.0 {
             return known;
         }
@@ -56,15 +56,15 @@ impl Seen<'_> {
         Figure { low, high: times.percentile(share + half).exact(), ..known }
     }
 
-    /// Returns the interval of the mean response time, microseconds.
+    /// Returns the interval of the mean response time, in microseconds.
     fn mean(&self, hist: &Hist) -> Option<(f64, f64)> {
         let (draws, t) = self.draws(hist);
         let half_us = t * hist.histogram().stdev() / 1e3 / draws.sqrt();
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Returns the number of independent draws that would give the precision of all answers. Also returns the
-    /// half-width of an interval in standard errors.
+    /// Returns the number of independent answers that would give the same precision as all answers. Also returns the
+    /// half-width of a 95 % interval in standard errors.
     pub(super) fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();
@@ -75,14 +75,14 @@ impl Seen<'_> {
         let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
         let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
         let worth = (error / alone).powi(2);
-        // Without counts per tenth of a second, every answer counts as a draw.
+        // Without counts per tenth of a second, every answer counts as independent.
         let known = stretches.len() > 1 && worth.is_finite();
         if known { (answers / worth.max(1.0), t95(count - 1.0)) } else { (answers, NORMAL_95) }
     }
 
-    /// Returns the half-width of the interval of the share of answers up to `us` microseconds, with windows as
-    /// observations (Student's t). Returns `None` unless the windows scatter more than `error` explains. Stretches of
-    /// one window share that window's level, so they would give too narrow an interval.
+    /// Returns the half-width of the interval of the share of answers within `us` microseconds, by Student's t over
+    /// windows. Returns `None` unless windows scatter more than `error`. In that case, stretches give too narrow an
+    /// interval, because all stretches of a window share its level.
     fn between_windows(&self, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.histograms.get("response").filter(|hist| !hist.is_empty()));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

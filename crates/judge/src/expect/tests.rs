@@ -1,4 +1,4 @@
-//! Tests of the decision whether an expectation is met, and of the sentences about it.
+//! Tests that expectations are met or missed rightly, and tests of the sentences about them.
 
 use run::{Expectation, Failure, Hist};
 
@@ -7,7 +7,7 @@ pub(super) fn expect(text: &str) -> Expectation {
     Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap()
 }
 
-/// The best of several repeats must not hide the others.
+/// One good repeat must not hide the bad ones.
 #[test]
 fn an_expectation_applies_to_the_mean_of_repeats() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
@@ -46,7 +46,8 @@ fn every_figure_that_can_be_expected_has_an_interval() {
         assert!(low.is_some_and(|low| low <= value) && high.is_some_and(|high| value < high), "{e:?}");
     }
     let mean = &run.findings.expected[2];
-    // The standard deviation of one answer is 115 us, and that of the mean of 400 answers is a twentieth.
+    // The standard deviation of one answer is 115 us. The standard error of the mean of 400 answers is a twentieth of
+    // it.
     assert!((mean.high.unwrap() - mean.low.unwrap() - 2.0 * 11.3).abs() < 0.5, "{mean:?}");
     let errors = &run.findings.expected[4];
     assert!(errors.value == Some(0.0) && errors.high.unwrap() > 0.0, "{errors:?}");
@@ -66,7 +67,7 @@ fn an_unmet_expectation_is_named_with_its_figure_and_fails_the_run() {
     assert_eq!(run.findings.failure, Some(Failure::Expectation));
 }
 
-/// A lower bound below the limit decides nothing; a lower bound above the limit decides.
+/// The capacity is at least 150/s. This bound decides about limits of 100/s, and leaves limits of 500/s undecided.
 #[test]
 fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     let mut run = crate::planted::PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.08, 0.15]).run();
@@ -77,7 +78,7 @@ fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     assert!(run.findings.expected[1].found.starts_with("it is at least 150/s"), "{:?}", run.findings.expected[1]);
 }
 
-/// Turns a trial into a window of four answers of 5 ms for each request that timed out after 50 ms.
+/// Changes a trial so that one of five requests times out after 50 ms. The others are answered after 5 ms.
 fn fifth_timed_out(trial: &run::Trial) -> run::Trial {
     let hist = |ns: u64, n: u64| {
         let mut hist = Hist::new();
@@ -105,7 +106,7 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     run.plan.objective.errors = 0.5;
     crate::judge(&mut run);
     assert!(run.findings.expected[5].met, "the user allows half of them to fail: {:?}", run.findings.expected[5]);
-    // One repeat with unanswered requests is enough to make the mean a lower bound.
+    // A single repeat with unanswered requests makes the mean a lower bound.
     let mut good = fifth_timed_out(&run.trials[0]);
     good.histograms.remove("unanswered");
     (good.latency_us, good.measured.tally.errors) =
@@ -116,7 +117,7 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
 }
 
-/// One of three repeats completed nothing, so the mean of the others does not represent the run.
+/// One of three repeats completes nothing, so the mean of the other two does not represent the run.
 #[test]
 fn a_repeat_that_completed_nothing_is_not_left_out() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
@@ -140,8 +141,8 @@ fn a_repeat_that_completed_nothing_is_not_left_out() {
     assert!(!capacity.met && capacity.found.contains("one fixed load shows no capacity"), "{capacity:?}");
 }
 
-/// All windows near the capacity represent the capacity together. The best window was chosen by the limit, so it would
-/// always meet the limit.
+/// The result comes from all windows near the capacity. The search chose its best window by the limit, so that window
+/// would always meet the limit.
 #[test]
 fn expectations_at_the_capacity_use_all_windows_near_it() {
     let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();

@@ -1,20 +1,21 @@
-//! Windows by which a run is judged, and the stretches into which they are cut.
+//! Windows by which a run is judged, and their division into stretches of equal length.
 
 use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
 
 use super::figure::Figure;
 use crate::thresholds::NEAR_CAPACITY;
 
-/// Minimum number of stretches into which all windows together are cut. Each window gets an equal number of stretches.
-/// Ten to thirty batches give nearly the most precise interval of a mean (B. Schmeiser, *Operations Research* 30,
-/// 1982); ten are the longest and so the least correlated ones.
+/// Minimum number of stretches of all windows together. Each window is divided into equally many stretches. With 10 to
+/// 30 stretches, the interval of a mean is nearly as precise as possible (B. Schmeiser, *Operations Research* 30,
+/// 1982). Ten stretches are the longest, and therefore the least correlated.
 pub(super) const STRETCHES: usize = 10;
 
 /// Windows that represent a run or a repeat.
 pub(super) struct Seen<'a>(pub(super) Vec<&'a Trial>);
 
 impl<'a> Seen<'a> {
-    /// Returns the windows of a search whose offered rate was near the capacity; without a search, the chosen window.
+    /// Returns the windows of a search whose offered rate was near the capacity. Without such windows, returns the
+    /// chosen one.
     pub(super) fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
         let near = |t: &&Trial| {
             let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
@@ -32,14 +33,14 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns the response times of all windows; `None` for an older run that kept none.
+    /// Returns the response times of all windows; `None` if the run stored no histograms.
     pub(super) fn responses(&self) -> Option<Hist> {
         let mut all = Hist::new();
         self.0.iter().for_each(|t| t.histograms.get("response").into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns the response times of all windows, including the requests that were never answered.
+    /// Returns the response times of all windows, including requests that were never answered.
     pub(super) fn times(&self) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();
@@ -47,15 +48,15 @@ impl<'a> Seen<'a> {
         all
     }
 
-    /// Returns the share of the requests that were never answered.
+    /// Returns the share of requests that were never answered.
     pub(super) fn lost(&self) -> f64 {
         let sum = |of: fn(&Trial) -> u64| self.0.iter().map(|t| of(t) as f64).sum::<f64>();
         let (lost, answered) = (sum(|t| t.latency_us.unanswered), sum(|t| t.latency_us.count));
         stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
     }
 
-    /// Returns the answers of each stretch and their total time, microseconds; stretches without an answer are left
-    /// out.
+    /// Returns for each stretch the number of answers and the sum of their response times, microseconds. Stretches
+    /// without an answer are left out.
     pub(super) fn stretches(&self) -> Vec<(f64, f64)> {
         let each = STRETCHES.div_ceil(self.0.len());
         let of = |trial: &&Trial| {

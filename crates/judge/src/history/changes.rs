@@ -1,4 +1,4 @@
-//! Changes of one figure of a series.
+//! Changes of one figure over the runs of a series.
 
 use run::{FigureUnit, HistoryChange, HistoryValue};
 
@@ -8,28 +8,28 @@ use crate::thresholds::{CHANGE_LEVEL, HISTORY_RESOLUTION};
 use stats::change_points::{ChangePoint, Difference, Series};
 use stats::student::t95;
 
-/// Criteria by which a change counts for the exit status.
+/// Criteria by which a change affects the exit status.
 #[derive(Clone, Copy)]
 pub(super) struct Recent {
-    /// Number of runs before the recent ones.
+    /// Number of runs before the recent runs.
     pub(super) runs: usize,
-    /// Smallest relative change that is reported.
+    /// Smallest relative change that affects the exit status.
     pub(super) threshold: f64,
 }
 
-/// Values of one figure with their changes.
+/// Values of one figure over a series, with their changes.
 struct Changes {
-    /// True for a figure that is compared by differences, as a share that may be 0.
+    /// True for a figure that may be 0, such as a share, and is compared by differences instead of ratios.
     share: bool,
-    /// Index of the run of each value.
+    /// Index of the run for each value.
     runs: Vec<usize>,
     series: Series,
     points: Vec<ChangePoint>,
-    /// Changes found in the values before the recent runs alone.
+    /// Changes that the values before the recent runs show without the recent runs.
     earlier: Vec<ChangePoint>,
 }
 
-/// Returns the changes of a figure in order of time. The caller fills in the runs of the changes.
+/// Returns the changes of a figure, the earliest first. The caller fills in the names of the runs.
 pub(super) fn changes(figure: &HistorySpec, values: &[Option<HistoryValue>], recent: Recent) -> Vec<HistoryChange> {
     let found = Changes::of(figure.unit == FigureUnit::Share, values, recent.runs);
     (0..found.points.len()).map(|index| found.change(index, figure, recent.threshold)).collect()
@@ -49,8 +49,8 @@ impl Changes {
         Self { share, runs, series, points, earlier }
     }
 
-    /// Returns the first and the last but one index of the part around a change. The part begins at the previous change
-    /// and ends at the next one.
+    /// Returns the begin and the end (excluded) of the part around a change, as indexes of values. The part reaches
+    /// from the previous change to the next change.
     fn bounds(&self, index: usize) -> (usize, usize) {
         let previous = index.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |point| point.at);
         let next = self.points.get(index + 1).map_or(self.runs.len(), |point| point.at);
@@ -86,8 +86,9 @@ impl Changes {
         }
     }
 
-    /// Returns true if the values before the recent runs do not show the change. The place of the change may differ
-    /// between both analyses, but not beyond the neighbouring changes.
+    /// Returns true if the values before the recent runs do not show the change. Without the recent runs, the change
+    /// may be found at another run. It counts as the same change between the neighbouring changes, if it has the same
+    /// direction.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);
@@ -99,8 +100,8 @@ impl Changes {
         !self.earlier.iter().any(known)
     }
 
-    /// Returns true if the last values no longer differ from the values before the change in the direction of the
-    /// change.
+    /// Returns true if the change was undone: after the last change, the values no longer differ from the values before
+    /// this change in its direction.
     fn is_undone(&self, index: usize) -> bool {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);

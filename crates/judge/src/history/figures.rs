@@ -1,7 +1,7 @@
-//! Figures of a history, one value per run.
+//! Figures that a history follows, one value per run.
 //!
-//! A run of `find` has its capacity, the server's CPU time per request at the capacity, and the response time of one
-//! client. A run of `load` has the figures of its load. Repeats of a load are averaged.
+//! A run of `find` gives its capacity, the server's CPU time per request at the capacity, and the response time with
+//! one client. A run of `load` gives the figures of its load; repeats of the load are averaged.
 
 use run::{FigureUnit, HistoryValue, Intensity, RunSummary, SummaryFigure, TrialSummary};
 
@@ -10,10 +10,10 @@ use crate::number::{finite, positive};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Minimum number of repeats that give an interval.
+/// Minimum number of repeats for an interval.
 const MIN_REPEATS: usize = 3;
 
-/// One figure of a run.
+/// One figure that a history follows, with the function that reads it from a run.
 pub(super) struct HistorySpec {
     pub(super) name: &'static str,
     pub(super) unit: FigureUnit,
@@ -25,7 +25,7 @@ const fn less(name: &'static str, unit: FigureUnit, of: fn(&RunSummary) -> Optio
     HistorySpec { name, unit, more_is_better: false, of }
 }
 
-/// The figures that the history follows.
+/// All figures that a history follows.
 pub(super) const FIGURES: &[HistorySpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |run| match run.plan.command.as_str() {
         "find" => cpu(run.trials.get(run.findings.picks.at_capacity?)?).map(exact),
@@ -55,7 +55,7 @@ fn time(trial: &TrialSummary, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Returns the capacity, unless it is only a bound or a limit of the load.
+/// Returns the capacity of a run of `find`; `None` if it is only a lower bound, or if the load itself was the limit.
 fn capacity(run: &RunSummary) -> Option<HistoryValue> {
     let found = run.findings.capacity.as_ref().filter(|_| run.plan.command == "find")?;
     let known = found.held && !found.at_least && found.own_limit.is_none();
@@ -69,14 +69,15 @@ fn unloaded(run: &RunSummary, figure: SummaryFigure) -> Option<HistoryValue> {
     time(trial, figure).map(exact)
 }
 
-/// Returns the fixed loads of a run of `load` with their indexes.
+/// Returns the trials with a fixed load of a run of `load`, with their indexes.
 fn fixed(run: &RunSummary) -> impl Iterator<Item = (usize, &TrialSummary)> {
     let of_load = run.plan.command == "load";
     let fixed = move |trial: &TrialSummary| of_load && trial.kind == run::TrialKind::Fixed && !trial.is_broken();
     run.trials.iter().enumerate().filter(move |(_, trial)| fixed(trial))
 }
 
-/// Returns the geometric mean of all repeats, with an interval from three of them on; `None` if one lacks the figure.
+/// Returns the geometric mean of a figure over all repeats, with an interval if there are at least three. Returns
+/// `None` if a repeat lacks the figure.
 fn repeated(run: &RunSummary, of: impl Fn((&RunSummary, usize), &TrialSummary) -> Option<f64>) -> Option<HistoryValue> {
     let values: Option<Vec<f64>> = fixed(run).map(|(at, trial)| of((run, at), trial).map(f64::ln)).collect();
     let lns = values.filter(|values| !values.is_empty())?;
@@ -86,7 +87,7 @@ fn repeated(run: &RunSummary, of: impl Fn((&RunSummary, usize), &TrialSummary) -
     Some(HistoryValue { value: positive(mean.exp())?, low: end(-1.0), high: end(1.0) })
 }
 
-/// Returns the rate of good answers of a closed loop. An open loop has the rate that the plan offers.
+/// Returns the rate of good answers of a closed loop. Returns `None` for an open loop, whose rate the plan fixes.
 fn closed_rate((run, at): (&RunSummary, usize), trial: &TrialSummary) -> Option<f64> {
     let closed = matches!(trial.intensity, Intensity::Closed { .. });
     let judged = run.findings.outcomes.get(at).and_then(|outcome| outcome.good_rate);

@@ -1,4 +1,4 @@
-//! Identity of a series: the parts of the plan and of the machines that its runs have in common.
+//! Identity of a series: the plan and the machines that all runs of the series share.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -7,22 +7,22 @@ use run::{Intensity, RunSummary};
 
 use crate::number::figure;
 
-/// Keys of a plan that change neither the load nor the figures.
+/// Keys of a plan that affect neither the load nor the figures.
 const APART: [&str; 7] =
     ["expect", "load.seed", "observe", "repeats", "search.prove_dir", "target.authorized", "target.server_pid"];
-/// Maximum length of a value that is kept, bytes. Longer values are replaced by a hash.
+/// Maximum length of a key's value, bytes. Longer values are replaced by a hash.
 const MAX_VALUE_BYTES: usize = 80;
-/// Maximum length of a name, characters.
+/// Maximum length of a series' name, characters.
 const MAX_NAME: usize = 120;
-/// Maximum number of differences in a name.
+/// Maximum number of differing keys in a series' name.
 const MAX_DIFFERENCES: usize = 3;
 
-/// Plan and machines of a series.
+/// Plan and machines that all runs of a series share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
-    /// Command, target and load in words.
+    /// Command, target and load, in words.
     name: String,
-    /// Keys with their values.
+    /// Keys of the plan and of the machines, with their values.
     keys: Vec<(String, String)>,
 }
 
@@ -32,7 +32,8 @@ impl Identity {
             key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let keys = run.plan.keys().into_iter().filter(|(key, _)| !APART.iter().any(|apart| within(key, apart)));
-        // Placeholders for secrets have a different salt in each run, so equal secrets look different.
+        // Placeholders for secrets have a different salt in each run, so equal secrets would look different without
+        // this step.
         let plan = keys.map(|(key, value)| (key, bounded(run::unify_placeholders(&value.to_string()))));
         let machine = |host: &run::HostInfo| {
             let machine = format!("{} CPUs, {}", host.cpus, host.cpu_model);
@@ -51,7 +52,7 @@ fn bounded(value: String) -> String {
     format!("#{:016x}", hasher.finish())
 }
 
-/// Names a series by its command, its target and its load.
+/// Returns the name of a series: its command, its target and its load.
 fn name(run: &RunSummary) -> String {
     let target = if run.plan.target.url.is_empty() { "the embedded server" } else { &run.plan.target.url };
     let load = match &run.plan.load.intensity {
@@ -64,8 +65,8 @@ fn name(run: &RunSummary) -> String {
     format!("{} {target}{load}", run.plan.command).chars().take(MAX_NAME).collect()
 }
 
-/// Returns the names of all series. If series share a name, each gets the keys in which it differs from the first of
-/// them.
+/// Returns the names of all series. If several series share a name, each name after the first lists the keys in which
+/// that series differs from the first one.
 pub(super) fn names<'a>(series: impl Iterator<Item = &'a Identity>) -> Vec<String> {
     let all: Vec<&Identity> = series.collect();
     let first = |name: &str| all.iter().find(|series| series.name == name).copied();

@@ -1,8 +1,8 @@
-//! History of stored runs: changes of their figures over time.
+//! History of stored runs: when and by how much their figures changed.
 //!
-//! Runs of one plan on equal machines make a series. The changes of each figure of a series come from
-//! [`stats::change_points`]. Figures are compared by their logarithms, so a change is relative; shares of failed
-//! requests are compared by their difference.
+//! A series consists of the runs of one plan on equal machines. [`stats::change_points`] finds the changes of each
+//! figure of a series. Figures are compared by their logarithms, so a change is relative. Shares of failed requests are
+//! compared by their difference.
 
 mod changes;
 mod figures;
@@ -21,23 +21,23 @@ use figures::FIGURES;
 use identity::Identity;
 use stats::change_points::MIN_SEGMENT;
 
-/// Minimum number of runs that can show a change.
+/// Minimum number of runs in which a change can be found.
 const MIN_RUNS: usize = 2 * MIN_SEGMENT;
 /// Maximum number of series that are shown.
 const MAX_SERIES: usize = 50;
-/// Maximum number of remarks about versions.
+/// Maximum number of notes about versions.
 const MAX_NOTES: usize = 3;
 
-/// Limits of a history that the user may set.
+/// Limits of a history, set by the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistoryLimits {
-    /// Number of last runs of a series in which a change is new.
+    /// Number of runs at the end of a series that count as recent. A change that only these runs show is new.
     pub recent: usize,
-    /// Smallest relative change that decides the exit status.
+    /// Smallest relative change that affects the exit status.
     pub threshold: f64,
 }
 
-/// Stored runs of a history. Only the figures of a run are kept.
+/// Stored runs of a history. Only each run's figures are kept in memory.
 #[derive(Debug, Default)]
 pub struct HistoryRuns {
     series: BTreeMap<Identity, Vec<KeptRun>>,
@@ -46,7 +46,7 @@ pub struct HistoryRuns {
 
 #[derive(Debug)]
 struct KeptRun {
-    /// Start, nanoseconds since 1970.
+    /// Start of the run, nanoseconds since 1970.
     start_ns: i128,
     version: String,
     run: HistoryRun,
@@ -55,7 +55,7 @@ struct KeptRun {
 }
 
 impl HistoryRuns {
-    /// Adds a run. `start_ns` is the run's start in nanoseconds since 1970.
+    /// Adds a run. `start_ns` is its start in nanoseconds since 1970.
     pub fn add(&mut self, directory: String, start_ns: i128, run: &RunSummary) {
         let values: Vec<_> = FIGURES.iter().map(|figure| (figure.of)(run)).collect();
         match reason_to_skip(run, &values) {
@@ -70,7 +70,7 @@ impl HistoryRuns {
         }
     }
 
-    /// Adds a file that is left out, with the reason.
+    /// Adds a skipped file, with the reason.
     pub fn skip(&mut self, file: String, reason: String) {
         self.skipped.push(SkippedRun { file, reason });
     }
@@ -80,7 +80,7 @@ impl HistoryRuns {
         self.series.values().map(Vec::len).sum()
     }
 
-    /// Finds the changes of all figures.
+    /// Finds the changes of all figures in all series.
     pub fn history(self, directory: String, limits: HistoryLimits) -> History {
         let HistoryLimits { recent, threshold } = limits;
         let mut history = History { directory, recent, threshold, skipped: self.skipped, ..History::default() };
@@ -102,7 +102,7 @@ impl HistoryRuns {
     }
 }
 
-/// Returns the reason to leave a run out.
+/// Returns the reason to skip a run; `None` for a usable run.
 fn reason_to_skip(run: &RunSummary, values: &[Option<HistoryValue>]) -> Option<String> {
     let command = run.plan.command.as_str();
     if !["find", "load"].contains(&command) {
@@ -118,7 +118,7 @@ fn reason_to_skip(run: &RunSummary, values: &[Option<HistoryValue>]) -> Option<S
     }
 }
 
-/// Removes runs that are stored twice, such as a run that became a baseline.
+/// Removes runs that are stored twice. An example is a run that was also saved as a baseline.
 fn remove_copies(runs: &mut Vec<KeptRun>, skipped: &mut Vec<SkippedRun>) {
     runs.dedup_by(|copy, first| {
         let equal = copy.start_ns == first.start_ns && copy.values == first.values;

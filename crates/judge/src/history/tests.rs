@@ -7,7 +7,7 @@ use super::*;
 
 const LIMITS: HistoryLimits = HistoryLimits { recent: 10, threshold: 0.005 };
 
-/// A run of `find` with a capacity, and a CPU time per request that belongs to it.
+/// Makes a run of `find` with a capacity. The CPU time per request is one second divided by the capacity.
 fn find(capacity: f64) -> RunSummary {
     let mut run = RunSummary::default();
     run.plan.command = "find".into();
@@ -22,7 +22,7 @@ fn find(capacity: f64) -> RunSummary {
     run
 }
 
-/// A run of `load` with 16 connections.
+/// Makes a run of `load` with 16 connections.
 fn load(rate: f64, failed_share: f64) -> RunSummary {
     let mut run = find(rate);
     run.plan.command = "load".into();
@@ -42,7 +42,7 @@ fn history(runs: impl IntoIterator<Item = RunSummary>) -> History {
     kept.history("runs".into(), LIMITS)
 }
 
-/// Capacities with a noise of 1 %, multiplied by a factor from one run to the next.
+/// Returns capacities around 1000/s with a noise of 1 %. `factor` gives the true relative capacity of each run.
 fn noisy(seed: u64, runs: usize, factor: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..runs).map(|at| 1000.0 * factor(at) * (0.01 * stats::normal(&mut random)).exp()).collect()
@@ -64,7 +64,7 @@ fn a_new_loss_of_capacity_fails_and_names_its_run() {
     assert_eq!((change.at, change.label.as_str(), change.run.as_str()), (34, "commit-34", "runs/34"));
     assert!(change.low < -0.05 && change.high > -0.05 && (change.change + 0.05).abs() < 0.015, "{change:#?}");
     assert!((change.before / 1000.0 - 1.0).abs() < 0.01 && (change.after / 950.0 - 1.0).abs() < 0.01, "{change:#?}");
-    // The planted CPU time per request rises with the loss.
+    // In these runs, CPU time per request rises as the capacity falls.
     assert!(changed(&history, "server CPU per request").iter().all(|change| change.worse && change.change > 0.03));
     assert_eq!(history.series[0].figures.len(), 4, "{:?}", history.series[0].figures);
 }
@@ -84,7 +84,7 @@ fn an_old_change_a_gain_and_a_change_that_was_taken_back_do_not_fail() {
     }
 }
 
-/// A small change needs many runs to show. A change counts as new in the first run that shows it, although it began
+/// A small change is found only after many runs. It counts as new in the first run that shows it, although it began
 /// earlier.
 #[test]
 fn a_change_that_shows_late_is_new_when_it_shows() {
@@ -187,8 +187,8 @@ fn a_new_version_of_loadline_is_said() {
     assert!(notes.len() == 1 && notes[0].contains("loadline 1.1") && notes[0].contains("before by 1.0"), "{notes:?}");
 }
 
-/// Users who changed nothing get exit status 0. The rate of false alarms is measured over an evaluation after each of
-/// 40 further runs.
+/// The exit status should be 0 if nothing changed. The test counts false alarms over an evaluation after each of 40
+/// further runs.
 #[test]
 fn equal_runs_fail_rarely() {
     let mut failed = 0;

@@ -1,27 +1,28 @@
-//! Planted runs with two causes: one server reaches both limits at the same load.
+//! Runs with two planted causes: the server reaches both limits at the same load.
 //!
-//! At the capacity of the common run, each cause's counters have the values from that cause's own run at its capacity.
-//! Counters of a busy device (CPU time, disk time, bytes on a link) therefore scale with the share of the capacity. All
-//! other counters, such as counts per request, follow the rate, the clients or the response time of the common run.
+//! Each cause also has a run of its own. At its capacity, the common run has the counter values that each own run has
+//! at its capacity. Counters of device use (CPU time, disk time, bytes on a link) therefore scale with the share of the
+//! capacity. All other counters, such as counts per request, follow the rate, the clients or the response time of the
+//! common run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Number of clients with which the common run reaches its capacity. The number exceeds 32, because some causes need 32
-/// clients to show.
+/// Number of clients with which the common run reaches its capacity. It is above 32, because some causes show only with
+/// 32 clients or more.
 const KNEE_CLIENTS: f64 = 64.0;
-/// Minimum response time of one client in a common run, microseconds. With a shorter time, 64 clients would need more
-/// than the four planted CPUs.
+/// Minimum response time of one client in a common run, microseconds. With shorter responses, 64 clients would need
+/// more than the four planted CPUs.
 const LEAST_R1_US: f64 = 10_000.0;
-/// Capacity, 1/s, above every measured rate, for a run whose rate grows up to the last step.
+/// Capacity of a run whose rate grows up to the last step, requests per second. It is above every measured rate.
 const GROWS: f64 = 1e9;
 
-/// Counters of device use, in addition to those in microseconds.
+/// Counters of device use, besides the cumulative counters in microseconds.
 const DEVICE_USE: &[&str] = &["medium.bytes", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
-/// Counters for which the smaller of two values is the stronger sign.
+/// Counters whose smaller value is the stronger sign of a cause.
 const LOW_IS_STRONG: &[&str] = &["cpu.idle"];
 
 impl PlantedRun {
-    /// Combines the causes of two runs in one run.
+    /// Combines the causes of two planted runs in one run.
     pub(crate) fn beside(self, other: Self) -> Self {
         let grows = self.x_max >= GROWS && other.x_max >= GROWS;
         let r1_us = self.r1_us.max(other.r1_us).max(LEAST_R1_US);
@@ -49,7 +50,7 @@ fn same_counter(a: &Row, b: &Row) -> bool {
     (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
 }
 
-/// Adds the row of a counter. If both causes set it, the stronger value counts at each operating point.
+/// Adds a counter. If both causes set this counter, the stronger of the two values is used at each operating point.
 fn plant(rows: &mut Vec<Row>, row: Row) {
     let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
     let first = rows.swap_remove(at);
@@ -59,7 +60,8 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
     rows.push(Row { value: Box::new(stronger), ..row });
 }
 
-/// Gives a counter of a busy device its value from the cause's own run, at an equal share of the capacity.
+/// Rescales a counter of device use: at a given share of the capacity, it has the value of the cause's own run. Returns
+/// other counters unchanged.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

@@ -1,4 +1,4 @@
-//! The planted runs, one per bottleneck.
+//! The planted runs, one for each bottleneck.
 
 use run::{ErrorKind, Trial};
 
@@ -7,8 +7,8 @@ use super::planted_run::{PlantedRun, Who};
 
 use Who::{Client, Server};
 
-/// Makes a run in which each answer needs many TCP windows, over a long distance. The rate grows with every client,
-/// since each client has its own window.
+/// Makes a run over a long distance, in which each answer needs many TCP windows. Each client has its own window, so
+/// the rate grows with the number of clients.
 pub(crate) fn held_by_a_window() -> PlantedRun {
     PlantedRun::new(400_000.0, 1e9)
         .rates(&[])
@@ -20,7 +20,7 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
         .level(Server, "connection.delivery_rate", "", 620_000.0)
 }
 
-/// Makes a run of a server that accepts 500 requests per second and refuses the rest.
+/// Makes a run of a server that answers 500 requests per second and refuses all others.
 pub(crate) fn refuses_beyond_500() -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
         let limit = 500.0_f64.min(p.capacity / 3.0);

@@ -1,5 +1,5 @@
-//! Tests that sentences about one run never contradict each other, in every planted run. Some further runs have a
-//! measured rate above a figure that should bound it.
+//! Tests that no two sentences about one run contradict each other. Covers all planted runs, and runs with a measured
+//! rate above a figure that should bound it.
 
 use run::{Run, Trial, TrialKind};
 
@@ -10,7 +10,7 @@ fn judged(mut run: Run) -> Run {
     run
 }
 
-/// Checks the facts that are printed about a run against its trials.
+/// Compares the printed figures of many runs with their trials.
 #[test]
 fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     let odd = without(planted("server-concurrency").unwrap(), &["process.cpu"]);
@@ -19,7 +19,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
         t.service_us.mean *= 1.9;
         t.latency_us.p99 = 1.9e6;
     });
-    // In one real run, the page printed "43,100/s at most" above a row of 56,800/s.
+    // In a real run, the page printed "43,100/s at most" above a table row with 56,800/s.
     let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
         if t.kind == TrialKind::Search && p.offered > 4000.0 {
             t.rates.completed_rate = 5200.0;
@@ -32,7 +32,8 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     every_sentence_is_said_by_some(&runs);
 }
 
-/// Words that the checks below look for. Without this test, a reworded sentence would escape the checks.
+/// Words that the checks below search for. Some run must contain each of them, so that no check passes only because a
+/// sentence was reworded.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
@@ -60,7 +61,7 @@ fn said(f: &run::Findings) -> impl Iterator<Item = &str> {
     lists.into_iter().flatten().map(String::as_str).chain([f.bottleneck.sentence.as_str()])
 }
 
-/// Returns true for the line that says how much more the server could take.
+/// Returns true for the line of evidence that says how much CPU is idle.
 fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
@@ -68,10 +69,10 @@ fn is_room(e: &run::Evidence) -> bool {
 /// Function that makes a planted run.
 type Planted = fn() -> PlantedRun;
 
-/// Runs in which a measured rate exceeds a figure that should bound it, each with the words of its warning. `None`: no
-/// warning, since nothing contradicts the rate.
+/// Runs with a measured rate above a figure that should bound it, each with words of the expected warning. `None` means
+/// that no warning is due, because nothing contradicts the rate.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
-    // A single client pays for every wake-up, so two clients complete more than N / R1.
+    // With one client, every request pays for a wake-up. Two clients therefore complete more than N / R1.
     (Some("R1 and the knee are too high"), || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if t.kind == TrialKind::Sweep && p.n < 2.0 {
@@ -79,7 +80,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // One of the flat steps is faster than all others, so the decisive step is not the fastest.
+    // One of the steps at the plateau is faster than the others, so the decisive step is not the fastest one.
     (None, || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if p.n == 32.0 {
@@ -87,7 +88,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // The open loop finds a higher rate than the sweep.
+    // The open loop reaches a higher rate than the sweep.
     (Some("did not reach the highest rate"), || {
         PlantedRun::new(1000.0, 4000.0).rates(&[0.5, 0.9, 1.3]).change(|t, p| {
             if t.kind == TrialKind::Search && p.offered > 4000.0 {
@@ -95,7 +96,8 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // A request costs less CPU under load, so the rate exceeds 1 / D with the demand D of a single client.
+    // Under load, a request costs less CPU time than with one client. The rate therefore exceeds 1 / D, with the CPU
+    // demand D of one client.
     (Some("cost per request changes with the load"), || {
         let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
         let planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -108,7 +110,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     }),
 ];
 
-/// Divides the completed requests of a trial by this factor, and multiplies their times by it.
+/// Slows a trial down by a factor: divides its counts and rates by the factor, and multiplies its times by it.
 fn slow_down(t: &mut Trial, times: f64) {
     let r = &mut t.rates;
     [&mut r.completed_rate, &mut r.goodput, &mut r.sent_rate].into_iter().for_each(|rate| *rate /= times);
@@ -169,7 +171,8 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// Checks that no step of the sweep exceeds N / R1.
+/// Checks a run in which a step of the sweep exceeds N / R1. A warning must say so, and no sentence may claim the
+/// opposite.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);
@@ -185,7 +188,7 @@ fn bounds_nothing_that_was_passed(run: &Run) {
     assert!(!f.bottleneck.sentence.contains("at a time"), "{id}: places are counted by an R1 that holds no longer");
 }
 
-/// Checks that the argument does not contradict the verdict.
+/// Checks that the argument (the reasons in order) agrees with the verdict.
 fn its_own_reasons(run: &Run) {
     let (f, b) = (&run.findings, &run.findings.bottleneck);
     let says = |words: &str| f.argument.iter().any(|sentence| sentence.contains(words));

@@ -1,11 +1,11 @@
-//! Runs between full and not full: threads that are 88 to 95 % busy, interrupts on a worker's CPU, CPUs that only all
-//! programs together fill, and a starved generator.
+//! Tests of runs in which a resource is nearly full: threads that are 88 to 95 % busy, and a CPU with many soft
+//! interrupts. In other runs, only all programs together fill the CPUs, or the generator is starved.
 
 use run::{Bottleneck, Upstream};
 
 use super::{PlantedRun, Who};
 
-/// Makes a server on four CPUs with one thread, which runs this share of the time at the plateau.
+/// Makes a server with one thread on four CPUs. At the plateau, the thread runs for the share `busy` of the time.
 fn one_thread(busy: f64) -> PlantedRun {
     let us = move |p: &super::Point| p.x / 500.0 * busy * 1e6;
     PlantedRun::new(6000.0, 500.0)
@@ -14,7 +14,7 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// Examples are an event loop that hashes passwords, a TLS proxy with one thread, and a store with slow commands.
+/// Real examples are an event loop that hashes passwords, a TLS proxy with one thread, and a store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {
@@ -48,7 +48,7 @@ fn the_margin_of_a_verdict_names_the_signal_and_the_next_best() {
     assert!(!margin.would_be.is_empty() && margin.would_be != b.id, "{margin:?}");
 }
 
-/// A worker pinned to a CPU on which soft interrupts take a fifth of the time.
+/// A worker is pinned to a CPU, and soft interrupts take a fifth of this CPU's time.
 #[test]
 fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     let pinned = |softirq: f64| {
@@ -67,7 +67,8 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     assert_ne!(without.id, "server-single-thread", "{without:#?}");
 }
 
-/// Makes a proxy, its upstream store and the generator on two CPUs, each with the given CPU use.
+/// Makes a proxy, its upstream store and the generator on the same two CPUs. The arguments are the CPUs that each one
+/// uses at the plateau.
 fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
     let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
     let mut planted = PlantedRun::new(1000.0, 4000.0)
@@ -111,8 +112,8 @@ fn cpus_that_are_full_only_in_sum_are_the_limit_and_their_parts_are_named_by_siz
     assert!(!["server-cpu", "client-cpu"].contains(&room.id.as_str()), "{room:#?}");
 }
 
-/// Three programs with high priority share the generator's CPU, and the server is idle. The generator causes the slow
-/// answers.
+/// Three programs with high priority take the generator's CPU, while the server is idle. The slow answers are the
+/// generator's fault.
 #[test]
 fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() {
     let starved = |steps: &[u32], ran: f64, waited: f64| {
@@ -131,8 +132,8 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
     assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
-    // The server has ten slots of 10 ms. The generator needs 0.7 % of a CPU, and its waits for a CPU are an eighth of
-    // the response time.
+    // The server handles ten requests at a time, in 10 ms each. The generator needs 0.7 % of a CPU and waits for CPUs
+    // for an eighth of the response time.
     for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
         let b = starved(&sweep, ran, waited);
         assert_ne!(b.id, "client-cpu", "{ran} {waited}: {b:#?}");

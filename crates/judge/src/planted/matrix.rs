@@ -1,24 +1,24 @@
-//! Plants both causes of every feasible pair of bottlenecks in one run, and records which of them the verdict names.
-//! See `docs/reference/rule-matrix.md`.
+//! Verdicts on runs with two planted causes, for every feasible pair of bottlenecks. See
+//! `docs/reference/rule-matrix.md`.
 
 use run::Run;
 
 use super::{PLANTED, PlantedRun, Who};
 use crate::RULES;
 
-/// Reason why two causes cannot limit one run.
+/// Reason why two causes cannot limit the same run.
 pub(super) struct Infeasible {
-    /// Word in the cells of the matrix.
+    /// Keyword in the cells of the matrix.
     pub(super) key: &'static str,
     /// The reason as a sentence.
     pub(super) why: &'static str,
-    /// Pairs of IDs in the order of the rules; `*` means every other ID.
+    /// Pairs of bottleneck IDs, in the order of the rules; `*` stands for every other ID.
     pairs: &'static [(&'static str, &'static str)],
-    /// Pairs that match `*`, but are feasible.
+    /// Feasible pairs among those that `*` matches.
     except: &'static [(&'static str, &'static str)],
 }
 
-/// The table of pairs that cannot be planted.
+/// All pairs that cannot be planted together.
 pub(super) const INFEASIBLE: &[Infeasible] = &[
     Infeasible {
         key: "no-limit",
@@ -41,10 +41,11 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
     },
 ];
 
-/// Change to the run of a pair, after which both causes are at their limit.
+/// Change to a run with two causes, so that both causes reach their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
-/// A quota and a full CPU can both be the limit only if the quota equals the server's CPU use.
+/// Changes for pairs with a quota. A quota and a full CPU are both the limit only if the quota equals the server's CPU
+/// use.
 const ADJUST: &[((&str, &str), Adjust)] = &[
     (("server-cpu-quota", "server-cpu"), |pair| pair.level(Who::Server, "cgroup.cpu_quota", "/srv", 3.96)),
     (("server-cpu-quota", "server-single-thread"), |pair| {
@@ -52,19 +53,19 @@ const ADJUST: &[((&str, &str), Adjust)] = &[
     }),
 ];
 
-/// IDs of the rules in their order, without `unknown`, which has no cause.
+/// Returns the IDs of all rules in their order, without `unknown`, which has no cause to plant.
 pub(super) fn ids() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.id).filter(|id| *id != "unknown").collect()
 }
 
-/// Verdict on one run with two causes.
+/// Verdict on a run with two planted causes.
 pub(super) struct Winner {
     pub(super) id: String,
     pub(super) confidence: f64,
 }
 
-/// Returns the verdict if both causes are planted, or the reason why they cannot be. A pair of equal IDs means this
-/// cause alone.
+/// Returns the verdict on a run with both causes, or the reason why both cannot be planted. For a pair of equal IDs,
+/// plants this cause alone.
 pub(super) fn cell(a: &str, b: &str) -> Result<Winner, &'static Infeasible> {
     match INFEASIBLE.iter().find(|reason| reason.covers(a, b)) {
         Some(reason) => Err(reason),
@@ -95,7 +96,7 @@ fn winner(mut run: Run) -> Winner {
     Winner { id: verdict.id, confidence: verdict.confidence }
 }
 
-/// The result of planting two causes must not depend on their order.
+/// Pairs in the tables must name their rules in the order of the rules, because lookups use this order.
 #[test]
 fn pairs_name_rules_in_their_order_and_every_exception_exists() {
     let ids = ids();

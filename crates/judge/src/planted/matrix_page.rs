@@ -1,4 +1,4 @@
-//! The page `docs/reference/rule-matrix.md`.
+//! Text of the page `docs/reference/rule-matrix.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ This page is generated: `make docs` writes it from the rules, and a test fails w
 a cell is a decision and needs a reason below.
 ";
 
-/// Returns the text of the whole page.
+/// Returns the whole page as Markdown.
 pub(super) fn page() -> String {
     let ids = ids();
     let cells: Vec<Vec<Cell>> = ids.iter().map(|a| ids.iter().map(|b| cell(a, b)).collect()).collect();
@@ -56,7 +56,7 @@ pub(super) fn page() -> String {
     page
 }
 
-/// Reason of a relation: the cause, what it explains, and why.
+/// Reason of a relation between causes: the causes, the symptom that they explain, and the explanation.
 type Reason = (&'static [&'static str], &'static str, &'static str);
 
 /// Reasons for all relations in the matrix.
@@ -113,7 +113,7 @@ server's and the generator's own processes, connections, listener and control gr
 |---|---|---|---|
 ";
 
-/// Returns the lines of a rule about the counters that it shares with other programs.
+/// Returns Markdown lines about the counters of a rule that other programs can change, too.
 fn shared(rule: &Rule) -> String {
     let scope = |counter: &str| match run::counter(counter).map(run::CounterSpec::scope) {
         Some(run::Scope::Machine) => "machine",
@@ -127,7 +127,7 @@ fn shared(rule: &Rule) -> String {
     rule.shared.iter().map(line).collect()
 }
 
-/// Returns each cause with each cause that it explains.
+/// Returns all pairs of a cause and a bottleneck whose signs this cause explains.
 fn relations() -> impl Iterator<Item = (&'static str, &'static str)> {
     RULES.iter().flat_map(|rule| rule.explains.iter().map(|symptom| (rule.id, *symptom)))
 }
@@ -148,7 +148,8 @@ fn tier(tier: Tier) -> String {
     format!("| {name} | {} |\n", of.join(", "))
 }
 
-/// Returns the line about a pair in which the later rule wins, with the reason: relation, tier or probability.
+/// Returns a line about a pair in which the later rule wins. The line says why: the rule explains the other, its tier
+/// is higher, or it is more probable.
 fn decided(ids: &[&str], (row, column, cell): &(usize, usize, &Cell)) -> String {
     let of = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let (Some(upper), Some(lower)) = (of(ids[*row]), of(ids[*column])) else { return String::new() };
@@ -193,7 +194,8 @@ fn every_reason_belongs_to_a_relation() {
     }
 }
 
-/// With LOADLINE_WRITE_MATRIX set, as `make docs` does, the file is written before it is compared.
+/// `make docs` sets LOADLINE_WRITE_MATRIX. The test then writes the file before it compares the file with the rules'
+/// answers.
 #[test]
 fn the_matrix_in_the_docs_is_what_the_rules_answer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/rule-matrix.md");

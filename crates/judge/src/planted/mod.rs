@@ -1,6 +1,6 @@
-//! Runs with a planted bottleneck, so that the right verdict is known. Every rule must win in its own run, must not
-//! bind in the others, and must not name a cause without its counters. The runs are also sample data for tests of other
-//! crates (feature `planted`). All values are invented.
+//! Runs with a planted bottleneck, so that the right verdict is known. Every rule must win in its own run and must not
+//! win in the others. Without its counters, a rule must not name its cause. Tests of other crates use the runs as
+//! sample data (feature `planted`). All values are invented.
 
 #[cfg(test)]
 mod beside;
@@ -36,29 +36,29 @@ pub use words::sentences;
 
 use run::Run;
 
-/// A run with a known bottleneck.
+/// A run whose bottleneck is known.
 pub struct Planted {
-    /// The id that the verdict must name.
+    /// ID that the verdict must name.
     pub id: &'static str,
     /// Description of the planted bottleneck.
     pub story: &'static str,
-    /// Makes the run; other causes can be planted in addition.
+    /// Makes the builder of the run, to which other causes can be added.
     pub plant: fn() -> PlantedRun,
 }
 
 impl Planted {
-    /// The run, not yet judged.
+    /// Returns the run before any verdict.
     pub fn run(&self) -> Run {
         (self.plant)().run()
     }
 }
 
-/// Returns the planted run of a bottleneck; `None` for an ID without one.
+/// Returns the planted run of a bottleneck; `None` for an unknown ID.
 pub fn planted(id: &str) -> Option<Run> {
     PLANTED.iter().find(|p| p.id == id).map(|p| p.run())
 }
 
-/// Removes the inputs of a rule from a run: counters of both sides by ID, and figures of the trials by name.
+/// Removes inputs of a rule from a run: counters by ID from both sides, and figures by name from the trials.
 pub fn without(mut run: Run, needs: &[&str]) -> Run {
     if needs.contains(&"sweep") {
         let last = run.trials.len().min(1);
@@ -121,9 +121,9 @@ mod tests {
         }
     }
 
-    /// All planted runs in which a second rule also finds its signs. The test fails if a pair appears or disappears. In
-    /// each pair, the cause explains these signs, or the cause's tier is higher. An idle server with a flat rate looks
-    /// like a fixed number of workers to a rule that does not know the cause.
+    /// All planted runs in which a second rule also finds its signs, with the ID of that rule. The test fails if a pair
+    /// appears or disappears. In each pair, the planted cause explains these signs, or its rule has a higher tier. For
+    /// example, an idle server with a flat rate looks like a server with a fixed number of workers.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),
         ("client-ports", "not-saturated"),
@@ -172,7 +172,8 @@ mod tests {
         assert!(warnings[0].starts_with("other programs used"), "{warnings:?}");
     }
 
-    /// Makes a single-threaded server on its own CPU, beside other programs that use the rest of the machine.
+    /// Makes a run of a single-threaded server that is pinned to one CPU, while other programs fill all CPUs. Each
+    /// argument holds a side's CPU time and its wait for a CPU, both in CPUs.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)
@@ -205,7 +206,8 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// One of two CPUs is 94 % busy with the server that is pinned to it, so nothing shows that the queue is elsewhere.
+    /// The server is pinned to one of four CPUs, and this CPU is 94 % busy. The idle time of the other CPUs does not
+    /// help the server.
     #[test]
     fn a_nearly_full_processor_of_a_pinned_server_is_no_room() {
         let mut planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -225,7 +227,8 @@ mod tests {
         let b = disturbed((0.09, 0.5), (0.04, 0.95));
         assert_eq!(b.id, "client-cpu", "{b:#?}");
         assert!(b.confidence <= 0.5, "{b:#?}");
-        // Sixteen requests are in flight for 800 us each. A wait of 28 us is less than a tenth of that.
+        // Sixteen requests are in flight, and each takes 800 us. The generator's wait of 28 us per request is less than
+        // a tenth of this time.
         let b = disturbed((0.09, 0.5), (0.1, 0.55));
         assert_ne!(b.id, "client-cpu", "{b:#?}");
     }

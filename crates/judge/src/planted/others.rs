@@ -1,5 +1,5 @@
-//! Tests of counters that other programs also change. If another program raises a shared counter and the server is
-//! healthy, the rule must stay silent. If this load shows the symptom, the rule must bind.
+//! Tests with counters that other programs can change, too. If another program raises such a counter beside a healthy
+//! server, the rule must stay silent. If this load also shows the symptom, the rule must report its bottleneck.
 
 use super::shared_signs::{NEVER_FOR, SHARED, SHARED_GROUPS, healthy, limited};
 use super::{PlantedRun, Who};
@@ -8,7 +8,7 @@ use crate::{Facts, RULES, Rule, Verdict};
 
 use Who::{Client, Server};
 
-/// Counters of a machine that do not change.
+/// Counters of a machine that have constant values.
 const CONSTANT: [&str; 4] = ["cpu.online", "interface.speed", "medium.rate", "ports.range"];
 
 fn is_likely(verdict: &Verdict) -> bool {
@@ -34,7 +34,7 @@ fn a_shared_counter_gives_no_verdict_without_a_symptom_of_this_load() {
     }
 }
 
-/// Tests that each counter that a rule shares with other programs appears in a run above.
+/// Tests that the runs in `shared_signs` cover every counter that a rule shares with other programs.
 #[test]
 fn every_shared_counter_is_tried() {
     for rule in RULES {
@@ -50,13 +50,13 @@ fn every_shared_counter_is_tried() {
     }
 }
 
-/// Returns true if a counter counts a whole machine or network namespace. Counters of the server's own listener are not
-/// shared.
+/// Returns true if a counter covers a whole machine or network namespace. Counters of the server's own listener do not
+/// count.
 fn is_shared(counter: &str) -> bool {
     run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
 }
 
-/// Tests that each rule names the shared counters that it needs or reports.
+/// Tests that each rule lists the shared counters that it needs or reports.
 #[test]
 fn every_rule_names_the_counters_that_it_shares() {
     let names = |rule: &Rule, counter: &str| rule.shared.iter().any(|(counters, _)| counters.contains(&counter));
@@ -75,10 +75,10 @@ fn every_rule_names_the_counters_that_it_shares() {
     }
 }
 
-/// Function that plants a run.
+/// Function that makes a planted run.
 type Plant = fn() -> PlantedRun;
 
-/// Returns the instances that a counter has in a planted run.
+/// Returns the instances that a counter has in a planted run. If it has none, returns the usual instance.
 fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     let known: Vec<String> =
         planted.rows.iter().filter(|row| row.who == who && row.id == id).map(|row| row.instance.clone()).collect();
@@ -89,7 +89,7 @@ fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     if known.is_empty() { vec![usual.into()] } else { known }
 }
 
-/// Returns the rules that are more likely than not, and the named bottleneck.
+/// Returns the IDs of all rules with a probability above one half, and the named bottleneck.
 fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
     let mut run = planted.run();
     crate::judge(&mut run);
@@ -99,8 +99,8 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
     (RULES.iter().filter(likely).map(|rule| rule.id).collect(), named)
 }
 
-/// Raises each counter of a machine or a network namespace, on one side and on both, by a rate of events, and by the
-/// whole time of a CPU in microseconds. No rule may then be likelier than not that was not before.
+/// Raises each shared counter on the server's side, and on both sides. It rises by a typical rate of events, and by
+/// nearly a whole CPU in microseconds. No rule may become likely by this rise alone.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
     let runs: [(&str, Plant); 4] = [

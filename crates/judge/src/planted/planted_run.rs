@@ -1,5 +1,5 @@
-//! Builder of planted runs: a closed system with R1 and Xmax. Each run has a sweep, an open-loop search, and two hosts
-//! with four CPUs each. Every counter is harmless unless a case changes it.
+//! Builder of planted runs of a closed system with given R1 and Xmax. Each run has a sweep, an open-loop search, and
+//! two hosts with four CPUs each. Unless a case changes a counter, its value is harmless.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use run::{
 /// Length of the measured window of a planted trial, seconds.
 const WINDOW_S: f64 = 2.0;
 
-/// Operating point of a planted run.
+/// Operating point of a planted run: one load with its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// Clients, or requests in flight.
+    /// Number of clients or of requests in flight.
     pub n: f64,
     /// Completed requests per second.
     pub x: f64,
@@ -26,29 +26,29 @@ pub struct Point {
     pub capacity: f64,
 }
 
-/// Side that a counter belongs to.
+/// Side on which a counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// Side of the generator.
+    /// The generator's side.
     Client,
-    /// Side of the server.
+    /// The server's side.
     Server,
 }
 
 pub(super) type Value = Box<dyn Fn(&Point) -> f64>;
 type Change = Box<dyn Fn(&mut Trial, &Point)>;
 
-/// One counter of one side, and its value at an operating point.
+/// Counter of one side, with its value at each operating point.
 pub(super) struct Row {
     pub(super) who: Who,
     pub(super) id: &'static str,
     pub(super) instance: String,
     pub(super) value: Value,
-    /// True if a case set the counter, false for the harmless counters of every run.
+    /// True if a case set the counter; false for the harmless counters of every run.
     pub(super) planted: bool,
 }
 
-/// Builder of one planted run.
+/// Builder of a planted run.
 pub struct PlantedRun {
     pub(super) r1_us: f64,
     pub(super) x_max: f64,
@@ -63,7 +63,8 @@ pub struct PlantedRun {
 }
 
 impl PlantedRun {
-    /// Makes a server with a response time for one client and a highest rate, and no cause yet.
+    /// Makes a server without any planted cause. `r1_us` is its response time with one client, and `x_max` its highest
+    /// rate.
     pub fn new(r1_us: f64, x_max: f64) -> Self {
         let planted_run = Self {
             r1_us,
@@ -158,38 +159,38 @@ impl PlantedRun {
             .per_s(Who::Server, "cgroup.cpu_throttled_periods", "/srv", |_| 0.0)
     }
 
-    /// Numbers of clients of the sweep.
+    /// Sets the numbers of clients in the sweep.
     pub fn steps(mut self, steps: &[u32]) -> Self {
         self.steps = steps.to_vec();
         self
     }
 
-    /// Offered rates of the open-loop search as shares of Xmax.
+    /// Sets the offered rates of the open-loop search, as shares of Xmax.
     pub fn rates(mut self, shares: &[f64]) -> Self {
         self.rates = shares.to_vec();
         self
     }
 
-    /// Puts client and server on one host, at the loopback address.
+    /// Puts client and server on one host, with a loopback address.
     pub fn shared(mut self) -> Self {
         self.shared = true;
         self.url = "http://127.0.0.1:8080/".into();
         self
     }
 
-    /// Sets the target's address.
+    /// Sets the URL of the target.
     pub fn url(mut self, url: &str) -> Self {
         self.url = url.into();
         self
     }
 
-    /// Removes the server's side, as if none of its counters could be read.
+    /// Removes the server's side, as if no counter of the server could be read.
     pub fn no_server(mut self) -> Self {
         self.server = false;
         self
     }
 
-    /// Sets the growth per second of a cumulative counter.
+    /// Sets a cumulative counter by its growth per second.
     pub fn per_s(
         mut self,
         who: Who,
@@ -202,24 +203,24 @@ impl PlantedRun {
         self
     }
 
-    /// Sets the level of a gauge.
+    /// Sets a gauge to a constant level.
     pub fn level(self, who: Who, id: &'static str, instance: &str, value: f64) -> Self {
         self.per_s(who, id, instance, move |_| value)
     }
 
-    /// Removes the rows of a counter.
+    /// Removes all instances of a counter.
     pub fn none(mut self, who: Who, id: &'static str) -> Self {
         self.rows.retain(|row| !(row.who == who && row.id == id));
         self
     }
 
-    /// Changes every trial after all counters are set.
+    /// Adds a change that is applied to every trial after all counters are set.
     pub fn change(mut self, change: impl Fn(&mut Trial, &Point) + 'static) -> Self {
         self.changes.push(Box::new(change));
         self
     }
 
-    /// Changes the plan of the finished run.
+    /// Sets a change of the finished run's plan.
     pub fn plan(mut self, change: fn(&mut run::Plan)) -> Self {
         self.plan = change;
         self

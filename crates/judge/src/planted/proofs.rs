@@ -1,4 +1,4 @@
-//! Planted experiments on a verdict: their runs, slots and turns, and the resulting sentences.
+//! Planted experiments on verdicts: their runs, slots and turns, and the sentences about them.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -6,13 +6,13 @@ use super::sentence::Sentence;
 use super::{PlantedRun, Who, planted};
 use crate::prove::{conclude, predicted, suspects_of};
 
-/// Slots of each planted experiment.
+/// Number of slots in each planted experiment.
 const SLOTS: usize = 160;
-/// Share of the resource that each lever takes.
+/// Share of its resource that each lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
 
-/// Makes slots in which throughput follows the speeds of the first lever's resource and of the generator's CPU, with
-/// these elasticities.
+/// Makes slots with levers on a first resource and on the generator's CPU. Throughput has the elasticity `own` for the
+/// first resource, and `client` for the generator's CPU.
 pub(crate) fn slots(first: &str, own: f64, client: f64) -> ProofTrial {
     let mut random = fastrand::Rng::with_seed(3);
     let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -33,7 +33,8 @@ fn noise(slot: usize) -> f64 {
     1.0 + 0.02 * ((slot * 7919 % 13) as f64 / 13.0 - 0.5)
 }
 
-/// Makes slots of a first lever, and of the generator's and the server's CPU.
+/// Makes slots with levers on a first resource, the generator's CPU and the server's CPU. `own` and `server` are
+/// elasticities.
 pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     let mut trial = slots(first, own, 0.0);
     let mut random = fastrand::Rng::with_seed(5);
@@ -44,15 +45,15 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// Sets how a lever worked: its victim wanted the resource for the share `wanted` of the time, while a CPU thief took
-/// the share `taken`.
+/// Sets a lever's effect. The slowed threads wanted the resource for the share `wanted` of the time, and the CPU thief
+/// took the share `taken`. The measured speed stays 1.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
     (lever.wanted, lever.taken) = (Some(wanted), Some(taken));
 }
 
-/// Makes slots in which a share `taken` of the server's CPUs was taken away, with this ratio of throughput.
+/// Makes slots in which the share `taken` of the server's CPUs was taken away. Throughput then has the given ratio.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -64,14 +65,15 @@ pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     trial
 }
 
-/// Makes turns with and without a lever that doubles the resource.
+/// Makes turns with and without a lever that doubles a resource. `ratio` is throughput with the lever over throughput
+/// without it.
 pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Makes a run of eight threads on four CPUs that take turns: each runs an eighth of the time.
+/// Makes a run of eight threads on four CPUs that take turns, so that together they use one CPU.
 pub(crate) fn takes_turns() -> Run {
     let mut run = PlantedRun::new(10_000.0, 100.0).per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_800.0);
     for thread in 101..109 {
@@ -80,17 +82,17 @@ pub(crate) fn takes_turns() -> Run {
     run.run()
 }
 
-/// Makes a run of four full threads on four CPUs; `spins` of their time is spinning.
+/// Makes a run of a server with four full threads on four CPUs.
 pub(crate) fn full() -> Run {
     planted("server-cpu").unwrap_or_default()
 }
 
-/// Makes a run of four sleeping workers. Nearly all other requests, of 64 bytes each, wait unread.
+/// Makes a run of a server with four sleeping workers. The other requests, of 64 bytes each, wait unread.
 pub(crate) fn sleeps() -> Run {
     unread(60.0)
 }
 
-/// Makes a run of four sleeping workers, with this number of unread bytes on each connection.
+/// Makes a run of a server with four sleeping workers, and with this number of unread bytes per connection.
 pub(crate) fn unread(bytes: f64) -> Run {
     PlantedRun::new(20_000.0, 200.0)
         .level(Who::Server, "connection.receive_queue", "", bytes)
@@ -101,7 +103,7 @@ pub(crate) fn unread(bytes: f64) -> Run {
         .run()
 }
 
-/// Makes a run with a lossy link and a full listen queue.
+/// Makes a run with a lossy link and with a full listen queue.
 pub(crate) fn loses_beside_a_full_queue() -> Run {
     PlantedRun::new(3000.0, 2000.0)
         .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
@@ -111,17 +113,18 @@ pub(crate) fn loses_beside_a_full_queue() -> Run {
         .run()
 }
 
-/// Returns a verdict with this confidence.
+/// Returns a verdict with this ID and confidence.
 pub(crate) fn verdict(id: &str, confidence: f64) -> Bottleneck {
     Bottleneck { id: id.into(), confidence, ..Bottleneck::default() }
 }
 
-/// Returns the experiment on a verdict about a run, with its first lever, and the verdict afterwards.
+/// Makes an experiment on a verdict about a run. Returns the experiment and the verdict after it. `experiment` adds
+/// slots and turns for the verdict's first lever.
 pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     tried_with(run, verdict, DOSE, experiment)
 }
 
-/// Returns an experiment as [`tried_on`] does, with a planned dose.
+/// Makes an experiment like [`tried_on`], with a given planned dose.
 fn tried_with(
     mut run: Run,
     mut verdict: Bottleneck,
@@ -137,24 +140,25 @@ fn tried_with(
     (proof, verdict)
 }
 
-/// Returns an experiment as [`tried_on`] does, on a minimal run. For verdicts about the server's CPU, the CPU is full.
+/// Makes an experiment like [`tried_on`], on the run of a full server. For `server-concurrency`, the run is empty.
 fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     let run = if verdict.id == "server-concurrency" { Run::default() } else { full() };
     tried_on(run, verdict, experiment)
 }
 
-/// Returns an experiment with slots in which throughput follows the verdict's own lever and the generator's CPU with
-/// these elasticities.
+/// Makes an experiment with slots. Throughput has the elasticity `own` for the verdict's own resource, and `client` for
+/// the generator's CPU.
 pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
     tried(verdict(id, 0.9), |proof, lever| proof.trials.push(slots(lever, own, client)))
 }
 
-/// Returns an experiment with turns with and without the verdict's own lever, with this ratio of throughput.
+/// Makes an experiment with turns. `ratio` is throughput with the verdict's own lever over throughput without it.
 pub(crate) fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
     tried_with(Run::default(), verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
 }
 
-/// Returns the experiment on a server that waits for an upstream, whose CPU explains this share.
+/// Makes an experiment on a server that waits for an upstream. The upstream's resource explains the share `own` of the
+/// throughput.
 pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, Bottleneck) {
     let waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), limit, ..WaitsFor::default() });
     tried(Bottleneck { waits_for, ..verdict("server-concurrency", 0.8) }, |proof, lever| {
@@ -162,7 +166,7 @@ pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, B
     })
 }
 
-/// Makes an experiment in which throughput changes for good at slot `slot`, while the levers are used.
+/// Makes an experiment during which throughput falls by 40 % at slot `slot`, and stays low.
 pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bottleneck) {
     tried(verdict(id, confidence), |proof, lever| {
         let mut trial = slots(lever, 0.95, 0.02);
@@ -176,13 +180,13 @@ pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bot
     })
 }
 
-/// Returns the experiment on a full server whose throughput fell by a third more than the dose.
+/// Makes an experiment on a full server whose throughput falls much more than the dose predicts.
 pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }
 
-/// Returns the experiment on requests that take turns on the CPU, under a given verdict. `counted` is the effect of
-/// taking whole CPUs, if tested.
+/// Makes an experiment on requests that take turns on the CPU. `counted` is the ratio of throughput with half of the
+/// CPUs; `None` if not tested.
 pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(takes_turns(), verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.92, 0.01));
@@ -190,8 +194,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Returns the experiment on threads that use half of the CPUs, while other programs fill the rest. Half of the CPUs
-/// were taken, and throughput stayed the same.
+/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the rest. With half of the
+/// CPUs taken away, throughput stays the same.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)
@@ -206,7 +210,7 @@ pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the experiment on a full server of which half of the CPUs were taken, with this ratio of throughput.
+/// Makes an experiment on a full server. `ratio` is the ratio of throughput with half of the CPUs taken away.
 pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
         proof.trials.push(slots(lever, 0.97, 0.01));
@@ -214,8 +218,8 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the experiment on a server that waits for something that no lever slows. `more_load` is the ratio of
-/// throughput under twice the load.
+/// Makes an experiment on a server that waits for something that no lever slows. `more_load` is the ratio of throughput
+/// under twice the load; `None` if not tested.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -223,8 +227,8 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
     })
 }
 
-/// Returns the experiment on a server whose queue no counter shows. In some turns, clients use twice as many source
-/// addresses. More CPUs for either side change nothing.
+/// Makes an experiment on a server whose queue no counter shows. `ratio` is the ratio of throughput with twice the
+/// source addresses. Slowing either side's CPU changes nothing.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -232,8 +236,8 @@ pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck)
     })
 }
 
-/// Returns the experiment on a generator in a control group with a quota. The thief got the ordered share of the quota,
-/// but the generator's threads ran as before.
+/// Makes an experiment on a generator in a control group with a quota. The CPU thief took its share of the quota, but
+/// the generator's threads ran as before.
 pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     let held = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Client, "cgroup.cpu_periods", "/gen", |_| 10.0)
@@ -246,8 +250,7 @@ pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the experiment on a server that wanted its CPU for only 5.2 % of the time, while a thief took a quarter of
-/// the CPU.
+/// Makes an experiment on a server that wanted its CPU for only 5.2 % of the time. A thief took a quarter of the CPU.
 pub(crate) fn bounded() -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
         let mut trial = slots(lever, 0.0, 0.9);
@@ -256,7 +259,7 @@ pub(crate) fn bounded() -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the experiment on a generator whose thief got 0.028 of a CPU instead of 0.25.
+/// Makes an experiment in which the thief on the generator's CPU got 0.028 of a CPU instead of 0.25.
 pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     tried_on(full(), verdict(id, 0.8), |proof, _| {
         let mut trial = slots("server-cpu", 0.02, 0.0);
@@ -265,13 +268,13 @@ pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the verdict of a run from its counters.
+/// Returns the verdict on a run from its counters alone.
 pub(crate) fn argued(mut run: Run) -> Bottleneck {
     crate::judge(&mut run);
     run.findings.bottleneck
 }
 
-/// Functions that make the planted experiments.
+/// Functions that make all planted experiments.
 const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_slots("server-cpu", 0.95, 0.02),
     || in_slots("client-cpu", 0.9, 0.05),
@@ -314,7 +317,7 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_turns("server-fds", 2.0),
 ];
 
-/// Returns the sentences of each planted experiment with its outcome, and the verdict after it.
+/// Returns the sentences about each planted experiment and about the verdict after it.
 pub(super) fn sentences() -> Vec<Sentence> {
     let of = |make: &fn() -> (Proof, Bottleneck)| {
         let (proof, verdict) = make();

@@ -1,11 +1,11 @@
-//! A sentence about a planted run.
+//! A sentence about a planted run or experiment.
 
-/// A sentence with its kind and the ID of its subject, which is empty if there is none.
+/// A sentence with its kind, and with the ID of the bottleneck that it is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sentence {
     /// Kind of the sentence: `verdict`, `evidence`, `warning` and so on.
     pub kind: &'static str,
-    /// ID of a bottleneck; may be empty.
+    /// ID of the bottleneck; empty if the sentence is about none. For an experiment, its outcome.
     pub id: String,
     /// Text of the sentence.
     pub text: String,

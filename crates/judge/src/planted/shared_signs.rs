@@ -1,5 +1,5 @@
-//! Signs of a bottleneck that another program may also cause, each with a run that has only the sign and one that has
-//! the symptom of this load, too.
+//! Signs of bottlenecks that another program may also cause. Each has a run with the sign alone, and a change that adds
+//! the symptom under this load.
 
 use super::{PlantedRun, Who};
 
@@ -8,32 +8,33 @@ use Who::{Client, Server};
 /// A sign of a bottleneck that another program may also cause.
 pub(super) struct Shared {
     pub(super) rule: &'static str,
-    /// Counters of the machine or the network namespace that rise.
+    /// Raised counters of the machine or of the network namespace.
     pub(super) counters: &'static [&'static str],
     /// Description of the event on the host.
     pub(super) story: &'static str,
-    /// Makes a run with a healthy server, in which another program causes the sign.
+    /// Makes a run of a healthy server, in which another program causes the sign.
     pub(super) theirs: fn() -> PlantedRun,
-    /// Adds the symptom of the bottleneck under this load.
+    /// Adds the symptom that the bottleneck has under this load.
     pub(super) ours: fn(PlantedRun) -> PlantedRun,
 }
 
-/// Makes a healthy server whose rate grows with the load.
+/// Makes a run of a healthy server whose rate grows with the load.
 pub(super) fn healthy() -> PlantedRun {
     PlantedRun::new(1000.0, 1e9).rates(&[])
 }
 
-/// Makes a server that four sleeping workers limit.
+/// Makes a run of a server whose limit is its four sleeping workers.
 pub(super) fn limited() -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0)
 }
 
-/// Makes a connect wait for its second SYN.
+/// Sets the connect times of clients that had to repeat a SYN.
 fn slow_connects(t: &mut run::Trial, _: &super::Point) {
     (t.connect_us.p99, t.connect_us.max) = (1_040_000.0, 3_100_000.0);
 }
 
-/// Makes a healthy server or generator that uses little of its group's quota, which another program uses up.
+/// Makes a run of a healthy side that uses little of its control group's quota. Another program in the group uses the
+/// quota up.
 fn used_up_quota(who: Who, group: &str, process: &str) -> PlantedRun {
     healthy()
         .level(who, "cgroup.cpu_quota", group, 0.5)
@@ -43,7 +44,7 @@ fn used_up_quota(who: Who, group: &str, process: &str) -> PlantedRun {
         .per_s(who, "cgroup.cpu_throttled_periods", group, |_| 9.0)
 }
 
-/// Signs that another program of the host causes.
+/// Signs that another program on the host may cause.
 pub(super) const SHARED: &[Shared] = &[
     Shared {
         rule: "accept-queue",
@@ -292,7 +293,7 @@ pub(super) const SHARED: &[Shared] = &[
     },
 ];
 
-/// Signs of a control group that the server or the generator shares with other programs.
+/// Signs in a control group that server or generator share with other programs.
 pub(super) const SHARED_GROUPS: &[Shared] = &[
     Shared {
         rule: "server-cpu-quota",
@@ -333,7 +334,7 @@ pub(super) const SHARED_GROUPS: &[Shared] = &[
     },
 ];
 
-/// Counters that only rule out a cause, or only add a remark.
+/// Rules with the counters that they use only to rule out a cause or to add a remark.
 pub(super) const NEVER_FOR: &[(&str, &str)] = &[
     ("not-saturated", "cpu.idle"),
     ("not-saturated", "interface.tx_bytes"),

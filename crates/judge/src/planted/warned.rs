@@ -1,4 +1,4 @@
-//! Planted runs that each cause one warning, and one run without a warning.
+//! Planted runs with one warning each, and one run without a warning.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
@@ -6,7 +6,7 @@ use super::planted_run::{PlantedRun, Point, Who};
 
 use Who::{Client, Server};
 
-/// Makes a run that gets no warning; its workers are the limit.
+/// Makes a run without a warning; the server's workers are the limit.
 fn plain() -> PlantedRun {
     PlantedRun::new(1000.0, 4000.0)
 }
@@ -18,7 +18,7 @@ fn changed(change: impl Fn(&mut Trial, &Point) + 'static) -> Run {
 /// Description of a run, and the function that makes it.
 type Warned = (&'static str, fn() -> Run);
 
-/// The runs, each with its description.
+/// All runs with their descriptions.
 pub(super) const WARNED: &[Warned] = &[
     ("nothing unusual", || plain().run()),
     ("another program uses three of four CPUs", || plain().level(Client, "cpu.idle", "total", 1e6).run()),

@@ -1,4 +1,4 @@
-//! Collects every kind of sentence about the planted runs, so that all can be read on one page.
+//! Collection of every kind of sentence about planted runs, so that all can be read on one page.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::warned::WARNED;
 use super::{PLANTED, proofs, without};
 use crate::{RULES, judge};
 
-/// Returns one sentence of each kind. Sentences that differ only in their figures are of one kind.
+/// Returns one sentence of each kind. Sentences that differ only in their figures are of the same kind.
 pub fn sentences() -> Vec<Sentence> {
     let mut seen = BTreeSet::new();
     let mut all: Vec<Sentence> = rules().into_iter().chain(judged()).chain(proofs::sentences()).collect();
@@ -18,7 +18,7 @@ pub fn sentences() -> Vec<Sentence> {
     all
 }
 
-/// Kinds of sentences, in the order of a report.
+/// Kinds of sentences, in the order in which a report prints them.
 const KINDS: [&str; 11] = [
     "verdict",
     "evidence",
@@ -41,8 +41,8 @@ fn order(id: &str) -> usize {
     RULES.iter().position(|rule| rule.id == id).unwrap_or(RULES.len())
 }
 
-/// Returns the part of a sentence that identifies its kind: the first words of a step of the argument, or all words
-/// without figures.
+/// Returns the text that identifies a sentence's kind: all words without figures. For steps of the argument and for
+/// excluded causes, the first letters suffice.
 fn kind_of(s: &Sentence) -> String {
     let shape = shape(&s.text);
     match s.kind {
@@ -52,7 +52,7 @@ fn kind_of(s: &Sentence) -> String {
     }
 }
 
-/// Returns the sentence without its figures and units.
+/// Returns a sentence without its figures and units, and without spaces.
 fn shape(text: &str) -> String {
     let word =
         |word: &str| if word.contains(|c: char| c.is_ascii_digit()) { "#".to_string() } else { word.to_string() };
@@ -71,8 +71,8 @@ fn rules() -> Vec<Sentence> {
     RULES.iter().flat_map(of).collect()
 }
 
-/// Returns the sentences about each planted run: once with all counters, and once without each counter that its rule
-/// needs.
+/// Returns the sentences about each planted run: with all counters, and without each counter that its rule needs. Also
+/// returns the sentences about the runs with warnings.
 fn judged() -> Vec<Sentence> {
     let planted = PLANTED.iter().flat_map(|planted| {
         let needs = RULES.iter().find(|rule| rule.id == planted.id).map_or(&[][..], |rule| rule.needs);

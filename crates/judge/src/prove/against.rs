@@ -1,42 +1,43 @@
-//! Expected throughput of each slot, so that changes of the machine are not attributed to a lever.
+//! Model of the throughput without levers, so that changes of the machine are not attributed to a lever.
 //!
 //! The throughput of a single slot is noisy. Shared machines also change their speed by up to a third within tenths of
-//! a second, and keep the new speed for a while. Neighbouring residuals are therefore correlated (autocorrelations of
-//! 0.2 to 0.95 were seen between slots of 15 to 60 ms). The throughput without levers is modelled as a level that moves
-//! from slot to slot, plus noise of each slot. If the level hardly moves, the mean of all earlier slots predicts best;
-//! if it moves much, the last slot predicts best. The variance of the movement is chosen by maximum likelihood.
+//! a second, and keep the new speed for a while. Neighbouring residuals are therefore correlated: autocorrelations of
+//! 0.2 to 0.95 were seen between slots of 15 to 60 ms. In the model, the throughput without levers is a level that
+//! moves from slot to slot, plus noise in each slot. If the level hardly moves, the mean of all earlier slots predicts
+//! best. If the level moves much, the last slot predicts best. Maximum likelihood chooses the variance of the movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
-//! Each slot minus its expectation, divided by the standard deviation of this difference, has unit variance and is
-//! independent of its neighbours. Ordinary least squares on these values equals generalized least squares on the slots.
+//! The innovation of a slot is the slot minus its prediction. Divided by their standard deviations, innovations have
+//! unit variance and are independent of each other. Ordinary least squares on these values equals generalized least
+//! squares on the slots.
 
 use run::LeverSlots;
 
 use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
-/// Candidate variances of the level's movement per slot, relative to the variance of a single slot's noise. With the
-/// largest candidate, only the preceding slot matters.
+/// Candidate variances of the level's movement per slot, relative to the variance of the noise in a slot. With the
+/// largest candidate, almost only the preceding slot matters.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
-/// Number of slots over which residuals may be correlated for reasons outside the model.
+/// Maximum distance of slots whose residuals may be correlated for reasons outside the model, in slots.
 const LAGS: usize = 3;
 
-/// Regression equations for the slots of a trial.
+/// Regressors for the slots of a trial, transformed by the level model.
 pub(super) struct Against {
     rows: Vec<Vec<f64>>,
     level: Level,
 }
 
 impl Against {
-    /// Chooses the movement that makes this figure of all slots most likely.
+    /// Chooses the variance of the movement with which the model fits `figure` (one value per slot) best.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));
         told.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, against)| against).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Returns one row for each slot but the first: whether each lever is on, and whether it was switched since the
-    /// preceding slot.
+    /// Builds the regressors with a given variance of the movement. Each slot but the first gets a row. A row says for
+    /// each lever if it is on, and if it changed since the preceding slot.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -46,13 +47,13 @@ impl Against {
         Self { rows: (0..level.steps.len()).map(row).collect(), level }
     }
 
-    /// Regresses a figure of each slot on the levers.
+    /// Regresses a figure (one value per slot) on the levers.
     pub(super) fn fit(&self, figure: &[f64]) -> Result<Robust, String> {
         robust(&self.level.innovations(figure), &self.rows, LAGS).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Returns the log likelihood of a figure of each slot, up to a constant. The innovations are assumed to have a
-    /// Laplace distribution, so that a few outliers do not decide.
+    /// Returns the log likelihood of a figure, up to a constant. The innovations are assumed to have a Laplace
+    /// distribution, so that a few outliers do not decide.
     fn likelihood(&self, figure: &[f64]) -> Option<f64> {
         let innovations = self.level.innovations(figure);
         let fit = robust(&innovations, &self.rows, 0)?;
@@ -64,31 +65,32 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot: 1 for each lever that is on, and each lever's change since the preceding slot.
+/// Returns the regressors of a slot. They are 1 for each lever that is on, and each lever's change since the preceding
+/// slot.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// Coefficients by which the level follows the slots.
+/// Weights with which the level follows the slots.
 struct Level {
-    /// Weights of all slots except the first.
+    /// Weights for all slots except the first.
     steps: Vec<Step>,
 }
 
-/// A slot compared with its expectation.
+/// Weights for one slot.
 struct Step {
-    /// Share of the innovation by which the level moves.
+    /// Share of the innovation that moves the level.
     gain: f64,
-    /// Inverse of the innovation's standard deviation, relative to the standard deviation of a single slot's noise.
+    /// Inverse of the innovation's standard deviation, with the noise of a slot as the unit.
     known: f64,
 }
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the level, given the slots so far. After the first slot, the level's variance is that slot's
-        // variance.
+        // Variance of the level after the slots so far, with the variance of a slot's noise as the unit. After the
+        // first slot, both are equal.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -98,7 +100,8 @@ impl Level {
         Self { steps: slots.windows(2).map(step).collect() }
     }
 
-    /// Returns the innovation of each slot except the first, in standard deviations of a single slot's noise.
+    /// Returns the innovations of all slots except the first. Each is divided by its standard deviation, with a slot's
+    /// noise as the unit.
     fn innovations(&self, figure: &[f64]) -> Vec<f64> {
         let mut level = figure.first().copied().unwrap_or_default();
         let new = |(step, value): (&Step, &f64)| {
@@ -122,8 +125,9 @@ mod tests {
     const SLOTS: usize = 118;
     const SEEDS: u64 = 200;
 
-    /// The server explains 0.8 of the throughput and the generator 0.1. The machine has two speeds, one two thirds of
-    /// the other, and keeps each for a mean of `keeps` slots (0: it has one speed).
+    /// Simulates a trial. The server's speed has the elasticity 0.8, and the generator's 0.1. The machine alternates
+    /// between two speeds, one two thirds of the other. It keeps each for `keeps` slots on average; with 0, it has only
+    /// one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -140,7 +144,7 @@ mod tests {
         ProofTrial { completed_rate, levers: vec![lever(&server), lever(&client)], ..ProofTrial::default() }
     }
 
-    /// Returns the number of intervals of the server's share that hold the truth, and their mean half-width.
+    /// Returns the number of intervals for the server's elasticity that contain the truth, and their mean half-width.
     fn found(noise: f64, keeps: f64) -> (u64, f64) {
         let of = |seed| estimate(&trial(seed, noise, keeps)).unwrap().elasticities[0];
         let all: Vec<Estimate> = (0..SEEDS).map(of).collect();
@@ -148,8 +152,8 @@ mod tests {
         (held, all.iter().map(Estimate::half).sum::<f64>() / SEEDS as f64)
     }
 
-    /// Returns the error of the effect of the server's lever with the chosen movement, divided by the error with the
-    /// movement `moves`; the mean over seeds.
+    /// Returns a ratio of standard errors for the effect of the server's lever. The error with the chosen movement is
+    /// divided by the error with the movement `moves`. Both are means over seeds.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();
@@ -196,7 +200,7 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// The level moves once more across a missing slot, which adds to its uncertainty.
+    /// The level also moves during a missing slot, so it is less certain afterwards.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

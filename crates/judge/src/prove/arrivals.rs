@@ -1,12 +1,12 @@
-//! Test double: a simulated open network with levers. Service and arrivals are exponential, so the exact shares are
-//! known.
+//! Test double: a simulated open network with levers. Arrivals and service times are exponential, so the exact shares
+//! are known.
 
 use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 
 use super::response::{RATE, block};
 
-/// A row of stations with one server each, each with its own lever, and a constant delay. One request arrives per
-/// second on average, so each station's demand is its utilization.
+/// Network of stations in a row, with one server and one lever each, and a constant delay. On average, one request
+/// arrives per second, so the demand of a station is its utilization.
 #[derive(Clone, Debug)]
 pub(super) struct OpenNetwork {
     pub(super) demands: Vec<f64>,
@@ -14,16 +14,16 @@ pub(super) struct OpenNetwork {
     pub(super) dose: f64,
 }
 
-/// Number of blocks of a trial.
+/// Number of blocks of slots in a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, seconds. The first `SETTLE_S` seconds, some hundred service times, are left out, because the
-/// queues of the preceding slot last that long.
+/// Length of a slot, and of the part at its start that is left out, seconds. This part is some hundred service times
+/// long, because the queues of the preceding slot last that long.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// Returns each station's share of the growth of the response time when everything is slowed by the dose. The
-    /// response time is the mean, or a percentile if there is one station, whose times are exponential.
+    /// Returns each station's share when everything is slowed by the dose: its part of the growth of the response time.
+    /// The response time is the mean, or a percentile of a network with a single station.
     pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
             ProofMetric::P50 => 0.5_f64.recip().ln(),
@@ -36,7 +36,7 @@ impl OpenNetwork {
         self.demands.iter().map(|d| adds(*d) / whole).collect()
     }
 
-    /// Simulates one trial; the lever on the rate is the last.
+    /// Simulates one trial. Its last lever is the one on the rate.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let levers = self.demands.len() + 1;
@@ -54,8 +54,8 @@ impl OpenNetwork {
         ProofTrial { slot_s: SLOT_S, slot_times: times, levers, ..ProofTrial::default() }
     }
 
-    /// Returns the response times of each slot. Requests pass the stations in the order of arrival. A millisecond in
-    /// the histograms is a second of simulated time.
+    /// Returns the response times of each slot. Requests pass each station in the order of their arrival. One second of
+    /// simulated time is recorded as one millisecond.
     fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
         let slots = on.first().map_or(0, Vec::len);
         let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];
@@ -83,7 +83,7 @@ impl OpenNetwork {
     }
 }
 
-/// Returns blocks of slots in which only one lever is on at a time.
+/// Returns the state of each lever in each slot. Every lever is on in one slot of each block, and no two at once.
 fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::new(); levers];
     for _ in 0..BLOCKS {

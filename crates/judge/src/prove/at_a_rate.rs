@@ -1,7 +1,8 @@
-//! An experiment at a fixed offered rate: the server's utilization, the predicted share of each lever in the growth of
-//! the response time, and the result.
+//! Experiment at a fixed offered rate. Its levers lengthen the response time, and the parts of this growth are compared
+//! with a prediction.
 //!
-//! The server is not saturated, so the experiment does not test its limit, and the verdict from the counters stays.
+//! The server is not saturated, so the experiment does not test the server's limit. The verdict from the counters
+//! stays.
 
 use run::{
     Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, Trial,
@@ -17,30 +18,30 @@ use crate::single::{closed, r1_us};
 use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 
-/// Levers with a prediction, and the parts of the queueing network that each one slows.
+/// Levers whose effect is predicted, each with the parts of the queueing network that it slows.
 const PREDICTED: &[(&str, &[&str])] = &[
     ("server-cpu", &["server-cpu", "server-single-thread"]),
     ("client-cpu", &["client-cpu"]),
     ("disk", &["server-disk"]),
 ];
 
-/// Load of a server at a rate, before any lever.
+/// Load of a server at a fixed rate, without any lever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRate {
-    /// Requests offered per second.
+    /// Offered rate, requests per second.
     pub offered: f64,
-    /// Completed over offered rate.
+    /// Completed rate divided by offered rate.
     pub kept: f64,
-    /// Utilization of the busiest resource, by the counters or by the response time, whichever is larger.
+    /// Utilization of the busiest resource: the larger of two estimates, from the counters and from the response time.
     pub busy: f64,
-    /// Mean response time of one request alone, seconds.
+    /// Mean response time with a single client, seconds.
     pub alone_s: f64,
-    /// Median of the response time at the rate, seconds.
+    /// Median response time at the rate, seconds.
     pub response_s: f64,
 }
 
-/// Returns the figure of the response time that the objective limits. If the objective limits several figures, returns
-/// the highest percentile. A default objective limits the median.
+/// Returns the response-time figure that the objective limits. If the objective limits several, returns the highest
+/// percentile. If it limits none, returns the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
         () if objective.p99_9_us.is_some() => ProofMetric::P999,
@@ -50,7 +51,7 @@ pub fn answer_of(objective: &Objective) -> ProofMetric {
     }
 }
 
-/// Returns the last trial at an offered rate without a lever.
+/// Returns the last trial at an offered rate that is not part of an experiment.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }
@@ -60,7 +61,7 @@ fn alone(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| closed(t) && t.intensity.in_flight() == Some(1.0))
 }
 
-/// Returns the load of a server, if its run has a trial with one client and a trial at the rate.
+/// Returns the load of a server. Returns `None` unless the run has a trial with one client and a trial at a rate.
 pub fn at_rate(run: &Run) -> Option<AtRate> {
     let (trial, alone_us) = (argued(run)?, r1_us(alone(run)?)?);
     let network = network(run);
@@ -80,8 +81,9 @@ fn network(run: &Run) -> Option<Slowed> {
     slowed(&facts, argued(run)?)
 }
 
-/// Predicts the largest effect of any lever at `dose`, with the queueing network made from the counters. Arrivals and
-/// services are random in this network, so a percentile changes by the same factor as the mean.
+/// Predicts which lever has the largest effect at `dose`, and this effect. The prediction uses a queueing network made
+/// from the counters. In this network, arrivals and services are random, so percentiles change by the same factor as
+/// the mean.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };
@@ -96,7 +98,7 @@ pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), predicted_share: Some((ratio - 1.0) / whole), ..proof }
 }
 
-/// Concludes from slots at a fixed rate.
+/// Evaluates the slots of an experiment at a fixed rate.
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
     let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
@@ -127,8 +129,8 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
-/// Compares the shares with the prediction. If the predicted share is small, a large remainder proves nothing, because
-/// no lever acted on it.
+/// Compares the measured shares with the prediction, and sets the outcome. If the predicted share is small, a large
+/// remainder proves nothing, because no lever acted on it.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);
@@ -159,7 +161,7 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Concludes from an experiment on two stations and a delay, with this predicted share of one lever.
+    /// Runs and evaluates an experiment on two stations and a delay. `predicted` is a lever with its predicted share.
     fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
         let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
         let mut levers = trial.levers.clone();

@@ -1,4 +1,4 @@
-//! Comparison of predictions with results, and its effect on the verdict.
+//! Comparison of predicted with measured effects, and the resulting change of the verdict.
 
 mod own_turns;
 mod verdict_test;
@@ -18,7 +18,8 @@ use crate::single::good;
 use crate::thresholds::SURE;
 use crate::{Facts, confidence};
 
-/// Predicts from the verdict the effect of `lever`, before the lever is tried; `None` if the verdict names no cause.
+/// Predicts the effect of `lever` from the verdict, before the experiment. Returns an empty proof if the verdict names
+/// no cause.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     let verdict = &run.findings.bottleneck;
     if subject(verdict) != Subject::Cause {
@@ -31,9 +32,9 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), why: "the experiment was not run".into(), ..Proof::default() }
 }
 
-/// Predicts from the counters the effect of `lever` on the second suspect, if the lever takes the share `dose` of its
-/// resource. No effect is predicted while the rest of the resource allows the completed rate. Returns `None` if another
-/// lever tests that suspect, or no lever does.
+/// Predicts the effect of `lever` on the second suspect, from the counters. `dose` is the share of its resource that
+/// the lever takes. If the rest of the resource allows the completed rate, the prediction is "no effect". Returns
+/// `None` if `lever` does not test the second suspect.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;
@@ -43,8 +44,8 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
 }
 
-/// Concludes from the trials of the proof, and changes the verdict if they refute it. Without a trial, proof and
-/// verdict stay the same.
+/// Evaluates the trials of an experiment, records the outcome, and changes the verdict accordingly. Without a trial,
+/// nothing changes.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let slots = parts::read(facts, proof);
@@ -66,22 +67,22 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
     confidence::set(verdict, verdict.confidence);
 }
 
-/// An experiment together with the verdict that it tests.
+/// An experiment and the verdict that it tests.
 struct Experiment<'a> {
     facts: &'a Facts<'a>,
-    /// Effect of each lever with slots.
+    /// Effect of each lever that was switched in slots.
     effects: &'a [Effect],
     turns: Option<OwnTurns>,
-    /// Lever of the verdict's own resource.
+    /// Lever that acts on the resource that the verdict names.
     lever: Option<&'static str>,
-    /// Another lever whose resource explains most of the throughput.
+    /// Lever of another resource, if this resource explains most of the throughput.
     rival: Option<String>,
     signs: Option<CpuSigns>,
-    /// Reason why the slots prove nothing.
+    /// Reason why the slots prove nothing, if there is one.
     doubt: Option<String>,
-    /// Bottlenecks that the levers excluded.
+    /// IDs of the bottlenecks that the levers excluded.
     excluded: Vec<&'static str>,
-    /// Signs of another cause that no lever tested.
+    /// Sign of another cause that no lever tested.
     other: Option<String>,
     test: Test,
 }
@@ -118,7 +119,7 @@ impl<'a> Experiment<'a> {
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
     }
 
-    /// Records the outcome and changes the verdict.
+    /// Decides the outcome, records it in the proof, and changes the verdict.
     fn settle(self, proof: &mut Proof, verdict: &mut Bottleneck) {
         let conclusion = decide(&self.test);
         proof.measured = match &self.turns {
@@ -144,12 +145,12 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the effects of more load and of more source addresses.
+    /// Returns the effects of a larger load and of more source addresses.
     fn more(&self) -> (MoreLoad, MoreSources) {
         (self.test.more_load, self.test.more_sources)
     }
 
-    /// Returns the verdict that replaces the one from the counters; `None` if that verdict stays.
+    /// Returns the verdict that replaces the counters' verdict; `None` if their verdict stays.
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
         let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
         match conclusion {
@@ -159,7 +160,7 @@ impl<'a> Experiment<'a> {
             },
             Conclusion::Overtaken => of_rival(),
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
-            // The counters named an upstream that the server may wait for, and no cause.
+            // The counters did not name a cause, but an upstream for which the server may wait.
             Conclusion::Found if self.test.subject == Subject::Unknown => {
                 self.lever.map(|lever| replaced::of_lever(self.facts, verdict, proof, lever))
             }
@@ -172,7 +173,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the reason for the outcome, in one sentence.
+    /// Returns the sentence that explains the outcome.
     fn why(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> String {
         let shares = words::shares_sentence(proof);
         let effect = words::effect_sentence(proof);
@@ -218,7 +219,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the reason for the outcome if no lever acted on the verdict's resource.
+    /// Returns the sentence that explains the outcome if no lever acted on the verdict's resource.
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),

@@ -1,6 +1,6 @@
-//! Kind of a CPU limit. Throughput that follows the CPU's speed has one of three limits: all CPUs, one thread, or
-//! requests that take turns on the CPU. The CPUs in use, the busiest thread and the number of CPUs show which one;
-//! speed alone does not.
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, the limit is all CPUs, one thread, or requests that
+//! take turns on the CPU. The speed alone does not show which one. The CPU time used, the busiest thread, and the
+//! number of CPUs show it.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -14,33 +14,33 @@ use crate::thresholds::{
 use crate::view::View;
 use crate::waits;
 
-/// Effect of taking whole CPUs from the server.
+/// Effect of taking whole CPUs away from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// Not tested, or other programs may have left CPU time to the server.
+    /// The effect is unknown: it was not tested, or other programs may have given up CPU time to the server.
     Open,
-    /// Throughput fell as the number of used CPUs predicts.
+    /// Throughput fell as the number of CPUs in use predicts.
     Follows,
-    /// Throughput stayed the same, and at least as many CPUs were left as the server used.
+    /// Throughput stayed the same. The server still had as many CPUs as it uses.
     Enough,
-    /// Throughput stayed the same, although fewer CPUs were left than the server used.
+    /// Throughput stayed the same, although the server had fewer CPUs than it uses.
     Unchanged,
 }
 
-/// Signs of the server's CPU use at its limit.
+/// Signs in the server's CPU use that show the kind of a CPU limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CpuSigns {
     /// CPU time of the server's processes, in CPUs.
     pub(super) used: f64,
     /// Number of CPUs that the server's processes may use.
     pub(super) allowed: f64,
-    /// Busy share of these CPUs, for all programs.
+    /// Share of time for which these CPUs are busy with any program, 0 to 1.
     pub(super) busy: f64,
-    /// Busy share of these CPUs, without programs outside the load.
+    /// Share of time for which these CPUs are busy, without programs that do not serve the load, 0 to 1.
     pub(super) own_busy: f64,
-    /// CPU time of the busiest thread, in CPUs; absent if no thread was read.
+    /// CPU time of the busiest thread, in CPUs; absent if no thread was readable.
     pub(super) thread: Option<f64>,
-    /// Number of requests that the server handles at a time; absent if unknown.
+    /// Number of requests that the server handles at the same time; absent if unknown.
     pub(super) places: Option<f64>,
     pub(super) count: CountEffect,
     /// True if most requests wait for a lock whose holder computes.
@@ -54,16 +54,17 @@ pub(super) enum CpuLimit {
     OneThread,
     /// Requests take turns on the CPU, on changing threads.
     Serial {
-        /// True if the threads that wait for their turn fill the other CPUs.
+        /// True if threads that wait for their turn keep the other CPUs busy.
         spins: bool,
     },
-    /// Fewer workers compute at a time than there are CPUs.
+    /// Fewer workers compute at the same time than there are CPUs.
     Workers,
     Open,
 }
 
 impl CpuLimit {
-    /// Returns the bottleneck, and true if requests take turns; `None` if the kind is open.
+    /// Returns the ID of the bottleneck, and true if requests take turns on the CPU. Returns `None` if the kind is
+    /// open.
     pub(super) fn bottleneck(self) -> Option<(&'static str, bool)> {
         match self {
             Self::AllCpus => Some(("server-cpu", false)),
@@ -76,7 +77,7 @@ impl CpuLimit {
 }
 
 impl CpuSigns {
-    /// Reads the signs; `None` if the server's CPU use is not known.
+    /// Reads the signs; `None` if the server's CPU use is unknown.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
         let view = facts.full_server()?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
@@ -90,7 +91,7 @@ impl CpuSigns {
         Some(Self { used, allowed, busy, own_busy, thread: threads.first().map(|t| t.busy), places, count, lock })
     }
 
-    /// Decides the kind, given that throughput follows the CPU's speed.
+    /// Decides the kind of limit. Assumes that throughput follows the speed of the server's CPU.
     pub(super) fn limit(&self) -> CpuLimit {
         let share = self.used / self.allowed.max(1e-9);
         match self.count {
@@ -99,7 +100,7 @@ impl CpuSigns {
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // On a single CPU the three kinds do not differ. A CPU that is not full is not a limit.
+            // With a single CPU, all kinds are the same. If this CPU is not full, it is not the limit.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -107,12 +108,12 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if the server may use several CPUs, and no CPU was taken away to show how many it needs.
+    /// Returns true if the server may use several CPUs, and the effect of fewer CPUs is unknown.
     pub(super) fn lacks_count(&self) -> bool {
         self.count == CountEffect::Open && self.allowed >= SEVERAL_CPUS
     }
 
-    /// Decides the kind where CPUs idle.
+    /// Decides the kind of limit of a server that leaves CPUs idle.
     fn among_idle_cpus(&self) -> CpuLimit {
         match self.thread {
             Some(_) if self.has_one_thread() => CpuLimit::OneThread,
@@ -127,7 +128,7 @@ impl CpuSigns {
         self.has_one_thread() && self.used < SEVERAL_CPUS || self.takes_turns()
     }
 
-    /// Returns true if the server handles one request at a time, with about one CPU.
+    /// Returns true if the server handles about one request at a time, and uses about one CPU.
     fn takes_turns(&self) -> bool {
         match self.places {
             Some(places) => places < ONE_AT_A_TIME && self.used < SEVERAL_CPUS,
@@ -135,34 +136,35 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if one thread is full or does nearly all the work of about one CPU. Behind a lock, the thread may be
-    /// the only one that a runtime such as Go's gives tasks to.
+    /// Returns true if one thread is full, or does nearly all work of a server that uses about one CPU.
     fn has_one_thread(&self) -> bool {
         self.thread.filter(|_| !self.lock).is_some_and(|thread| {
             thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY
         })
     }
 
-    /// Returns the CPU use in words.
+    /// Describes the server's CPU use in words.
     pub(super) fn sentence(&self) -> String {
         let thread = self.thread.map_or(String::new(), |busy| format!(", its busiest thread {}", percent(busy)));
         format!("the server used {} of {}{thread}", figure(self.used), cpus(self.allowed))
     }
 }
 
-/// Returns the elasticity of the number of CPUs, the dose, and the ratio of throughput; `None` if this was not tested.
+/// Returns the effect of fewer CPUs: elasticity, dose, and ratio of throughput. Returns `None` if this was not
+/// measured.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The wanted share of the time bounds the effect of the CPUs' speed, but not the effect of their number.
+    // The share of time in which CPUs are wanted bounds the effect of their speed. It does not bound the effect of
+    // their number.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the effect of taking CPUs away with two predictions: the server needs all CPUs that it uses, or all that
-/// there are. Beside other programs, an unchanged throughput shows nothing, because the lever may have taken their CPU
-/// time.
+/// Compares the effect of fewer CPUs with two predictions: the server needs all CPUs that it uses, or all CPUs that it
+/// may use. Beside other programs, an unchanged throughput shows nothing, because the lever may have taken CPU time
+/// from these programs.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
@@ -175,7 +177,7 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns true if the server polls: it kept its CPUs full although slowing them hardly mattered.
+/// Returns true if the server keeps its CPUs full. If slowing the CPUs hardly matters, such a server polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }
@@ -184,8 +186,8 @@ pub(super) fn polls(view: &View<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Makes the signs of a server on two CPUs, with its CPU use, its busiest thread and its number of requests at a
-    /// time.
+    /// Makes the signs of a server on two CPUs. The arguments are the CPUs in use, the share of the busiest thread, and
+    /// the number of requests at a time.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
         let places = Some(places);
@@ -195,24 +197,24 @@ mod tests {
     #[test]
     fn serial_work_on_the_cpu_is_told_from_full_cpus() {
         for (signs, limit) in [
-            // Seen with threads of an interpreter with one lock, and with a mutex around arithmetic.
+            // Seen with the threads of an interpreter with one lock, and with a mutex around arithmetic.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
-            // Seen with a dispatcher that moves between two threads.
+            // Seen with a dispatcher that moved between two threads.
             (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
-            // Seen with an event loop that was 88 % busy, and with one beside a thread pool.
+            // Seen with an event loop that was 88 % busy, and with an event loop beside a thread pool.
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
-            // Seen with a pool of several workers that compute and wait.
+            // Seen with several workers that compute and wait.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
             (signs(1.85, 0.5, 2.0), CpuLimit::AllCpus),
-            // Other programs use the rest of the CPUs, so parallel work and a lock look alike.
+            // Other programs use the rest of the CPUs, so parallel work looks like work under a lock.
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.3, 1.2) }, CpuLimit::Open),
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.5, 2.1) }, CpuLimit::Open),
         ] {

@@ -1,52 +1,52 @@
-//! Decision table for the outcome of an experiment, from the effects of the levers, the predictions and the direct
-//! observations.
+//! Decision table for the outcome of an experiment. Its inputs are the effects of the levers, the predictions, and
+//! direct observations.
 
 use run::ProofOutcome;
 
 use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, WEAK_SIGN};
 
-/// Result of the lever that acts on the resource that the verdict names ("own lever").
+/// Effect of the own lever: the lever that acts on the resource that the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// No lever acts on the resource that the verdict names.
+    /// No lever acts on this resource.
     NoLever,
-    /// A lever exists for the resource, but was not used.
+    /// A lever acts on this resource, but it was not used.
     Unused,
     /// The lever took much less of the resource than ordered.
     Slack,
-    /// Throughput followed the lever more than anything else, as predicted: the interval contains the prediction and
+    /// The lever's part is the largest, and throughput changed as predicted. Its interval contains the prediction and
     /// excludes "no effect".
     Follows,
-    /// Throughput followed the lever more than anything else, but not by the predicted amount.
+    /// The lever's part is the largest, but throughput did not change as predicted.
     Astray,
-    /// Throughput certainly followed the lever very little.
+    /// The lever certainly had hardly any effect.
     Small,
-    /// Neither a large nor a very small effect is certain.
+    /// The lever's part may be large or small.
     Partly,
 }
 
-/// Comparison of the verdict with the kind of a CPU limit: all CPUs, one thread, or one request at a time.
+/// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, or requests that take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The verdict names this kind, or is not about the server's CPU.
+    /// The verdict names the measured kind, or it is not about the server's CPU.
     Agrees,
-    /// The verdict says that requests take turns on the CPU, and the counters agree. The experiment did not show it,
-    /// because it changed the CPUs' speed alone, on which work in turns and work side by side depend alike.
+    /// The verdict and the counters say that requests take turns on the CPU, but the experiment did not test it. Only
+    /// the speed of the CPUs changed, and every kind of CPU limit follows the speed.
     ByCounters,
     /// The kind of the CPU limit is unknown.
     Open,
-    /// The verdict names another kind.
+    /// The verdict names another kind than the measured one.
     Differs,
 }
 
-/// Another resource that surely explains most of the throughput.
+/// Another resource that certainly explains most of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
-    /// No other resource explains the limit.
+    /// There is no such resource.
     None,
-    /// The other resource describes the verdict's bottleneck in more detail.
+    /// The resource is a part of the verdict's bottleneck, and names it more precisely.
     Refines,
-    /// The other resource is another bottleneck.
+    /// The resource belongs to another bottleneck.
     Other,
 }
 
@@ -54,110 +54,110 @@ pub(super) enum Rival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreLoad {
     NotTested,
-    /// The larger load raised throughput, so nothing was saturated.
+    /// Throughput rose, so nothing was saturated.
     Raised,
-    /// The larger load did not raise throughput.
+    /// Throughput did not rise.
     Unchanged,
     Open,
 }
 
-/// Effect of more source addresses on a verdict that a limit per address explains as well.
+/// Effect of more source addresses. The verdict may be a rate limit for each address, which looks like other causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreSources {
     NotTested,
-    /// More addresses raised throughput, so the server limits each address.
+    /// Throughput rose, so the server limits each address.
     Raised,
-    /// More addresses did not raise throughput, so the server does not limit each address.
+    /// Throughput did not rise, so the server does not limit each address.
     Unchanged,
     Open,
 }
 
-/// Direct observations of the verdict: a queue, a count of workers or connections, or refused requests.
+/// Direct observations of the verdict's cause: a queue, a count of workers or connections, or refused requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Observed {
-    /// A direct observation agrees with the verdict.
+    /// An observation shows the verdict's cause.
     Agrees,
     Nothing,
-    /// An observation shows another cause that no lever tested.
+    /// An observation shows another cause, which no lever tested.
     Contradicts,
 }
 
-/// Resource that the verdict names.
+/// What a verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Cause,
-    /// The load itself: nothing is saturated.
+    /// The verdict says that the load is too small to saturate anything.
     Load,
-    /// The cause is unknown.
+    /// The verdict says that the cause is unknown.
     Unknown,
 }
 
-/// Everything that decides the outcome.
+/// All inputs of the decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// True if the effect of the verdict's own lever was predicted before the experiment. The own lever of
-    /// `not-saturated` is a larger load.
+    /// True if the effect of the own lever was predicted before the experiment. The own lever of `not-saturated` is a
+    /// larger load.
     pub(super) is_predicted: bool,
-    /// True if something else changed throughput as much as the levers did, or a lever slowed more than its own
-    /// resource.
+    /// True if the levers' effects are not reliable. Either something else changed throughput as much, or a lever
+    /// slowed more than its own resource.
     pub(super) is_disturbed: bool,
     pub(super) rival: Rival,
-    /// True if the levers exclude both sides' CPUs and every other resource that they slowed.
+    /// True if the levers exclude both sides' CPUs and all other resources that they slowed.
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
     pub(super) more_sources: MoreSources,
     pub(super) observed: Observed,
-    /// True if counters of a specific cause made the verdict sure.
+    /// True if the verdict is sure by counters of its specific cause.
     pub(super) is_definite: bool,
 }
 
-/// Outcome of an experiment, with the reason.
+/// Outcome of an experiment, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
-    /// The own lever had the predicted effect.
+    /// The own lever changed throughput as predicted.
     Proven,
-    /// A lever showed the cause, but its effect had not been predicted.
+    /// A lever showed the cause, but its effect was not predicted.
     Found,
-    /// The CPU's speed limits throughput, and only the counters show that requests take turns on it.
+    /// The CPU's speed limits throughput. Only the counters show that requests take turns on the CPU.
     CountUntested,
-    /// The CPU's speed limits throughput, but the kind (all CPUs or one thread) is open.
+    /// The CPU's speed limits throughput, but the kind of the limit is open: all CPUs, or one thread.
     KindOpen,
-    /// Everything else is excluded, and a direct observation agrees.
+    /// All other resources are excluded, and a direct observation agrees with the verdict.
     Remains,
-    /// The verdict says that nothing is saturated, and a larger load raised throughput.
+    /// The verdict was that nothing is saturated, and a larger load raised throughput.
     LoadConfirmed,
-    /// A larger load raised throughput, and the cause was unknown: nothing is saturated.
+    /// The cause was unknown, and a larger load raised throughput, so nothing is saturated.
     LoadFound,
-    /// The own lever hardly changed throughput.
+    /// The own lever hardly changed throughput, so its resource is excluded.
     Excluded,
     /// Another resource explains most of the throughput.
     Overtaken,
-    /// The CPU's speed limits throughput, but the kind of the limit differs from the verdict.
+    /// The CPU's speed limits throughput, but by another kind of limit than the verdict names.
     OtherKind,
-    /// A larger load raised throughput, so nothing was saturated.
+    /// A larger load raised throughput, so nothing was saturated, contrary to the verdict.
     LoadRaised,
-    /// More source addresses raised throughput, so the server limits each of them.
+    /// More source addresses raised throughput, so the server limits each address.
     SourcesRaised,
     /// Something else changed throughput as much as the levers did.
     Disturbed,
-    /// Throughput differs from the prediction.
+    /// Throughput followed the own lever, but not as predicted.
     Astray,
-    /// The own lever's part is too close to another part, or to zero.
+    /// The own lever's part does not differ enough from another part, or from zero.
     Close,
-    /// Another resource explains most of the throughput, although the counters are sure of the verdict.
+    /// Another resource explains most of the throughput, but the counters are sure of the verdict.
     AgainstCounters,
-    /// The own lever did not act.
+    /// The own lever took much less of its resource than ordered.
     Slack,
-    /// Two causes are observed directly, and no lever acts on either of them.
+    /// Two causes are observed directly, and no lever acts on them.
     TwoCauses,
-    /// Some other resource may explain the throughput.
+    /// Another resource may explain the throughput.
     OthersOpen,
     /// A larger load may raise throughput.
     LoadOpen,
-    /// Nothing else explains the throughput, but no direct observation confirms the verdict.
+    /// No other resource explains the throughput, but no direct observation confirms the verdict.
     NotSeen,
 }
 
@@ -179,8 +179,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the resource that the verdict names. The effects of other levers prove
-/// nothing.
+/// Decides the outcome if no lever acted on the verdict's resource. The effects of other levers then cannot prove the
+/// verdict.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {
@@ -205,7 +205,7 @@ fn without_own_lever(test: &Test) -> Conclusion {
 }
 
 impl Conclusion {
-    /// Returns the word for the outcome.
+    /// Returns the word that reports use for the outcome.
     pub(super) fn outcome(self) -> ProofOutcome {
         match self {
             Self::Proven => ProofOutcome::Proven,
@@ -222,13 +222,12 @@ impl Conclusion {
         }
     }
 
-    /// Returns the new confidence of a verdict that stays, given its confidence from the counters. No other function
-    /// lets an experiment change a confidence. `own_most` is the upper end of the share that the verdict's own resource
-    /// explains.
+    /// Returns the new confidence of a verdict that stays. `before` is its confidence from the counters, and `own_most`
+    /// the upper end of its own resource's share. No other function lets an experiment change a confidence.
     ///
-    /// An undecided experiment does not weaken a verdict that the counters made sure. The experiment lowers the
-    /// confidence only if it contradicts the verdict: the own share is surely less than half, or throughput surely
-    /// differs from the prediction.
+    /// If the counters made the verdict sure, an undecided experiment does not lower its confidence. Only a
+    /// contradiction does: an own share that is surely below one half, or throughput that surely differs from the
+    /// prediction.
     pub(super) fn confidence(
         self,
         before: f64,
@@ -240,8 +239,8 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::CountUntested | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            // Most limits that delay answers apply per address. The limit left in this case applies to all addresses
-            // together, so the sign of a delaying limit remains weak.
+            // Most limits that delay answers apply to each address. In this case, only a limit for all addresses
+            // together is possible, so a delaying limit remains a weak sign.
             Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),
@@ -256,7 +255,7 @@ impl Conclusion {
 mod tests {
     use super::*;
 
-    /// Returns the test of a verdict whose own lever had this effect.
+    /// Makes the inputs for a verdict whose own lever had the effect `own`.
     fn of(own: Own) -> Test {
         Test {
             subject: Subject::Cause,

@@ -1,14 +1,14 @@
-//! Estimates elasticities from slots in which levers were on or off. An elasticity is the relative change of throughput
-//! per relative change of a resource's speed.
+//! Estimates of elasticities from slots in which levers were on or off. An elasticity is the relative change of
+//! throughput, divided by the relative change of a resource's speed.
 //!
-//! Two regressions use the slots of one trial. Both have as regressors whether each lever was on; one explains the
-//! logarithm of the throughput, the other that of each resource's measured speed. The elasticity is the coefficient of
-//! the first regression divided by that of the second. The levers are instrumental variables for the speeds, so errors
-//! in single readings average out. A regression on the readings themselves would be biased towards zero. The equations
-//! also separate the effects of a lever that slows two resources on one CPU.
+//! Two regressions use the slots of one trial, and the state of each lever is a regressor in both. One explains the
+//! logarithm of the throughput; the other explains the logarithm of each resource's measured speed. An elasticity is
+//! the lever's coefficient in the first regression divided by that in the second. The levers are instrumental variables
+//! for the speeds, so errors of single readings average out. A regression on the speeds themselves would be biased
+//! towards zero. If a lever slows two resources on one CPU, the equations separate its effects.
 //!
-//! Queues carry over: requests that wait at the end of a slot are served in the next one. A column with the lever's
-//! state in the preceding slot accounts for the carried requests.
+//! Requests that wait at the end of a slot are served in the next slot. A regressor with the lever's state in the
+//! preceding slot accounts for these requests.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -16,47 +16,47 @@ use super::against::Against;
 use crate::thresholds::{ALIKE, CURVATURE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
-/// Minimum number of slots per lever, and for the level.
+/// Minimum number of slots for each lever, and for the level of the throughput.
 const SLOTS_OF_A_LEVER: usize = 8;
-/// Minimum change of a resource's speed by a lever, as a logarithm, for an estimate.
+/// Minimum change of a resource's speed for an estimate, as a logarithm.
 const LEAST_DOSE: f64 = 0.02;
-/// Half-width of a 95 % interval in standard deviations, by Student's t for the hundred or more slots of a trial.
+/// Half-width of a 95 % interval in standard errors (Student's t for the hundred or more slots of a trial).
 const Z95: f64 = 1.98;
 
-/// Share that a lever takes by default, for old runs that do not record the order, and for doses that were not
-/// measured.
+/// Assumed dose of a lever, if the run does not record the ordered or the measured dose.
 pub(super) const DEFAULT_DOSE: f64 = 0.25;
 
-/// Results of a trial's slots, one entry per lever in the trial's order.
+/// Results from a trial's slots. Each list has one entry per lever, in the order of the trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates {
-    /// Estimated elasticities, one per lever.
+    /// Elasticity of each lever's resource.
     pub elasticities: Vec<Estimate>,
-    /// Method behind each elasticity.
+    /// Method of each elasticity: measured, or an upper bound.
     pub bases: Vec<ElasticityBasis>,
     /// 1 minus the sum of the elasticities.
     pub remainder: Estimate,
-    /// Measured dose of each lever on its own resource, 0 to 1.
+    /// Measured dose of each lever: the share that it took of its own resource, 0 to 1.
     pub doses: Vec<f64>,
-    /// Throughput with each lever on, divided by throughput with the lever off, over all states of the other levers.
+    /// Throughput with each lever on, divided by throughput with this lever off. The other levers may be on or off.
     pub ratios: Vec<Estimate>,
 }
 
-/// Source of the elasticity of one resource.
+/// Source of an elasticity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
-    /// From the change of throughput.
+    /// The change of throughput gives the elasticity.
     Regression,
-    /// The elasticity lies between 0 and this bound, with the basis of the bound.
+    /// The elasticity lies between 0 and this bound, which has the given basis.
     AtMost(f64, ElasticityBasis),
 }
 
-/// Estimates elasticities from the slots of a trial. The error message says what is missing.
+/// Estimates elasticities from the slots of a trial. The error message says which data is missing.
 ///
-/// An elasticity is at most the utilization, and equals it with one client and no queue. If the slowed threads hardly
-/// wanted a resource, no dose is needed: the elasticity lies between 0 and the wanted share. The bound also applies if
-/// it is tighter than the regression. A lever that took much less than ordered shows nothing. The bound does not apply
-/// either, because the cause that kept the lever from the CPU may also keep the slowed threads from wanting it.
+/// An elasticity is at most the utilization. With one client and no queue, both are equal. A resource that is wanted
+/// for a small share of the time therefore needs no dose: its elasticity lies between 0 and this share. This bound is
+/// also used where it is tighter than the regression. If a lever took much less than ordered, the elasticity is
+/// unknown, even with such a bound. The cause that kept the lever from the CPU may also have kept the slowed threads
+/// from it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -72,7 +72,7 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// Returns the source of a lever's elasticity. `felt` is the dose that the lever's resource got.
+/// Returns the source of an elasticity. `felt` is the measured dose on the lever's own resource.
 fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
@@ -84,39 +84,39 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
     }
 }
 
-/// Returns true if a lever reached a good part of its ordered dose.
+/// Returns true if a lever took a sufficient share of its ordered dose.
 pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_DOSE)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns the largest share of the time in which a lever's resource was wanted, if known. The resource's users report
-/// it, or it is the share that the lever did not get.
+/// Returns an upper bound on the share of time in which a lever's resource was wanted, 0 to 1; `None` if unknown. The
+/// users of the resource report this share. Otherwise, the bound is the share that a CPU thief did not get.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
 
-/// Returns the logarithms of the throughput.
+/// Returns the logarithm of the throughput in each slot.
 pub(super) fn throughput(trial: &ProofTrial, slots: &[usize]) -> Vec<f64> {
     slots.iter().map(|t| trial.completed_rate[*t].ln()).collect()
 }
 
-/// Returns the logarithms of the speeds of each lever's resource.
+/// Returns the logarithm of the speed of each lever's resource in each slot.
 fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
     levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
 }
 
-/// Elasticities of some levers, the remainder, and the inverse of their doses.
+/// Elasticities of some levers, the remainder, and the inverse of the matrix of doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
-/// Slots of a trial as logarithms, and the effects of the levers on them.
+/// Usable slots of a trial as logarithms, and the effects of the levers.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,
     speeds: Vec<Vec<f64>>,
     against: Against,
     moved: Robust,
-    /// Change of the logarithm of resource k's speed by lever j.
+    /// `doses[j][k]` is the change of the logarithm of resource k's speed by lever j.
     doses: Vec<Vec<f64>>,
 }
 
@@ -130,8 +130,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Replaces the regression by a bound for one of two levers that slow each other's resource nearly as much as their
-    /// own. An example is client and server on the same CPUs. The equations of the two levers give only the sum of both
-    /// parts. A bound for the less used resource makes the share of the other one more exact.
+    /// own. An example is a client and a server on the same CPUs. For such levers, the equations give only the sum of
+    /// both elasticities. The less used resource gets the bound, which makes the other elasticity more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -146,22 +146,22 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns the dose of each lever on its own resource.
+    /// Returns the dose of each lever on its own resource, 0 to 1.
     fn own_doses(&self) -> impl Iterator<Item = f64> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
-    /// Returns the dose of lever j on resource k, both by index. The speed of a CPU is the time for which the slowed
-    /// threads ran, divided by the time for which they ran or waited. A thread that waits for its quota counts as
+    /// Returns the dose of lever j on resource k, as a logarithm. The speed of a CPU is the time for which the slowed
+    /// threads ran, divided by the time for which they ran or waited. Threads that wait for their quota count as
     /// waiting, so a lever on a quota only seems to slow a CPU.
     fn dose_on(&self, j: usize, k: usize) -> f64 {
         let is_thief = |at: usize| self.levers[at].taken.is_some();
         if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
     }
 
-    /// Estimates the levers marked for regression, and gives the others their bounds. The regressed levers may also
-    /// slow the resource of a bounded lever. The bounded resource then explains a part of the regressed levers' effect,
-    /// between nothing and its bound.
+    /// Estimates some elasticities by regression, and sets the others to their bounds. A lever in the regression may
+    /// also slow the resource of a bounded lever. A part of its effect then belongs to the bounded resource, between 0
+    /// and the bound.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -171,7 +171,8 @@ impl<'a> Seen<'a> {
             let Known::AtMost(most, _) = known else { continue };
             let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
-            // No share is below 0, so this share is at most its share in a regression without the other lever.
+            // No elasticity is below 0. The bounded resource therefore explains at most what the regression gives
+            // without it.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
             let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
             of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
@@ -196,8 +197,8 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Estimates levers by regression. Returns the elasticities of the levers, the remainder, and the inverse of the
-    /// doses.
+    /// Estimates the elasticities of the levers `used` by regression. Returns the elasticities, the remainder, and the
+    /// inverse of the matrix of doses.
     fn regress(&self, used: &[usize]) -> Result<Regressed, String> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();
@@ -215,7 +216,7 @@ impl<'a> Seen<'a> {
         Ok((straight.iter().enumerate().map(of).collect(), remainder, by_dose))
     }
 
-    /// Returns the covariance of the elasticities from the residuals and the doses.
+    /// Returns the covariance matrix of the elasticities, from the residuals and the doses.
     fn spread(
         &self,
         speeds: &[Vec<f64>],
@@ -233,13 +234,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Returns the number of slots that an estimate of this many levers needs.
+/// Returns the minimum number of slots for an estimate of this many levers.
 pub fn fewest_slots(levers: usize) -> usize {
-    // The first slot has no preceding slot.
+    // The first slot is not usable, because it has no preceding slot.
     SLOTS_OF_A_LEVER * (levers + 1) + 1
 }
 
-/// Returns all slots that completed a request, except the first slot. The first slot has no preceding slot.
+/// Returns the indexes of all slots that completed a request and have all speeds. The first slot is left out, because
+/// it has no preceding slot.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
@@ -264,30 +266,30 @@ fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-/// Returns the sentence that a lever took almost nothing.
+/// Returns a sentence that says that a lever took almost nothing.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
 
-/// Corrects for the size of the doses: a slowed resource limits throughput more than the same resource without a lever.
+/// Correction for the size of the doses. A resource that a lever slows limits throughput more than without the lever.
 struct Nonlinearity {
-    /// Each elasticity under the mean of all doses, divided by the elasticity without doses.
+    /// Amount by which the doses raise each measured elasticity.
     by: Vec<f64>,
-    /// Factor by which the correction widens the errors, at least 1.
+    /// Factor by which the correction widens the standard errors, at least 1.
     stretch: f64,
-    /// The largest dose, as a logarithm.
+    /// Largest dose, as a logarithm.
     dose: f64,
 }
 
 impl Nonlinearity {
-    /// Computes the correction. The correction assumes that speeds combine with a constant elasticity of substitution
-    /// ([`CURVATURE`] 1 holds exactly for one client). The share of a resource grows with its slowdown, relative to the
-    /// mean over all shares.
+    /// Computes the correction. Assumes that speeds combine with a constant elasticity of substitution; [`CURVATURE`] 1
+    /// is exact for one client. The elasticity of a resource grows with its slowdown, relative to the mean slowdown of
+    /// all resources.
     ///
-    /// The dose counts only the slowdown by levers. A thread that waits for other threads of its process may have half
-    /// a CPU even with all levers off.
+    /// Only the slowdown by levers counts. A thread that waits for other threads of its process may get half a CPU even
+    /// without levers.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
-        // Each lever is on half of the time.
+        // Each lever is on in half of the slots.
         let slowed: Vec<f64> =
             (0..elasticities.len()).map(|k| -doses.iter().map(|of| of[k]).sum::<f64>() / 2.0).collect();
         let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();
@@ -301,8 +303,9 @@ impl Nonlinearity {
         }
     }
 
-    /// Returns the variance of an elasticity, including the uncertainty of the correction, whose standard deviation is
-    /// taken as half of it. Effects of second order in the dose are not corrected.
+    /// Returns the variance of an elasticity, including the uncertainty of its correction. The error of the correction
+    /// is assumed to be uniform, up to half of the correction. Effects of second order in the dose are not corrected,
+    /// but add to the variance.
     fn variance(&self, measured: f64, elasticity: f64, by: f64) -> f64 {
         let e = elasticity.clamp(0.0, 1.0);
         let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);
@@ -310,7 +313,7 @@ impl Nonlinearity {
     }
 }
 
-/// Subtracts a part, known to lie between 0 and `most`, from an estimate.
+/// Subtracts a part between 0 and `most` from an estimate.
 fn subtract(e: &mut Estimate, most: f64) {
     e.value -= most / 2.0;
     e.low -= most.max(0.0);

@@ -1,5 +1,5 @@
-//! Predictions for further levers, which test other causes than the verdict's own lever: more load, fewer CPUs, and
-//! more source addresses.
+//! Predictions for levers that test other causes than the verdict's own lever does. These levers are more load, fewer
+//! CPUs, and more source addresses.
 
 use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
@@ -9,8 +9,8 @@ use crate::signals::cpu::busiest as busiest_cpu;
 use crate::single::sides_of;
 use crate::thresholds::MOST;
 
-/// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs is worthwhile.
-/// `None` if the effect of the speed was not measured.
+/// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs is useful.
+/// Returns `None` if the effect of the speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
@@ -31,22 +31,23 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if a rate limit that delays answers would also explain the verdict. An example is a fixed number of
-/// workers that no counter shows.
+/// Returns true if a rate limit that delays answers would also explain the verdict. For example, the verdict is a fixed
+/// number of workers, but no counter shows the workers.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
     verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
 }
 
-/// Predicts from the verdict the effect of a further lever, before the lever is tried; `None` if the verdict predicts
-/// nothing.
+/// Predicts the effect of one of these levers from the verdict, before the experiment. Returns `None` if the verdict
+/// predicts nothing.
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
-        // If nothing is full, throughput grows with the load. If something is full, throughput stays.
+        // If nothing is full, throughput grows with the load. If all CPUs are full, throughput falls with their number.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // All source addresses share the workers, locks and pools, so more addresses change nothing.
+        // Any other limit lies in something that these levers leave as it is, such as workers, locks and pools.
+        // Throughput stays the same.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

@@ -1,5 +1,5 @@
-//! Experiments on verdicts: each resource's share of the throughput, estimated from slots of a load, and its comparison
-//! with the prediction. See `docs/explanation/experiment.md`.
+//! Experiments that test verdicts. They estimate each resource's share of the throughput from slots of a load, and
+//! compare it with a prediction. See `docs/explanation/experiment.md`.
 
 mod against;
 #[cfg(test)]
@@ -34,7 +34,7 @@ pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, respons
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
 
-/// Concludes from the proof's trials, by the metric that they compare: throughput or response time.
+/// Evaluates the trials of an experiment on throughput, or of one on the response time.
 pub(crate) fn conclude(facts: &crate::Facts<'_>, proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
     match proof.of.is_throughput() {
         true => conclude::conclude(facts, proof, verdict),

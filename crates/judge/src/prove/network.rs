@@ -1,11 +1,12 @@
-//! Test double: a simulated closed network with levers. Service times are exponential, so the exact answer is known.
+//! Test double: a simulated closed network with levers. Service times are exponential, so the exact elasticities are
+//! known.
 
 use run::{LeverSlots, ProofTrial};
 
 use super::estimate;
 use stats::queueing::{Station, elasticities};
 
-/// A network of stations with one server each, each with its own lever, and a delay that no lever changes.
+/// Network of stations with one server and one lever each, and a delay that no lever changes.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) stations: Vec<Station>,
@@ -13,23 +14,23 @@ pub(super) struct Network {
     pub(super) clients: u32,
 }
 
-/// Number of slots of a trial.
+/// Number of slots in a trial.
 const SLOTS: usize = 160;
-/// Length of a slot in mean service times of the slowest station.
+/// Length of a slot, in mean service times of the slowest station.
 const SLOT: f64 = 40.0;
-/// Speed of a station while its lever is on.
+/// Speed of a station while its lever is on; 1 is full speed.
 const LEFT: f64 = 0.8;
 
 impl Network {
-    /// Returns the true elasticity of each station, without any lever.
+    /// Returns the exact elasticity of each station without levers.
     pub(super) fn exact(&self) -> Vec<f64> {
         let mut all = self.stations.clone();
         all.push(Station::delay(self.delay_s));
         elasticities(&all, self.clients)[..self.stations.len()].to_vec()
     }
 
-    /// Simulates one trial. Exponential times have no memory, so the network is a Markov chain, and the next event does
-    /// not depend on earlier ones.
+    /// Simulates one trial. Exponential times have no memory, so the network is a Markov chain: the next event depends
+    /// only on the current state.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = self.stations.iter().map(|_| balanced(&mut random)).collect();
@@ -45,7 +46,7 @@ impl Network {
             lever: format!("station {i}"),
             host: String::new(),
             on: on.clone(),
-            // Readings have an error of 3 %.
+            // Measured speeds have an error of up to 3 %.
             speed: on.iter().map(|on| if *on { LEFT } else { 1.0 } * (1.0 + 0.06 * (random.f64() - 0.5))).collect(),
             ..LeverSlots::default()
         };
@@ -53,7 +54,7 @@ impl Network {
         ProofTrial { slot_s: SLOT, completed_rate, levers, ..ProofTrial::default() }
     }
 
-    /// Simulates one slot; returns the number of completed requests.
+    /// Simulates one slot. Returns the number of completed requests.
     fn slot(&self, random: &mut fastrand::Rng, speeds: &[f64], at: &mut [u32], thinking: &mut u32) -> f64 {
         let (mut now, mut completed) = (0.0, 0.0);
         let rates: Vec<f64> = self.stations.iter().zip(speeds).map(|(s, speed)| speed / s.demand_s).collect();
@@ -74,7 +75,7 @@ impl Network {
         }
     }
 
-    /// Moves one client from a station, or from its delay (`None`). Returns true if the move completed a request.
+    /// Moves one client on from a station, or from the delay (`None`). Returns true if this completed a request.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;
@@ -91,7 +92,7 @@ impl Network {
     }
 }
 
-/// Returns a random order of slots in which the lever is on in half of every 8 slots.
+/// Returns a random order in which the lever is on in half of every 8 slots.
 fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     let mut all = Vec::with_capacity(SLOTS);
     while all.len() < SLOTS {
@@ -102,18 +103,18 @@ fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     all
 }
 
-/// Counts of intervals that contain the true value.
+/// Numbers of intervals that contain the true value.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
-    /// Number of seeds whose interval contains the true value, for each station.
+    /// Number of seeds whose interval contains the exact elasticity, for each station.
     pub(super) each: Vec<u32>,
-    /// Number of seeds whose interval of the remainder contains the true value.
+    /// Number of seeds whose interval contains the exact remainder.
     pub(super) remainder: u32,
-    /// Mean error of each station's elasticity.
+    /// Mean error of the elasticity, for each station.
     pub(super) bias: Vec<f64>,
 }
 
-/// Estimates one trial per seed.
+/// Simulates and estimates one trial for each seed.
 pub(super) fn coverage(network: &Network, seeds: u64) -> Coverage {
     let exact = network.exact();
     let left = 1.0 - exact.iter().sum::<f64>();

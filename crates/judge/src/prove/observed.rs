@@ -1,5 +1,5 @@
-//! Direct observations of a bottleneck: counters that show the queue, the refusals or the losses themselves, not only
-//! an idle or busy device.
+//! Direct observations of a bottleneck. A counter observes it directly if it counts queues, refusals or losses, and not
+//! only the use of a device.
 
 use run::{Bottleneck, Evidence};
 
@@ -12,8 +12,8 @@ use crate::verdict::without;
 use crate::view::View;
 use crate::waits;
 
-/// Counters that show a bottleneck directly. The rule of the bottleneck lists such a counter as evidence only if the
-/// counter shows the bottleneck.
+/// Counters that show each bottleneck directly. A rule lists such a counter as evidence only if the counter shows the
+/// rule's bottleneck.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
     (
         "server-concurrency",
@@ -33,19 +33,19 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
     ("client-fds", &["errors"]),
 ];
 
-/// Returns the first line of evidence that shows the verdict directly.
+/// Returns the first line of evidence that shows the verdict's bottleneck directly.
 pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // If a listen queue is full, it drops connects. The queue is then the limit itself, and not a sign of another
-        // limit.
+        // A full listen queue drops connects, so it is the limit itself. It is then no sign of another limit.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns the direct sign of a bottleneck other than the verdict's and those that the experiment excluded.
+/// Returns a direct sign of another bottleneck. The verdict's bottleneck and those that the experiment excluded do not
+/// count.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
     let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
     let other = without(facts, &not_asked);
@@ -54,14 +54,14 @@ pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&
     sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
 }
 
-/// Returns true if `other` is a specific cause whose signs the verdict does not explain.
+/// Returns true if `other` has signs of its own that the verdict does not explain.
 fn is_other_cause(verdict: &str, other: &str) -> bool {
     let rule = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let is_explained = rule(verdict).is_some_and(|rule| rule.explains.contains(&other));
     !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
 }
 
-/// Describes a listen queue that was full in a trial at the limit. Drops by this queue are not losses in the network.
+/// Describes a listen queue that was full in a trial at the limit. It explains drops that are no losses in the network.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;
@@ -71,7 +71,7 @@ fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     facts.focus().into_iter().filter_map(server_of).find_map(|view| full(&view))
 }
 
-/// Compares the direct observations with the verdict.
+/// Compares the direct observations with the verdict. `other` is a direct sign of another cause.
 pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed {
     match (observation(verdict), other) {
         (_, Some(_)) => Observed::Contradicts,
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// If a planted run's verdict has counters in the table, the run shows at least one of them.
+    /// If the table lists counters for a bottleneck, its planted run must show at least one of them.
     #[test]
     fn the_rules_report_what_they_saw() {
         for (id, _) in OBSERVATIONS {

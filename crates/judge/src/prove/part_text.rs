@@ -1,10 +1,10 @@
-//! Text of a share with its interval.
+//! Text of a share of the throughput, with its interval.
 
 use run::Estimate;
 
 use crate::number::figure;
 
-/// Returns a part with its interval: `32 % (0 to 64 %)`.
+/// Returns a share with its interval, such as `32 % (0 to 64 %)`.
 pub(super) fn part(e: &Estimate) -> String {
     let whole = |x: f64| figure((100.0 * x).round() + 0.0);
     format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))

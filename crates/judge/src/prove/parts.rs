@@ -1,4 +1,4 @@
-//! Parts of the throughput: the share of each resource that a lever slowed, and the remainder.
+//! Parts of the throughput: the share of each slowed resource, and the remainder.
 
 use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial};
 
@@ -11,13 +11,13 @@ use crate::generator::load_threads;
 use crate::thresholds::{MOST, THROTTLED};
 use crate::view::{Task, View};
 
-/// Name of the part that no lever touched.
+/// Name of the remainder: the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
-/// Lever that slows the generator's CPU.
+/// ID of the lever that slows the generator's CPU.
 const CLIENT_CPU: &str = "client-cpu";
 
-/// Estimates the parts from the slots, and records them in `proof` with the steadiness of the load. Returns the effect
-/// of each lever; `None` without slots. Returns an error if the slots show nothing.
+/// Estimates the parts from the slots, and records them in `proof`. Also records the steadiness of the load. Returns
+/// the effect of each lever; `None` without slots. Returns an error if the slots show nothing.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
     let trial = ProofTrial::of_speeds(&proof.trials)?;
     let mut found = match estimate(trial) {
@@ -43,8 +43,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Marks the generator's CPU share as open if a quota throttles the generator, because the CPU's speed does not show
-/// the quota.
+/// Marks the share of the generator's CPU as unknown if a CPU quota throttles the generator. The quota limits
+/// throughput whatever the CPU's speed is.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().is_some_and(|view| is_throttled(&view));
     for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == CLIENT_CPU) {
@@ -57,14 +57,14 @@ fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Est
     }
 }
 
-/// Returns true if a quota throttles a side.
+/// Returns true if a CPU quota throttles the programs of this side.
 fn is_throttled(view: &View<'_>) -> bool {
     throttled(view).is_some_and(|held| held.share >= THROTTLED)
 }
 
-/// Adds the part of the generator's CPU if the time sufficed only for other levers in slots. An elasticity is at most
-/// the utilization, so the time for which the generator's threads wanted a CPU in the decisive trial is an upper bound.
-/// A generator at its quota or on several hosts has no such bound.
+/// Adds the share of the generator's CPU if there was no time for slots with its lever. The share is at most the
+/// utilization of the CPU. The upper bound is therefore the time for which the generator's threads wanted a CPU in the
+/// decisive trial. A generator at its quota or on several hosts gets no bound.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     let is_untried =
         proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();
@@ -81,7 +81,7 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     proof.elasticities.push(Elasticity { lever: CLIENT_CPU.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
-/// Adds the elasticities that are not parts of the whole: of the number of CPUs, and of the load.
+/// Adds the elasticities that are no parts of the throughput: those of the number of CPUs and of the load.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));
@@ -100,7 +100,7 @@ pub(super) fn add_others(proof: &mut Proof) {
     proof.elasticities.extend(others);
 }
 
-/// Returns d ln(throughput) / d ln(load).
+/// Returns the elasticity of the load, d ln(throughput) / d ln(load).
 fn of_load(effect: &Effect) -> Option<Estimate> {
     let more = (1.0 - effect.dose).ln();
     let of = |ratio: f64| ratio.ln() / more;
@@ -108,7 +108,7 @@ fn of_load(effect: &Effect) -> Option<Estimate> {
     (more > 0.0 && [found.value, found.low, found.high].iter().all(|x| x.is_finite())).then_some(found)
 }
 
-/// Returns every resource and the remainder, the largest first.
+/// Returns the shares of all resources and the remainder, the largest first.
 pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     let mut shares: Vec<(String, Estimate)> = proof.parts().map(|e| (e.lever.clone(), e.estimate)).collect();
     shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));
@@ -116,8 +116,8 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the part that is surely the largest: surely more than half, or at least half and above the intervals of all
-/// others.
+/// Returns the part that is certainly the largest. Either it is certainly more than half, or it is at least half and
+/// its interval lies above all others.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {
@@ -126,7 +126,7 @@ pub(super) fn largest(proof: &Proof) -> Option<String> {
     shares.iter().find(above_others).map(|(lever, _)| lever.clone())
 }
 
-/// Returns the part of a lever's resource.
+/// Returns the part of the resource that a lever slows.
 pub(super) fn part_of<'a>(proof: &'a Proof, lever: &str) -> Option<&'a Elasticity> {
     proof.parts().find(|part| part.lever == lever)
 }
@@ -136,8 +136,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
     effects.iter().find(|effect| effect.lever == lever)
 }
 
-/// Returns the effect of the predicted lever. Without a prediction, returns the effect of the lever with the largest
-/// measured part.
+/// Returns the effect of the lever with a prediction. Without a prediction, returns the effect of the lever with the
+/// largest part; measured parts come before bounds.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);
@@ -149,7 +149,7 @@ pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     predicted.or_else(largest).cloned()
 }
 
-/// Returns the smallest dose of the levers that acted.
+/// Returns the smallest dose of the levers that took enough of their resource.
 pub(super) fn least_dose(proof: &Proof, effects: &[Effect]) -> Option<f64> {
     let acted = |effect: &&Effect| part_of(proof, &effect.lever).is_some_and(|p| p.basis != ElasticityBasis::Open);
     effects.iter().filter(acted).map(|effect| effect.dose).reduce(f64::min)

@@ -1,4 +1,4 @@
-//! The verdict that replaces a refuted one.
+//! Verdict that replaces a refuted one.
 
 use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 
@@ -11,11 +11,11 @@ use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
-/// Returns the verdict of all rules except those whose resource the experiment excluded. The confidence of the returned
-/// verdict comes from the counters.
+/// Returns the verdict of the rules without the bottlenecks that the experiment excluded. The new verdict gets its
+/// confidence from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
-    // The rule may still see the named upstream at its limit, although the experiment showed that it does not limit the
+    // The rule may still find an upstream at its limit. The experiment showed that this upstream does not limit the
     // server.
     if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
         found.waits_for = None;
@@ -31,7 +31,7 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     found
 }
 
-/// Returns the verdict about the resource of a lever that explains most of the throughput.
+/// Returns the verdict that the resource of this lever is the bottleneck.
 pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, lever: &str) -> Bottleneck {
     if lever == "server-cpu" {
         return match CpuSigns::of(facts, proof) {
@@ -54,7 +54,7 @@ pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, le
     found
 }
 
-/// Returns the verdict about the server's CPU, by the kind of its limit.
+/// Returns the verdict on a limit of the server's CPU, which depends on the kind of this limit.
 pub(super) fn of_cpu(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, signs: &CpuSigns) -> Bottleneck {
     let limit = signs.limit();
     let (id, serial) = limit.bottleneck().unwrap_or(("server-cpu", false));
@@ -87,7 +87,7 @@ pub(super) fn of_cpu(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, sign
     found
 }
 
-/// Returns the verdict that nothing is saturated, since a larger load raised throughput.
+/// Returns the verdict that nothing is saturated, because a larger load raised throughput.
 pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
     let mut found = named(facts, argued, proof, ("not-saturated", SUPPORTED));
     let client = facts.client();
@@ -104,7 +104,7 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     found
 }
 
-/// Returns the verdict that the server limits each source address, since more addresses raised throughput.
+/// Returns the verdict that the server limits each source address, because more addresses raised throughput.
 pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
     let mut found = named(facts, argued, proof, ("server-rate-limit", SUPPORTED));
     let most = facts.x_max().map_or(String::new(), |most| format!(": each may send {}", rate(most)));
@@ -113,7 +113,7 @@ pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) 
     found
 }
 
-/// Returns the verdict of one rule. If the rule does not see its signs, the verdict has no evidence.
+/// Returns the verdict of a single rule. If the rule does not find its signs, the verdict has no counters as evidence.
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);
@@ -130,7 +130,7 @@ fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence)
     found
 }
 
-/// Adds the reasons why the experiment excluded bottlenecks.
+/// Adds the bottlenecks that the experiment excluded to those that the verdict rules out.
 fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
     verdict.ruled_out.retain(|out| !excluded.contains(&out.id.as_str()));
     let of = |id: &&'static str| RuledOut {
@@ -140,7 +140,7 @@ fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
     verdict.ruled_out.extend(excluded.iter().filter(|id| **id != verdict.id).map(of));
 }
 
-/// Returns the first lever that tests a bottleneck.
+/// Returns the first lever that tests this bottleneck.
 fn lever_of(id: &str) -> &'static str {
     SUSPECTS.iter().find(|suspect| suspect.bottleneck == id).map_or("", |suspect| suspect.lever)
 }

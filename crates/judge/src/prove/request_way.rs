@@ -1,8 +1,9 @@
-//! Bytes per exchange on the link in the direction of the requests. Longer requests add bytes in this direction.
+//! Bytes of an exchange on the link in the direction of the requests. The lever `request-bytes` adds bytes in this
+//! direction.
 //!
-//! On a half-duplex link (one wire for both directions) all bytes count. On a full-duplex link requests load only their
-//! own direction, so longer requests test a full link only if that direction is the fuller one. Outside a testbed the
-//! duplex mode is unknown, and full duplex is assumed, as on switched Ethernet. On a half-duplex link, the effect is
+//! On a half-duplex link, both directions share one wire, so all bytes count. On a full-duplex link, requests load only
+//! their own direction. Longer requests then test a full link only if this direction is the fuller one. Outside a
+//! testbed, full duplex is assumed, as on switched Ethernet. If the link is half-duplex after all, the effect is
 //! smaller than predicted, never larger.
 
 use run::Run;
@@ -11,19 +12,19 @@ use crate::number::{positive, ratio};
 use crate::rules::{medium_bytes, ways};
 use crate::view::View;
 
-/// Direction of the requests on the link.
+/// Load of the link in the direction of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
-    /// The bytes of an exchange on the link are unknown.
+    /// The link's bytes per exchange are unknown.
     #[default]
     NotSeen,
-    /// Answers fill the link in their direction, and requests go the other way.
+    /// The answers fill the link in the other direction.
     OfAnswers,
-    /// Bytes of an exchange in the direction of the requests, framing included.
+    /// Bytes per exchange in the direction of the requests, including the framing of packets.
     Bytes(f64),
 }
 
-/// Returns the direction in the decisive trial.
+/// Returns the load in the direction of the requests, in the decisive trial.
 pub fn request_way(run: &Run) -> RequestWay {
     let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
     let Some(trial) = trial else { return RequestWay::NotSeen };
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn request_bytes_count_on_their_own_direction_or_on_a_shared_wire() {
-        // Two packets per request, each with 24 B of framing.
+        // Each request has two packets, each with 24 B of framing.
         assert_eq!(bytes(way(9000.0, 300.0, None)), 9048.0);
         assert_eq!(way(300.0, 9000.0, None), RequestWay::OfAnswers);
         assert_eq!(way(300.0, 9000.0, Some(false)), RequestWay::OfAnswers);

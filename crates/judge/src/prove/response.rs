@@ -1,11 +1,11 @@
-//! Shares of the response time, from slots of an open loop. One lever at a time is on.
+//! Shares of the response time, from slots of an open loop in which at most one lever is on.
 //!
-//! An open loop completes what it offers, so only the response time shows a lever's effect. If speeds and arrivals were
-//! all slower by one factor, each request would take longer by that factor: `T(k rate, k speeds) = T / k`. Slowing all
-//! resources by a dose d therefore equals more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 -
-//! d)`. A lever on the offered rate thus shows the effect of slowing everything, upstreams included. A lever's share is
-//! its effect divided by the effect of slowing everything. For the mean of an open network (Jackson 1957), the shares
-//! of all stations and delays add up to exactly 1, for doses of any size.
+//! An open loop completes what it offers, so a lever changes only the response time. If all speeds and arrivals were
+//! `k` times as fast, responses would be, too: `T(k rate, k speeds) = T / k`. A dose d on all resources therefore acts
+//! like more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`. A lever on the offered rate
+//! thus shows the effect of slowing everything, including upstreams. The share of another lever is its effect divided
+//! by the effect of slowing everything. The shares of all stations and delays add up to exactly 1 for the mean of an
+//! open network (Jackson 1957). This sum holds for doses of any size.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -17,22 +17,22 @@ use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
-/// Lever that multiplies the offered rate by a factor; its speed is one over the factor.
+/// ID of the lever that raises the offered rate by a factor. Its speed is 1 divided by this factor.
 pub const RATE: &str = "rate";
-/// Number of slots without any lever in a block. Each lever has one slot in each block.
+/// Number of slots without any lever in each block. Each lever also has one slot in each block.
 const FREE: usize = 2;
-/// Minimum number of blocks for an estimate of their scatter.
+/// Minimum number of blocks for an estimate of the scatter between them.
 const FEWEST_BLOCKS: usize = 8;
-/// Minimum number of requests beyond the percentile, in all slots of a lever together.
+/// Minimum number of requests slower than the percentile, in all slots of a lever together.
 const BEYOND: f64 = 20.0;
-/// Number of draws of the bootstrap over blocks.
+/// Number of draws of the bootstrap, which draws blocks.
 const DRAWS: usize = 200;
-/// Standard deviation of a share that no measurement time removes, because doses differ a little.
+/// Standard deviation of a share that a longer measurement does not reduce, because doses vary a little.
 const LEFT_OPEN: f64 = 0.01;
-/// Minimum dose for an estimate.
+/// Minimum dose of a lever for an estimate, 0 to 1.
 const LEAST_DOSE: f64 = 0.01;
 
-/// Returns the number of slots in a block in which each of `levers` levers is on once, one at a time.
+/// Returns the number of slots in a block. Each lever is on in one slot, and `FREE` slots have no lever.
 pub fn block(levers: usize) -> usize {
     levers + FREE
 }
@@ -42,12 +42,12 @@ pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
     FEWEST_BLOCKS * block(levers)
 }
 
-/// Returns the minimum number of requests in all slots of a lever together.
+/// Returns the minimum number of requests that the slots of each lever need together.
 pub fn fewest_requests(of: ProofMetric) -> f64 {
     BEYOND / beyond(of)
 }
 
-/// Returns the share of requests beyond the percentile, 0 to 1. For the mean, returns that of the median.
+/// Returns the share of requests slower than the percentile, 0 to 1. The mean counts as the median here.
 fn beyond(of: ProofMetric) -> f64 {
     match of {
         ProofMetric::P99 => 0.01,
@@ -56,7 +56,7 @@ fn beyond(of: ProofMetric) -> f64 {
     }
 }
 
-/// Returns the compared figure of the response time (a percentile or the mean), microseconds.
+/// Returns a figure of the response time (a percentile or the mean), microseconds.
 pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     match of {
         ProofMetric::Mean | ProofMetric::Throughput => times.mean_us(),
@@ -64,28 +64,28 @@ pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     }
 }
 
-/// Block of slots: response times and mean speed, first without any lever, then with each lever.
+/// Response times and speeds in one block of slots, first without any lever, then with each lever.
 struct Block {
     times: Vec<Vec<u64>>,
-    /// Speed of each lever's resource without any lever, and with its own lever.
+    /// For each lever, the speed of its resource without any lever, and with this lever on.
     speeds: Vec<(f64, f64)>,
 }
 
-/// Effect of the levers on the response time, over a selection of blocks.
+/// Effects of the levers on the response time, over some blocks.
 struct PredictedResponse {
-    /// Response time with each lever on, including the lever on the rate, divided by the response time without any
-    /// lever.
+    /// Response time with each lever on, divided by the response time without any lever. Includes the lever on the
+    /// rate.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Growth of the response time by each lever, relative to the time without levers; without the lever on the rate.
-    /// The growth is scaled to the dose of the lever on the rate.
+    /// Relative growth of the response time by each lever except the one on the rate. Each growth is converted to the
+    /// dose of the lever on the rate.
     adds: Vec<f64>,
-    /// Relative growth of the response time when everything is slowed.
+    /// Relative growth of the response time if everything is slowed by this dose.
     whole: f64,
 }
 
-/// Estimates the trial's levers. The lever on the rate has a ratio but no share. The error message says what is
-/// missing.
+/// Estimates the share of each lever. The lever on the rate gets a ratio but no share. The error message says which
+/// data is missing.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at = rate_at.ok_or("the offered rate was not changed, so the sum of all parts is unknown")?;
@@ -118,7 +118,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
     })
 }
 
-/// Returns the complete blocks of a trial: each slot has one lever on, or none.
+/// Groups the slots of a trial into blocks, and leaves out incomplete blocks. Fails with too few blocks.
 fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     let (levers, n) = (&trial.levers, trial.slot_times.len());
     if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
@@ -137,7 +137,8 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// Returns a block in which each lever has a slot of its own and one slot has none.
+/// Returns the block of these slots. Returns `None` unless each lever has a slot in which it is the only one, and some
+/// slot has no lever.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {
@@ -163,7 +164,7 @@ fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> 
     })
 }
 
-/// Merges the histograms of several slots; `None` without a slot.
+/// Merges the histograms of several slots; `None` if there is no slot.
 fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
     let mut sum = vec![0; span];
     let mut any = false;
@@ -174,7 +175,7 @@ fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Optio
     any.then_some(sum)
 }
 
-/// Checks that the slots of each lever hold enough requests for the percentile.
+/// Checks that the slots of each lever have enough requests for the percentile.
 fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     let cells = blocks.first().map_or(0, |block| block.times.len());
     let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
@@ -206,44 +207,44 @@ fn block_response(blocks: &[&Block], of: ProofMetric, rate_at: usize) -> Option<
     Some(PredictedResponse { adds, whole: whole.grows, ratios, doses })
 }
 
-/// Effect of slowing all resources.
+/// Effect of slowing all resources by a dose.
 struct Whole {
-    /// Response time with all resources slowed by the dose, divided by the response time without a lever, minus 1.
+    /// Response time with all resources slowed, divided by the response time without levers, minus 1.
     grows: f64,
     dose: f64,
-    /// Utilization of a single queue whose response time would grow by `grows`.
+    /// Utilization of a single queue whose response time would grow as much.
     busy: f64,
 }
 
 impl Whole {
-    /// Computes the effect of slowing everything from the effect of more arrivals.
+    /// Computes the effect of slowing everything from the effect of a higher offered rate.
     fn of(ratio: f64, dose: f64) -> Self {
         let slower = ratio / (1.0 - dose);
-        // More arrivals never make responses faster.
+        // A higher rate never makes responses faster.
         let least = slower.max(1.0 / (1.0 - dose));
         let busy = 1.0 - dose * least / (least - 1.0);
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// Returns the relative growth of the response time by a lever. The growth is scaled to the common dose like the
-    /// wait of a single queue.
+    /// Returns the relative growth of the response time by a lever. The growth is converted to the common dose, by the
+    /// formula for the wait in a single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
         (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))
     }
 }
 
-/// Returns the effects for randomly drawn selections of blocks (bootstrap).
+/// Returns the effects over randomly drawn blocks, for the bootstrap.
 fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResponse> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut draw = |_| block_response(&resample(blocks, &mut random), of, rate_at);
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
-/// A figure of a response prediction.
+/// Function that returns a figure of the levers' effects.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// Returns a part divided by the whole, with its interval; `None` if the whole may be zero.
+/// Returns a part divided by the whole, with its interval. Returns `None` if the whole may be zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
@@ -271,9 +272,9 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns one entry per share, and last for the remainder: the number of seeds whose interval holds the truth, the
-    /// mean error, and the mean half-width. A seed without an estimate counts as holding the truth, which happens for a
-    /// few of a hundred seeds.
+    /// Returns one entry for each share, and a last one for the remainder. An entry is the number of seeds whose
+    /// interval contains the truth, the mean error, and the mean half-width. A seed without an estimate counts as
+    /// right; this happens for a few of a hundred seeds.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
@@ -301,13 +302,13 @@ mod tests {
         for (network, of) in [
             (network(&[0.6, 0.5], 0.0), ProofMetric::Mean),
             (network(&[0.7, 0.4, 0.2], 3.0), ProofMetric::Mean),
-            // A delay that is equal for all requests only shifts the percentiles of one queue.
+            // A constant delay only shifts the percentiles of a single queue, so the exact shares are known.
             (network(&[0.7], 3.0), ProofMetric::P50),
             (network(&[0.5], 3.0), ProofMetric::P99),
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
-            // The divisor is also noisy, but little compared with the interval.
+            // The estimated whole is also noisy. The resulting bias is small compared with the interval.
             assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
         }
     }

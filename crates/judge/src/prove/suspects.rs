@@ -1,32 +1,32 @@
-//! Levers that test verdicts, and the effect that each verdict predicts.
+//! Levers that test verdicts, and the effect that each verdict predicts for its lever.
 
 use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
 use crate::single::good;
 use crate::thresholds::MAX_PREDICTED_FACTOR;
 
-/// A bottleneck, the lever that tests it, and the prediction.
+/// A bottleneck, a lever that tests it, and the predicted effect of the lever.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
-    /// Bottleneck, a row of `BOTTLENECKS`.
+    /// ID of the bottleneck, a row of `BOTTLENECKS`.
     pub bottleneck: &'static str,
-    /// Lever that tests the bottleneck, a row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: &'static str,
-    /// Limit of the upstream that the server waits for, according to the verdict; `None` if the verdict is about the
-    /// server, the client or the link.
+    /// Limit that an upstream reached, if the verdict says that the server waits for this upstream. `None` if the
+    /// verdict is about the server, the client or the link.
     pub behind: Option<UpstreamLimit>,
-    /// True if requests take turns on the CPU.
+    /// True if the verdict says that requests take turns on the CPU.
     pub serial: bool,
-    /// True if the bottleneck is refuted when throughput stays the same. False for a rate limit, since it may apply to
-    /// all addresses together.
+    /// True if the bottleneck is refuted when the lever does not change throughput. False for a rate limit, which may
+    /// apply to all addresses together.
     pub refutes: bool,
-    /// Predicts the throughput with a lever of the given dose, divided by the throughput without it.
+    /// Predicts throughput with a lever of the given dose, divided by throughput without the lever.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// Levers that test each bottleneck. The other bottlenecks belong to the remainder, which no lever touches: a sleep, a
-/// lock, a service on an unobserved host, network distance, or a deliberate limit. Bottlenecks of the remainder are
-/// tested by levers that are predicted to have no effect.
+/// All bottlenecks that a lever tests, each with its lever. No lever acts on the others: a sleep, a lock, a service on
+/// an unobserved host, or network distance. These belong to the remainder. Other levers test them by their predicted
+/// lack of an effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -57,9 +57,9 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
-/// Returns the rows that test a verdict. The first lever that can be used is used.
+/// Returns the rows that test a verdict. The experiment uses the first row whose lever can be used.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs do not record which limit of the upstream was reached, because only its CPUs were read.
+    // Older runs read only the CPUs of upstreams. They therefore do not record which limit an upstream reached.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
     SUSPECTS.iter().filter(move |suspect| {
@@ -67,53 +67,55 @@ pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspec
     })
 }
 
-/// Returns the bottlenecks that a lever tests, except those of upstreams and of requests that take turns.
+/// Returns the IDs of the bottlenecks that a lever tests. Bottlenecks of upstreams, and requests that take turns, are
+/// left out.
 pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     let of_lever = move |suspect: &&Suspect| suspect.lever == lever && suspect.behind.is_none() && !suspect.serial;
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
-/// Returns true if a lever acts on the full resource of an upstream.
+/// Returns true if a lever acts on the resource at which an upstream reached this limit.
 pub(super) fn acts_on(lever: &str, limit: Option<UpstreamLimit>) -> bool {
     SUSPECTS.iter().any(|suspect| suspect.lever == lever && suspect.behind.is_some() && suspect.behind == limit)
 }
 
-/// Returns the bottleneck that is found if throughput follows a lever.
+/// Returns the ID of the bottleneck that is found when throughput follows this lever.
 pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
 
-/// Returns the row that tests a verdict with this lever; if there is none, the first row.
+/// Returns the row that tests a verdict with this lever. If there is none, returns the first row that tests the
+/// verdict.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
 
-/// Predicts that throughput follows the resource.
+/// Predicts that throughput falls in proportion to the resource.
 fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }
 
-/// Delay of Linux before a delayed acknowledgement (TCP_DELACK_MIN), microseconds.
+/// Time for which Linux delays an acknowledgement (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
 
-/// Predicts the throughput if requests do not wait for the delayed-acknowledgement timer.
+/// Predicts the growth of throughput if no request waits for the timer of delayed acknowledgements.
 fn without_the_timer(run: &Run, _: f64) -> f64 {
     let half_us = decisive(run).map_or(0.0, |trial| trial.latency_us.p50);
     times(half_us, half_us - TIMER_US)
 }
 
-/// Predicts the throughput if clients no longer wait for connections to be made and accepted, but only for answers.
-/// Little's law gives the time from a connect to its answer: requests in flight divided by answers per second. The
-/// measured response time would also include clients whose connects failed.
+/// Predicts the growth of throughput if clients keep their connections, and wait only for answers. Little's law gives
+/// the time from a connect to its answer: requests in flight divided by answers per second. The measured response time
+/// would also include clients whose connects failed.
 fn without_connects(run: &Run, _: f64) -> f64 {
     let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
     let answered_us = trial.rates.concurrency / good(trial) * 1e6;
     times(trial.connect_us.mean + answered_us, answered_us - accepted_us(trial))
 }
 
-/// Returns the time that a connection waits to be accepted, microseconds, by Little's law: waiting connections divided
-/// by accepted ones per second. The kernel completes a connect before it is accepted, so this wait is part of the first
-/// answer's time.
+/// Returns the time for which a connection waits to be accepted, microseconds. Little's law gives this time: waiting
+/// connections divided by accepted connections per second. The kernel completes a connect before the server accepts it.
+/// The response time of the first request therefore includes this wait.
 fn accepted_us(trial: &Trial) -> f64 {
     let Some(server) = &trial.server else { return 0.0 };
     let waiting = server.recording.sum("listen.queue", trial.measured.window, |_| true).value();
@@ -139,10 +141,10 @@ mod tests {
         assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);
     }
 
-    /// The server accepts four connections every 50 ms. Five connections waited for acceptance, 80 arrived per second,
-    /// and an answer took 62.5 ms, none of which was the server's work. An earlier version predicted that kept
-    /// connections change nothing. Another version used the mean response time, which was 140 ms too long: it included
-    /// eleven clients that still waited for a connection.
+    /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
+    /// an answer takes 62.5 ms. All of this time is waiting. An earlier version predicted that kept connections change
+    /// nothing. Another version used the mean response time, which was 140 ms too long. It included eleven clients that
+    /// still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

@@ -1,12 +1,12 @@
-//! Effect of a lever from pairs of loads, one with the lever on and one with the lever off: the mean logarithm of the
-//! ratios, with Student's interval. Drift of the machine cancels within a pair.
+//! Effect of a lever that is tested in turns: pairs of loads, one with and one without the lever. The effect is the
+//! geometric mean of the ratios within pairs, with Student's interval. Drift of the machine cancels within a pair.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns the effect of a trial in turns. The error message says what is missing.
+/// Returns the effect of a lever that was tested in turns. The error message says which data is missing.
 pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
     let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
@@ -24,24 +24,25 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     Ok(Effect { lever: trial.lever.clone(), dose: trial.dose, ratio, low, high, at })
 }
 
-/// Comparison of an effect with its prediction.
+/// Comparison of a measured effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to "no effect", and at least a part of it is not far beyond
-    /// the prediction.
+    /// The whole interval is nearer to the prediction than to "no effect". At least a part of it does not exceed the
+    /// prediction by far.
     Confirmed,
-    /// The whole interval is far beyond the prediction: the lever matters, for a reason that was not predicted.
+    /// The whole interval exceeds the prediction by far. The lever matters, but not for the predicted reason.
     Exceeded,
-    /// The whole interval is close to no effect.
+    /// The whole interval is close to "no effect".
     Refuted,
-    /// The turns neither confirm nor contradict the prediction.
+    /// The interval neither confirms nor refutes the prediction.
     Open,
 }
 
-/// Compares an effect with its prediction, in logarithms. To confirm, the interval must lie beyond the midpoint between
-/// the prediction and no effect. The largest prediction means "at least", so the interval may lie beyond it. For any
-/// other prediction, the interval may lie beyond it at most by the distance to this midpoint. To refute, the effect
-/// must be a very small part of the prediction, because another limit may cut a large predicted effect short.
+/// Compares an effect with its prediction, in logarithms. The prediction is confirmed if the whole interval lies beyond
+/// the midpoint between "no effect" and the prediction. If the whole interval lies beyond the prediction by more than
+/// the distance to this midpoint, the prediction is exceeded. The largest possible prediction means "at least", so it
+/// cannot be exceeded. The prediction is refuted if the effect is a very small part of it. A larger part refutes
+/// nothing, because another limit may cut a large effect short.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {
@@ -89,13 +90,12 @@ mod tests {
             (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),
             (PredictionCheck::Confirmed, PredictionCheck::Refuted, PredictionCheck::Open)
         );
-        // Seen with an accept queue: kept connections gave 2.36 times the throughput, and 8.55 times had been
-        // predicted.
+        // Seen with an accept queue. Kept connections gave 2.36 times the throughput, and 8.55 times was predicted.
         assert_eq!(check(&effect(&trial(2.36, 0.01, 6, 1)).unwrap(), 8.55), PredictionCheck::Open);
         let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
         assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
         assert_eq!(taken(0.4), PredictionCheck::Exceeded);
-        // Seen with an accept queue: 1.46 times the throughput was predicted, and kept connections gave 1520 times.
+        // Seen with an accept queue. Kept connections gave 1520 times the throughput, and 1.46 times was predicted.
         let kept = effect(&trial(1520.0, 0.05, 6, 1)).unwrap();
         assert_eq!((check(&kept, 1.46), check(&kept, 10.0)), (PredictionCheck::Exceeded, PredictionCheck::Confirmed));
     }

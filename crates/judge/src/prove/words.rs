@@ -13,7 +13,7 @@ use super::suspects::bottleneck_of;
 use crate::number::{figure, percent};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 
-/// Returns the resource that a lever slows, in words.
+/// Returns the name of the resource that a lever slows.
 pub(super) fn in_words(lever: &str) -> &'static str {
     match lever {
         "server-cpu" => "the server's CPU",
@@ -37,7 +37,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the beginning of a sentence about a lever that is tried in turns.
+/// Returns the beginning of a sentence about a lever that was tested in turns.
 pub(super) fn with_lever(lever: &str) -> &'static str {
     match lever {
         SOURCES_LEVER => "with twice the source addresses",
@@ -52,8 +52,8 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the headline: the measured dose, and the change of throughput or response time. For a resource that was
-/// hardly wanted, returns an upper bound instead.
+/// Returns the headline of an experiment: the measured dose, and the change of throughput or response time. If the
+/// resource was hardly wanted, the headline states an upper bound.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
@@ -73,18 +73,18 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns true if the verdict predicts that the measured lever changes throughput. A verdict predicts no change for
-/// the levers of other resources.
+/// Returns true if the verdict predicts that the measured lever changes throughput. Levers on other resources should
+/// change nothing.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
 
-/// Returns the predicted change: throughput falls by the measured dose.
+/// Returns the predicted change in percent. For throughput, it is a fall by the measured dose.
 fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
     percent(if of.is_throughput() { measured.dose } else { predicted.ratio - 1.0 })
 }
 
-/// Returns the change of a figure in words.
+/// Describes the change of a figure in words.
 fn moved(figure: &str, ratio: f64) -> String {
     match ratio {
         r if r < 0.99 => format!("cut {figure} by {}", percent(1.0 - r)),
@@ -93,7 +93,7 @@ fn moved(figure: &str, ratio: f64) -> String {
     }
 }
 
-/// Returns a sentence on the effect of a lever in turns.
+/// Returns a sentence about the effect of a lever that was tested in turns.
 pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
     let at_least = |ratio: f64| if ratio >= MAX_PREDICTED_FACTOR { "at least " } else { "" };
     let predicted =
@@ -102,17 +102,17 @@ pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
     format!("{}, throughput was {ratio} times as high ({low} to {high}{predicted})", with_lever(&effect.lever))
 }
 
-/// Returns a sentence on the effect of a larger load; empty if it was not tested.
+/// Returns a sentence about the effect of a larger load; empty if this was not tested.
 pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns a sentence on the effect of more source addresses; empty if they were not tested.
+/// Returns a sentence about the effect of more source addresses; empty if this was not tested.
 pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns the sentence that a lever took much less than ordered, or that a quota hid its dose.
+/// Returns a sentence that says that a lever took much less than ordered, or that a quota hid its dose.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =
@@ -127,24 +127,24 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 
-/// Returns the direct observation that agrees with the verdict, in words.
+/// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none.
 pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
     let seen = observation(verdict).map(|evidence| evidence.text.clone()).or_else(counted);
     seen.map_or(String::new(), |text| format!("seen directly: {text}"))
 }
 
-/// Returns the sentence that two parts are too close to tell which is larger.
+/// Returns a sentence that says that two parts are too close to tell which one is larger.
 pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }
 
-/// Joins the parts of a reason that are not empty.
+/// Joins the non-empty parts of a sentence.
 pub(super) fn joined(parts: &[String]) -> String {
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the sentence about parts that together surely exceed 1.
+/// Returns a sentence about levers that depend on each other: the sum of their parts certainly exceeds 1.
 pub(super) fn dependent_sentence(proof: &Proof) -> String {
     let largest = shares(proof).first().map_or(REMAINDER.to_string(), |(lever, _)| lever.clone());
     match largest.as_str() {
@@ -155,7 +155,7 @@ pub(super) fn dependent_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns a sentence with all parts and their intervals, the largest first.
+/// Returns a sentence that lists all parts with their intervals, the largest first.
 pub(super) fn shares_sentence(proof: &Proof) -> String {
     let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
         let basis = part_of(proof, lever).map_or(ElasticityBasis::Measured, |part| part.basis);
@@ -178,7 +178,7 @@ pub(super) fn shares_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns the line of evidence of the largest part.
+/// Returns a line of evidence about the largest part that was measured.
 pub(super) fn evidence(proof: &Proof) -> Option<Evidence> {
     let is_measured = |lever: &str| part_of(proof, lever).is_none_or(|part| part.basis.is_measured());
     let (lever, e) = shares(proof).into_iter().find(|(lever, _)| is_measured(lever))?;
@@ -190,14 +190,14 @@ pub(super) fn evidence(proof: &Proof) -> Option<Evidence> {
     })
 }
 
-/// Returns the line of evidence of a larger load.
+/// Returns a line of evidence about the effect of a larger load.
 pub(super) fn load_evidence(proof: &Proof) -> Option<Evidence> {
     let load = proof.elasticities.iter().find(|elasticity| elasticity.lever == LOAD_LEVER)?;
     let (text, value) = (format!("experiment: {}", load_sentence(proof)), Some(load.estimate.value));
     Some(Evidence { text, counter: format!("elasticity.{LOAD_LEVER}"), value, ..Evidence::default() })
 }
 
-/// Returns the line of evidence of more source addresses.
+/// Returns a line of evidence about the effect of more source addresses.
 pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
     let effect = proof.effect(SOURCES_LEVER)?;
     let text = format!("experiment: {}", sources_sentence(proof));
@@ -205,7 +205,7 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
     Some(Evidence { text, counter, value, ..Evidence::default() })
 }
 
-/// Adds what would decide an undecided experiment, and names the other part as the next bottleneck.
+/// Adds advice to an undecided verdict, and names the other large part as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict

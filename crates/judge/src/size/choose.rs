@@ -1,18 +1,18 @@
-//! Choice of the cheapest setting.
+//! Choice of the cheapest setting of a server that meets all expectations.
 
 use run::{Expectation, SizeGoal, SizeStep};
 
-/// Name of the figure of an expected capacity.
+/// Name of the figure in an expectation about the capacity.
 const CAPACITY: &str = "capacity";
 
-/// Returns the goal of the choice: the fewest CPUs if a capacity is expected.
+/// Returns the goal of the choice: the fewest CPUs if the user expects a capacity, else the fewest CPUs per request.
 pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     let expects = expected.iter().any(|one| one.figure == CAPACITY);
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
 }
 
-/// Returns the index of the cheapest setting that meets all expectations. Among equally cheap settings, the one with
-/// the largest capacity counts.
+/// Returns the index of the cheapest setting that meets all expectations. Of equally cheap settings, returns the one
+/// with the largest capacity.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> Option<usize> {
     let price = |step: &SizeStep| {
         let (cpus, capacity) = (step.cost_cpus?, step.capacity?.rate);

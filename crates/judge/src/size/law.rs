@@ -1,18 +1,18 @@
-//! Universal Scalability Law over the capacities of a ladder.
+//! Fit of the Universal Scalability Law to the capacities of a server with different amounts of one resource.
 
 use run::{Fit, SizeSetting, SizeStep};
 
 use crate::fit::usl_fit;
 
-/// Amounts of a setting's resources.
+/// Amounts of a setting's resources: CPU quota, CPUs, workers and replicas.
 type Amounts = [Option<f64>; 4];
 
 fn amounts(setting: &SizeSetting) -> Amounts {
     [setting.quota, setting.cpus.map(f64::from), setting.workers.map(f64::from), setting.replicas.map(f64::from)]
 }
 
-/// Fits the law to the capacities, with sizes as multiples of the smallest setting. Returns `None` if more than one
-/// resource differs.
+/// Fits the law to the capacities. The size of a setting is its amount of the resource, divided by the smallest amount.
+/// Returns `None` unless exactly one resource differs between the settings.
 pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
     let differs = |resource: &usize| all.iter().any(|of| of[*resource] != all[0][*resource]);

@@ -1,4 +1,5 @@
-//! One server with different resources: the capacity of each setting, and the cheapest setting that suffices.
+//! Measurement of one server with different resources. Finds the capacity of each setting, and the cheapest setting
+//! that suffices.
 
 mod choose;
 mod law;
@@ -9,7 +10,8 @@ pub use step::{predicted, step};
 
 use run::{Expectation, SizeResult};
 
-/// Fills in the results that need all settings, given the plan's expectations.
+/// Fills in the results that need all settings: the goal, the cheapest setting, the fitted law, and the Pod's
+/// resources.
 pub fn finish(result: &mut SizeResult, expected: &[Expectation]) {
     result.goal = choose::goal(expected);
     result.cheapest = choose::cheapest(&result.steps, result.goal);

@@ -3,11 +3,11 @@
 
 use run::{PodAmounts, PodResources, SizeStep};
 
-/// Number of thousandths in a CPU.
+/// Number of millicores in a CPU.
 const MILLI: u32 = 1000;
 
-/// Returns the resources of a container with a step's setting. Requests equal limits: the measured capacity needs the
-/// whole CPU time, and such a Pod is the last to be evicted.
+/// Returns the resources of a container with a setting. Requests equal limits, because the measured capacity needs all
+/// of the CPU time. Kubernetes also evicts Pods with equal requests and limits last.
 pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
     let cpu = format!("{}m", (f64::from(MILLI) * step.cost_cpus?).ceil());
     let memory = step.rss_bytes.map(|bytes| format!("{}Mi", limit_bytes(bytes as u64).div_ceil(1 << 20)));
@@ -15,8 +15,8 @@ pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
     Some(PodResources { requests: amounts.clone(), limits: amounts })
 }
 
-/// Returns the memory limit: a quarter more than the largest measured memory. The quarter is an assumption. A load test
-/// of minutes does not show slow growth, and the kernel kills a container above its limit.
+/// Returns the memory limit: the largest measured memory plus a quarter. The quarter is an assumption. A load test of
+/// minutes does not show slow growth, and the kernel kills a container that exceeds its limit.
 fn limit_bytes(measured: u64) -> u64 {
     measured.saturating_add(measured / 4)
 }

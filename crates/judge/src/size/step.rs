@@ -1,4 +1,4 @@
-//! Figures of one setting from the run of its search.
+//! Figures of one setting, from the run of its capacity search.
 
 use run::{ArenaRefusalKind, Change, CounterId, Estimate, Run, SizeSetting, SizeStep, SummaryFigure, Trial};
 
@@ -6,10 +6,10 @@ use crate::evidence::throttled;
 use crate::number::positive;
 use crate::single::server_of;
 
-/// Name of the cost that a step shows.
+/// Name of the cost that is shown for a setting: CPU time per request.
 const CPU: &str = "process_cpu_us";
 
-/// Returns the figures of a setting. The caller adds the setting's place and prediction.
+/// Returns the figures of a setting. The caller adds the setting's index and the predicted capacity.
 pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     let found = crate::arena::searched(run);
     let loaded = run.findings.picks.loaded.and_then(|at| run.trials.get(at));
@@ -17,8 +17,8 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     let cpu = loaded.and_then(|trial| trial.server.as_ref()?.costs.get(CPU)?.per_request.value());
     let cpus_used = view.as_ref().and_then(crate::View::cpu_used).and_then(positive);
     let refused = found.refused.as_ref();
-    // If the generator was the limit, the capacity is a lower bound. An expectation below this bound is met. A silence
-    // does not matter here, because the objective held at the capacity.
+    // If the generator was the limit, the capacity is a lower bound, and expectations below this bound are met. A time
+    // without answers does not matter here, because the objective held at the capacity.
     let fails =
         refused.is_some_and(|refused| matches!(refused.kind, ArenaRefusalKind::Failed | ArenaRefusalKind::Errors));
     let expected = run.findings.expected.clone();
@@ -44,7 +44,8 @@ fn memory(trial: &Trial) -> Option<f64> {
     trial.server.as_ref()?.counters.get(&CounterId("process.rss".into()))?.value().and_then(positive)
 }
 
-/// Predicts the capacity with a setting from the run of another one. The error message says what this run lacks.
+/// Predicts the capacity with a setting from the run of another setting. The error message says which data the run
+/// lacks.
 pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
     let change = Change {
         quota_cpus: setting.quota,

@@ -1,4 +1,4 @@
-//! Verdicts on simulated networks, compared with the truth.
+//! Verdicts on simulated networks, compared with their true limits.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use super::experiment::prove;
 use super::trials::record;
 use super::truth::Truth;
 
-/// Confidence from which a wrong verdict counts as confident.
+/// Confidence from which a verdict counts as sure.
 pub(super) const SURE: f64 = 0.9;
 
-/// One simulated network, its true limits and the verdicts.
+/// One simulated network with its true limits and its verdicts.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) seed: u64,
     pub(super) story: String,
     pub(super) truth: Truth,
-    /// Verdict by counters alone, and after the experiment.
+    /// Verdict from the counters alone, and verdict after the experiment.
     pub(super) counters: Answer,
     pub(super) answer: Answer,
     pub(super) outcome: ProofOutcome,
     pub(super) why: String,
 }
 
-/// Verdict on one drawn world.
+/// Verdict on one simulated network, with its comparison with the truth.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) id: String,
@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-/// Judges one world, without and with an experiment.
+/// Simulates and judges one network, without and with an experiment. See [`draw`] for `disturbed`.
 fn case(seed: u64, disturbed: Option<f64>) -> Case {
     let world = draw(seed, disturbed);
     let mut recorded = record(&world, seed);
@@ -74,7 +74,7 @@ fn case(seed: u64, disturbed: Option<f64>) -> Case {
     Case { seed, story: world.story, truth, counters, answer, outcome, why }
 }
 
-/// Judges the worlds of these seeds, on all CPUs; see [`draw`].
+/// Judges the simulated networks of all seeds, on all CPUs of the machine. See [`draw`] for `disturbed`.
 pub(super) fn cases(seeds: Range<u64>, disturbed: Option<f64>) -> Vec<Case> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     let each = |worker: u64| {

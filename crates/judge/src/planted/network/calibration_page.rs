@@ -1,4 +1,4 @@
-//! The page `docs/reference/calibration.md`, and the test of the bounds that it states.
+//! Text of the page `docs/reference/calibration.md`, and the test of the bounds that the page states.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,24 +6,24 @@ use std::path::Path;
 use super::calibration::{Answer, Case, SURE, cases};
 use super::tally::{Band, Tally, bands, planted};
 
-/// Number of simulated networks, and of those beside another program.
+/// Number of simulated networks, and number of those in which another program runs.
 const WORLDS: u64 = 500;
 const DISTURBED_WORLDS: u64 = 100;
-/// CPU time that the other program wants, in CPUs, on a machine with two CPUs.
+/// CPU time that the other program wants, in CPUs, on a host with two CPUs.
 const OTHER: f64 = 0.5;
 
-/// Maximum number of wrong verdicts with a confidence of 0.9 or more, of [`WORLDS`]: one in a hundred.
+/// Maximum number of wrong verdicts with a confidence of 0.9 or more, among [`WORLDS`] networks: one in a hundred.
 const MAX_SURELY_WRONG: usize = 5;
-/// Maximum number of wrong verdicts with a confidence of 0.9 or more, of [`DISTURBED_WORLDS`].
+/// Maximum number of wrong verdicts with a confidence of 0.9 or more, among [`DISTURBED_WORLDS`] networks.
 const MAX_DISTURBED_SURELY_WRONG: usize = 0;
-/// Maximum number of wrong verdicts that the experiment calls proven.
+/// Maximum number of wrong verdicts that the experiment calls proven, among [`WORLDS`] networks.
 const MAX_WRONG_AND_PROVEN: usize = 5;
-/// Maximum number of verdicts "unknown": one in ten.
+/// Maximum number of verdicts `unknown`, among [`WORLDS`] networks: one in ten.
 const MAX_UNKNOWN: usize = 50;
-/// Minimum share of right verdicts with a confidence of 0.9 or more.
+/// Minimum share of right verdicts among those with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
-/// Minimum share of right verdicts with a confidence of 0.5 to 0.7. The upper end of the goal, 0.8, is not tested,
-/// because a few verdicts more or less would decide.
+/// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is 0.5 to 0.8. Its upper end
+/// is not tested, because a few verdicts would decide.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\
@@ -41,7 +41,7 @@ seen. Most wrong ones among those are limits that delay answers, which look the 
 tell a limit per address from workers.
 ";
 
-/// All verdicts of the page.
+/// All verdicts that the page counts.
 pub(super) struct Verdicts {
     cases: Vec<Case>,
     disturbed: Vec<Case>,
@@ -87,7 +87,7 @@ fn counts(all: &Tally, disturbed: &Tally) -> String {
     format!("{head}{}", rows.concat())
 }
 
-/// Share of right verdicts that each band should have, in hundredths, by its lowest confidence.
+/// Goals for the share of right verdicts in percent, with the lowest confidence of each band.
 const GOALS: [(f64, &str); 4] = [(0.9, "at least 95"), (0.7, ""), (0.5, "50 to 80"), (0.0, "")];
 
 fn reliability(bands: &[Band]) -> String {
@@ -105,7 +105,7 @@ fn percent(band: &Band) -> f64 {
     100.0 * band.right as f64 / band.verdicts.max(1) as f64
 }
 
-/// Number of worlds with one cause and one verdict.
+/// Number of verdicts with a given ID on networks with a given cause.
 #[derive(Default)]
 struct Cell {
     right: usize,
@@ -156,7 +156,7 @@ fn outcomes(cases: &[Case]) -> String {
     format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
 }
 
-/// With LOADLINE_WRITE_CALIBRATION set, as `make docs` does, the page is written before the counts are checked.
+/// `make docs` sets LOADLINE_WRITE_CALIBRATION. The test then writes the page before it checks the counts.
 #[test]
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();
@@ -180,8 +180,8 @@ fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     assert!(share(0.5) >= MIN_MIDDLE_RIGHT, "{bands:?}");
 }
 
-/// Judges simulated networks that were not used to choose any threshold. LOADLINE_SEEDS=500..2000 sets the seeds;
-/// LOADLINE_OTHER=0.5 adds another program that wants half a CPU.
+/// Judges further simulated networks, which were not used to choose a threshold. LOADLINE_SEEDS=500..2000 sets the
+/// seeds. LOADLINE_OTHER=0.5 adds another program that wants half a CPU.
 #[test]
 #[ignore = "takes minutes; a survey by hand"]
 fn survey_of_further_seeds() {

@@ -1,15 +1,15 @@
-//! Processor sharing: every ready thread of a host gets an equal share of its CPUs, up to one CPU.
+//! CPUs with processor sharing: every ready thread of a host gets an equal share of its CPUs, but at most one CPU.
 //!
-//! Each group (one program) has a virtual clock that counts the work done by each of its ready threads. A thread that
-//! starts with some work is done when that clock has advanced by the work. The cost of an event therefore grows only
-//! with the logarithm of the number of threads.
+//! The threads of one program form a group. Each group has a virtual clock, which advances by the work that each of its
+//! ready threads has done. A thread finishes when the clock has advanced by the thread's work. An event therefore costs
+//! only the logarithm of the number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Length of a quota's period, seconds (the kernel's default).
+/// Length of a CPU quota's period, seconds (the kernel's default).
 const PERIOD_S: f64 = 0.1;
-/// Tolerance for rounding errors of virtual time, seconds.
+/// Tolerance for rounding errors of the virtual clocks, seconds.
 const EPSILON_S: f64 = 1e-12;
 
 /// CPUs of one host.
@@ -17,22 +17,22 @@ const EPSILON_S: f64 = 1e-12;
 pub(super) struct Cpu {
     /// Number of CPUs.
     pub(super) cpus: f64,
-    /// Share of each CPU that levers leave to the programs.
+    /// Share of each CPU that the levers leave to the programs, 0 to 1.
     pub(super) left: f64,
-    /// Speed of the machine: work done per second of CPU time.
+    /// Speed of the machine: seconds of work per second of CPU time.
     pub(super) speed: f64,
     pub(super) groups: Vec<Group>,
 }
 
-/// Group of the threads of one program.
+/// Threads of one program that run or wait for a CPU.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     clock_s: f64,
     tasks: BinaryHeap<Task>,
     quota: Option<Quota>,
-    /// CPU time that all threads used, seconds.
+    /// CPU time used by all threads, seconds.
     pub(super) work_s: f64,
-    /// Time that all threads ran or waited for a CPU, seconds.
+    /// Time for which threads ran or waited for a CPU, summed over threads, seconds.
     pub(super) ready_s: f64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Quota {
     used_s: f64,
     ends_s: f64,
     throttled: bool,
-    /// Number of periods so far, and of periods in which the quota ran out.
+    /// Number of periods so far, and number of periods in which the quota ran out.
     pub(super) periods: f64,
     pub(super) hit: f64,
 }
@@ -73,7 +73,7 @@ impl Cpu {
         Self { cpus, left: 1.0, speed: 1.0, groups: vec![Group::default(); groups] }
     }
 
-    /// Starts work of a thread.
+    /// Starts work of a thread, `work_s` seconds long at full speed.
     pub(super) fn start(&mut self, group: usize, thread: usize, work_s: f64) {
         let group = &mut self.groups[group];
         group.tasks.push(Task { done_s: group.clock_s + work_s, thread });
@@ -85,19 +85,19 @@ impl Cpu {
         self.left * (self.cpus / ready.max(1) as f64).min(1.0)
     }
 
-    /// Returns the time of the next event: work that is done, a quota that runs out, or the end of a period.
+    /// Returns the time of the next event: the end of a thread's work, of a quota, or of a period.
     pub(super) fn next_s(&self, now_s: f64) -> f64 {
         let share = self.share();
         self.groups.iter().map(|group| group.next_s(now_s, share, self.speed)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Lets time pass, up to the next event at most.
+    /// Advances the time from `from_s` to `to_s`. No event may lie between them.
     pub(super) fn advance(&mut self, from_s: f64, to_s: f64) {
         let (share, speed, dt_s) = (self.share(), self.speed, to_s - from_s);
         self.groups.iter_mut().for_each(|group| group.advance(dt_s, share, speed));
     }
 
-    /// Returns a thread whose work is done. Updates the quotas first.
+    /// Returns a thread that has finished its work. Also updates the quotas.
     pub(super) fn done(&mut self, now_s: f64) -> Option<usize> {
         self.groups.iter_mut().find_map(|group| group.done(now_s))
     }
@@ -112,12 +112,12 @@ impl Group {
         self.quota
     }
 
-    /// Returns the number of threads that run or wait for a CPU.
+    /// Returns the number of threads that run or wait for a CPU or a quota.
     pub(super) fn ready(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Returns the number of threads that may run.
+    /// Returns the number of threads that may run; 0 while the quota is used up.
     fn running(&self) -> usize {
         if self.quota.is_some_and(|quota| quota.throttled) { 0 } else { self.tasks.len() }
     }

@@ -1,4 +1,4 @@
-//! The experiment of `find` on a verdict, simulated in a world.
+//! Simulation of the experiment that `find` makes on its verdict.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, LeverSlots, Proof, ProofTrial, Run, SOURCES_LEVER, SwitchTrial};
 
@@ -9,49 +9,48 @@ use super::world::{CLIENT, SERVER, Step, World};
 use crate::prove::{may_be_rate_limit, predicted, runner_up, suspects_of};
 use crate::single::{clients, closed, good};
 
-/// Levers that every experiment switches in slots, and the program that each lever slows.
+/// Levers that every experiment switches from slot to slot, each with the program that it slows.
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
-/// Share of each CPU that a lever takes.
+/// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
-/// Time of the slots in which speed is taken, seconds: of a budget of 30 s, the experiment gets 9 s and starts agents
-/// for 1 s. If a trial with fewer CPUs or turns with more load follow, the slots get the time that these leave.
+/// Total time of the slots, seconds: alone, and if a trial with fewer CPUs or turns with more load follow. Of a budget
+/// of 30 s, the experiment gets 9 s, and starting the agents takes 1 s of these.
 const TIME_S: f64 = 7.5;
 const TIME_BEFORE_MORE_S: f64 = 3.5;
-/// Load before the first slot, seconds.
+/// Time of load before the first slot, seconds.
 const FIRST_S: f64 = 0.4;
-/// Shortest and longest slot, seconds.
+/// Shortest and longest possible slot, seconds.
 const SHORTEST_SLOT_S: f64 = 0.015;
 const LONGEST_SLOT_S: f64 = 0.5;
-/// Slots in which whole CPUs are taken: shortest slot and total time, seconds; minimum and maximum number.
+/// Slots with fewer CPUs: shortest slot and total time, seconds; minimum and maximum number.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
 const COUNT_SLOTS: (usize, usize) = (20, 24);
-/// Share of the CPUs to take away that the lever's busy processes really get.
+/// Share of the ordered CPU time that the lever's busy loops really get.
 const HOGS_GET: f64 = 0.92;
-/// Verdicts that are tested with more load, and verdicts that are tested with fewer CPUs.
+/// Verdicts tested with more load, and verdicts tested with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
-/// Minimum elasticity of the server's CPU at which fewer CPUs are tried.
+/// Minimum elasticity of the server's CPU for a trial with fewer CPUs.
 const FOLLOWS: f64 = 0.5;
-/// Factor by which the windows of turns are shorter than the windows of the sweep.
+/// Number by which the requests of a sweep's window are divided for a turn.
 const TURN_REQUESTS: f64 = 4.0;
-/// Minimum number of requests per slot.
+/// Minimum number of requests in a slot.
 const REQUESTS: f64 = 100.0;
-/// Minimum length of a slot, in response times.
+/// Minimum length of a slot, in median response times.
 const RESPONSES: f64 = 10.0;
-/// Minimum and maximum number of slots. A real experiment has up to 800 slots, with an equal total number of requests.
+/// Minimum and maximum number of slots. A real experiment has up to 800 slots, but the same total number of requests.
 const SLOTS: (usize, usize) = (40, 120);
-/// Number of slots in a block, in half of which a lever is on, and number of slots without a lever at the end.
+/// Number of slots in a block. Each lever is on in half of a block, and off in the last block.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment, and minimum share of the highest rate that these connections must
-/// reach.
+/// Minimum number of connections of an experiment, and the share of the highest rate that they must reach.
 const CONNECTIONS: f64 = 8.0;
 const AS_GOOD: f64 = 0.85;
 /// Maximum number of connections of an experiment.
 const MAX_CONNECTIONS: f64 = 1024.0;
-/// Number of pairs of turns.
+/// Number of pairs of turns, with and without a lever.
 const PAIRS: usize = 5;
 
-/// Returns the experiment on the verdict of a judged run.
+/// Returns the simulated experiment on the verdict of a run.
 pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     let mut random = fastrand::Rng::with_seed(seed);
     let verdict = &run.findings.bottleneck;
@@ -85,7 +84,7 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     proof
 }
 
-/// Returns the world as a lever that is tried in turns changes it; `None` for other levers.
+/// Returns the world with a lever on, for a lever that is tested in turns. Returns `None` for other levers.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {
@@ -102,8 +101,8 @@ fn in_turns(world: &World, lever: &str) -> Option<World> {
     Some(changed)
 }
 
-/// Returns the fewest connections that reach the highest rate, but at least eight if eight connections reach about this
-/// rate.
+/// Returns the smallest number of connections that reaches about the highest rate, but at least eight if the sweep had
+/// that many.
 fn connections(run: &Run) -> u32 {
     let Some(decisive) = run.picked(|picks| picks.decisive) else { return CONNECTIONS as u32 };
     let as_good = |t: &&run::Trial| closed(t) && good(t) >= AS_GOOD * good(decisive);
@@ -111,7 +110,7 @@ fn connections(run: &Run) -> u32 {
     more.min_by(f64::total_cmp).unwrap_or_else(|| clients(decisive)).clamp(1.0, MAX_CONNECTIONS) as u32
 }
 
-/// Runs two worlds in turns, each with this many connections: without the lever, and with it.
+/// Measures two worlds in turns, each with its number of connections: first without the lever, then with it.
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
@@ -123,7 +122,7 @@ fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fa
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Returns an order in which a lever is on in half of each block, and off at the end.
+/// Returns a random order of `count` slots. A lever is on in half of each block, and off in the last block.
 fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let mut on = Vec::with_capacity(count);
     while on.len() + BLOCK < count {
@@ -136,7 +135,7 @@ fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     on
 }
 
-/// Lengths of the slots of one load.
+/// Number and lengths of the slots of an experiment.
 struct Slots {
     count: usize,
     slot_s: f64,
@@ -153,7 +152,7 @@ impl Slots {
         Self { count, slot_s, settle_s: (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s), connections }
     }
 
-    /// Runs one load; `pull` sets the levers of each slot.
+    /// Simulates one load with slots. `pull` sets the levers at the start of each slot.
     fn run(&self, world: &World, random: &mut fastrand::Rng, pull: impl Fn(&mut Sim<'_>, usize, f64)) -> Vec<Seen> {
         let mut sim = Sim::new(world, Load::Closed(self.connections), random.u64(..));
         sim.until(FIRST_S.max(2.0 * (world.alone_s + world.think_s)));
@@ -181,7 +180,7 @@ impl Slots {
     }
 }
 
-/// Slows the CPUs of server and generator.
+/// Simulates slots in which the CPUs of server and generator are slowed.
 fn slots(world: &World, run: &Run, (n, time_s): (u32, f64), random: &mut fastrand::Rng) -> ProofTrial {
     let slots = Slots::of(run, n, (SHORTEST_SLOT_S, time_s), SLOTS);
     let on: Vec<Vec<bool>> = SLOWED.iter().map(|_| order(slots.count, random)).collect();
@@ -196,7 +195,7 @@ fn slots(world: &World, run: &Run, (n, time_s): (u32, f64), random: &mut fastran
     slots.trial(&all, levers)
 }
 
-/// Takes half of the CPUs of the server's host.
+/// Simulates slots in which half of the CPUs of the server's host are taken away.
 fn fewer_cpus(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> ProofTrial {
     let slots = Slots::of(run, n, COUNT_SLOTS_S, COUNT_SLOTS);
     let (host, on) = (world.programs[SERVER].host, order(slots.count, random));
@@ -221,7 +220,7 @@ fn fewer_cpus(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> P
     slots.trial(&seen, vec![lever])
 }
 
-/// Speed of the machine, which changes slowly.
+/// Speed of the machine, which drifts slowly.
 #[derive(Default)]
 struct Speed {
     ln: f64,

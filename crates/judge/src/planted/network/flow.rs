@@ -1,19 +1,19 @@
-//! The steps of requests through a world.
+//! Steps of requests through a simulated network.
 
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
 
-/// Constant part of a service time, 0 to 1; the rest is exponentially distributed.
+/// Constant part of a mean service time, 0 to 1. The rest is exponentially distributed.
 const CONSTANT: f64 = 0.6;
-/// Share of the requests with a long sleep.
+/// Share of the requests that sleep long.
 const RARE: f64 = 0.01;
-/// Time after which a client first repeats a SYN, seconds. The time doubles with each repetition.
+/// Time after which a client repeats a lost SYN, seconds. The time doubles with each repetition.
 const SYN_AGAIN_S: f64 = 1.0;
-/// Number of requests that a rate limiter lets pass at once.
+/// Number of requests that a rate limiter passes at once after a pause.
 const TOKENS: f64 = 10.0;
 
 impl Sim<'_> {
-    /// Runs the steps of a request until the request has to wait.
+    /// Runs a request's steps until the request has to wait.
     pub(super) fn go_on(&mut self, request: usize) {
         if self.requests[request].step == 0 {
             self.begin(request);
@@ -38,7 +38,7 @@ impl Sim<'_> {
         self.counts.in_flight += 1;
     }
 
-    /// Takes one step. Returns true if the next step follows at once.
+    /// Takes one step of a request. Returns true if the request goes on at once.
     fn take_step(&mut self, request: usize, step: Step) -> bool {
         match step {
             Step::Way => self.sleep(request, self.world.way_s),
@@ -146,10 +146,10 @@ impl Sim<'_> {
         self.sleep(request, at_s - self.now_s)
     }
 
-    /// Handles a SYN that arrives at the listener.
+    /// Handles the arrival of a SYN at the listener.
     fn connect(&mut self, request: usize) -> bool {
         let Some(listener) = self.world.listener else { return true };
-        // The kernel queues one connection more than the backlog (`backlog` + 1).
+        // The kernel queues one connection more than the backlog.
         if self.backlog.len() <= listener.backlog {
             self.backlog.push_back(request);
             self.requests[request].dropped = 0;
@@ -172,7 +172,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Handles an answer that its client has read.
+    /// Handles an answer that the client has read.
     fn answered(&mut self, request: usize) {
         let one = &mut self.requests[request];
         let (took_s, connect_s) = (self.now_s - one.start_s, one.connect_s);
@@ -190,7 +190,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Handles the arrival of the open loop's next request.
+    /// Handles the arrival of the next request of an open loop.
     pub(super) fn arrives(&mut self) {
         let Load::Open(rate, _) = self.load else { return };
         self.sums.due += 1.0;

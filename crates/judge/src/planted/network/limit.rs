@@ -1,37 +1,37 @@
-//! Limits of a world: the rate that each of its parts allows.
+//! Limits of a simulated network: the highest rate that each of its parts allows.
 
-/// Highest rate that one part of a world allows.
+/// Highest rate that one part of a simulated network allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub(super) cause: Cause,
-    /// Rate limit, requests per second.
+    /// Highest rate, requests per second.
     pub(super) rate: f64,
 }
 
-/// A part of a world that can be its limit.
+/// A part of a simulated network that can be its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// CPUs of the server's host, and the programs that do a large part of its work.
+    /// CPUs of the server's host. The flags tell if the generator or the upstream does a large part of the host's work.
     ServerHost {
         client: bool,
         backend: bool,
     },
-    /// Event loops of the server, each with its own CPU.
+    /// Event loops of the server; each loop uses at most one CPU.
     ServerLoops,
-    /// Work of the server that only one thread at a time does, on changing threads.
+    /// Work of the server that only one thread at a time can do.
     Serial,
-    /// Workers that wait for the upstream.
+    /// Workers of the server that wait for an upstream or a sleep.
     Workers,
     /// Connections to the upstream service.
     Connections,
-    /// The upstream of the server, on an observed host or another one.
+    /// The server's upstream service, on the server's host or another host.
     Backend,
-    /// Threads or CPUs of the generator.
+    /// Threads of the generator.
     Generator,
     ServerQuota,
     GeneratorQuota,
     RateLimit,
     AcceptQueue,
-    /// The load itself: its number of connections, and the unloaded response time.
+    /// The load itself: too few connections for the unloaded response time.
     Load,
 }

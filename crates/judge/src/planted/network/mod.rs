@@ -1,10 +1,10 @@
-//! Simulated networks ("worlds"): servers with clients, link and upstream, and a known limit, recorded as `find`
-//! records a run.
+//! Simulated networks ("worlds") with a known limit. Each has a server, clients, a link, and sometimes an upstream. Its
+//! run is recorded as `find` would record it.
 //!
-//! The threads, locks, queues and CPUs of each world are simulated, because no formula covers a worker that waits for a
-//! lock on a shared CPU. For worlds that have an exact solution, the simulation agrees with mean value analysis
-//! (`agrees.rs`). Experiments on a world run in the same simulation. `docs/reference/calibration.md` compares the
-//! verdicts with the truth.
+//! The threads, locks, queues and CPUs of each world are simulated. No formula covers a worker that waits for a lock on
+//! a shared CPU. For worlds with an exact solution, the simulation agrees with mean value analysis (`agrees.rs`).
+//! Experiments on a world run in the same simulation. `docs/reference/calibration.md` compares the verdicts with the
+//! truth.
 
 mod agrees;
 mod calibration;

@@ -1,4 +1,4 @@
-//! The recording of one side, as the probe would write it.
+//! Recording of one side of a simulated network, as the probe would write it.
 
 use run::{Column, CounterId, Kind, Recording, Side, Upstream, counter};
 
@@ -7,25 +7,25 @@ use super::sim::Load;
 use super::window::{SAMPLES, Seen};
 use super::world::{BACKEND, CLIENT, Program, SERVER, World};
 
-/// Bytes of a request and of an answer.
+/// Size of a request and of an answer, bytes.
 pub(super) const REQUEST_BYTES: f64 = 69.0;
 pub(super) const ANSWER_BYTES: f64 = 126.0;
-/// Share of the busy time that is spent in soft interrupts.
+/// Share of the CPUs' busy time in soft interrupts.
 const SOFTIRQ: f64 = 0.03;
-/// Share of CPU time in user code.
+/// Share of the CPUs' busy time in user code.
 const USER: f64 = 0.6;
-/// Delay of an acknowledgement without data, seconds.
+/// Delay of an acknowledgement that is sent without data, seconds.
 const DELAYED_ACK_S: f64 = 0.04;
-/// Maximum number of connections that the probe samples.
+/// Maximum number of connections whose state the probe samples.
 const SAMPLED: f64 = 64.0;
-/// Address of the server's upstream.
+/// Address of the server's upstream service.
 const BACKEND_ADDRESS: &str = "10.0.0.3:5432";
 const LISTENER: &str = "0.0.0.0:8080";
 
-/// Names of each program's process and threads.
+/// Name and first process ID of each program.
 const NAMES: [(&str, u32); 3] = [("loadline", 50), ("srv", 100), ("db", 5000)];
 
-/// Writes the columns of one side.
+/// Writer of the columns of one side's recording.
 struct Writer<'a> {
     world: &'a World,
     seen: &'a Seen,
@@ -35,7 +35,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Adds the growth per second of a counter, or the level of a gauge.
+    /// Adds a column. `value` is the level of a gauge, or the growth per second of a cumulative counter.
     fn put(&mut self, id: &'static str, instance: &str, value: f64) {
         let gauge = counter(id).is_none_or(|spec| spec.kind == Kind::Gauge);
         let at = |t_s: &f64| Some(if gauge { value } else { 5000.0 + value * t_s });
@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
     }
 
-    /// Adds a counter of dropped connects, which begins before the window.
+    /// Adds a counter of dropped connects. Its first value also shows the drops before the window.
     fn drops(&mut self, id: &'static str, instance: &str, counted: bool) {
         self.put(id, instance, if counted { self.seen.per_s.dropped } else { 0.0 });
         if let Some(first) = self.columns.last_mut().and_then(|column| column.values.get_mut(..2)).filter(|_| counted) {
@@ -51,7 +51,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds a counter of time, microseconds, from a share of the time, with a reading error.
+    /// Adds a counter of time, microseconds. `share` is its growth in seconds per second, to which a reading error is
+    /// added.
     fn time(&mut self, id: &'static str, instance: &str, share: f64) {
         let error = 1.0 + 0.3 * self.world.noise * stats::normal(&mut self.random);
         self.put(id, instance, (share * error).max(0.0) * 1e6);
@@ -113,7 +114,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the number of connections in use.
+    /// Returns the number of connections with a request in flight.
     fn clients(&self) -> f64 {
         match self.seen.load {
             Load::Closed(n) => f64::from(n),
@@ -128,7 +129,8 @@ impl Writer<'_> {
             false => (self.seen.per_s.answers_unread, ANSWER_BYTES),
         };
         let base_us = 2e6 * self.world.way_s + if self.world.shared { 30.0 } else { 120.0 };
-        // An acknowledgement of a request travels with its answer, or is sent after the timer.
+        // The acknowledgement of a request travels with the answer, or alone after the timer. This delay raises the
+        // measured RTT.
         let waits_us = self.seen.latency_us().mean.min(DELAYED_ACK_S * 1e6);
         let rtt_us = base_us + if server { 20.0 } else { 0.2 * waits_us };
         self.put("connection.sampled", "", n.min(SAMPLED));
@@ -144,7 +146,7 @@ impl Writer<'_> {
         stalls.iter().for_each(|id| self.put(id, "", 0.0));
     }
 
-    /// Adds the counters of a program, and returns its processes.
+    /// Adds the counters of a program. Returns its process names.
     fn program(&mut self, at: usize) -> Vec<String> {
         let program = self.world.programs[at];
         let threads: Vec<(f64, f64)> =
@@ -207,8 +209,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the upstream service to the recording. If the upstream service has its own host, only its connections are
-    /// seen.
+    /// Adds the upstream service. If it has its own host, only the connections to it are recorded.
     fn backend(&mut self) -> Option<Upstream> {
         let program = self.world.programs.get(BACKEND)?;
         let (busy, x) = (self.seen.per_s.backend_connections, self.seen.rate());
@@ -230,10 +231,10 @@ impl Writer<'_> {
     }
 }
 
-/// Ids of a control group's quota.
+/// IDs of the counters of a CPU quota.
 const QUOTA: [&str; 3] = ["cgroup.cpu_quota", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
 
-/// Returns the client's side.
+/// Returns the recording of the client's side.
 pub(super) fn client(world: &World, seen: &Seen, seed: u64) -> Side {
     let mut writer = writer(world, seen, seed);
     writer.host(world.programs[CLIENT].host);
@@ -244,7 +245,7 @@ pub(super) fn client(world: &World, seen: &Seen, seed: u64) -> Side {
     side(writer, if world.shared { "beta" } else { "alpha" }, processes, None)
 }
 
-/// Returns the server's side.
+/// Returns the recording of the server's side.
 pub(super) fn server(world: &World, seen: &Seen, seed: u64) -> Side {
     let mut writer = writer(world, seen, seed);
     writer.host(world.programs[SERVER].host);

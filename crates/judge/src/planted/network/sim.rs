@@ -1,4 +1,4 @@
-//! A world in virtual time: its clients, threads and queues.
+//! Simulation of a world in virtual time: its clients, threads and queues.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,22 +9,22 @@ use super::world::{BACKEND, CLIENT, Program, SERVER, Threads, World};
 /// Load of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// Number of clients, each with one request in flight.
+    /// Closed loop with this number of clients, each with one request in flight.
     Closed(u32),
-    /// Arrivals at one rate, per second, and the maximum number of connections.
+    /// Open loop: requests per second, and the maximum number of connections.
     Open(f64, u32),
 }
 
-/// Event at a known time, in addition to the events of the CPUs.
+/// Event at a known time. The events of the CPUs are kept separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event {
-    /// A request takes its next step.
+    /// A request takes its next steps.
     GoOn(usize),
-    /// The next request of the open loop is due.
+    /// The next request of the open loop arrives.
     Arrival,
-    /// The server accepts all connections that wait.
+    /// The server accepts all waiting connections.
     AcceptAll,
-    /// The host's other program starts its next piece of work.
+    /// The other program of a host starts its next piece of work.
     Other(usize),
 }
 
@@ -48,43 +48,43 @@ impl PartialOrd for Due {
     }
 }
 
-/// One request, or a connection that carries requests one after another.
+/// One request, or one connection that carries requests one after another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) step: usize,
-    /// Intended start, and time of the connect, seconds.
+    /// Intended start of the request, and duration of its connect, seconds.
     pub(super) start_s: f64,
     pub(super) connect_s: f64,
-    /// Workers that the request holds, by program.
+    /// Worker that the request holds, for each program.
     pub(super) worker: [Option<usize>; 3],
-    /// Number of times that the request's SYN was dropped.
+    /// Number of dropped SYNs of the request.
     pub(super) dropped: u32,
     pub(super) refused: bool,
-    /// True if the request has arrived at the server but was not read yet.
+    /// True if the request has arrived at the server, but the server has not read it.
     pub(super) unread: bool,
 }
 
-/// One thread of the simulated world.
+/// One thread of a simulated program.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub(super) program: usize,
-    /// Requests that wait for the thread, with their work.
+    /// Requests that wait for the thread, each with its work in seconds.
     pub(super) queue: VecDeque<(usize, f64)>,
-    /// Request that the thread computes for, with start and length of the computation, seconds.
+    /// Request that the thread works on, with the start and the amount of the work, seconds.
     pub(super) running: Option<(usize, f64, f64)>,
-    /// CPU time, and time that the thread waited for a CPU, seconds.
+    /// CPU time of the thread, and time for which it waited for a CPU, seconds.
     pub(super) cpu_s: f64,
     pub(super) wait_s: f64,
 }
 
-/// Units that requests hold: a lock, a pool of connections.
+/// A lock or a pool of connections, whose units requests hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Semaphore {
     pub(super) free: usize,
     pub(super) queue: VecDeque<usize>,
 }
 
-/// Workers of one simulated program.
+/// Threads of one simulated program, and the requests that wait for a free worker.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workers {
     pub(super) first: usize,
@@ -93,14 +93,14 @@ pub(super) struct Workers {
     pub(super) queue: VecDeque<usize>,
 }
 
-/// Sums over the simulated time. The figures of a window are the difference of two copies.
+/// Sums over the simulated time. The difference of two snapshots gives the figures of a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) in_flight: f64,
     pub(super) unread: f64,
     pub(super) answers_unread: f64,
     pub(super) backend_connections: f64,
-    /// Requests that wait unread at the upstream.
+    /// Number of unread requests at the upstream service, integrated over time.
     pub(super) backend_unread: f64,
     pub(super) due: f64,
     pub(super) sent: f64,
@@ -109,7 +109,7 @@ pub(super) struct Sums {
     pub(super) accepted: f64,
 }
 
-/// A world in virtual time.
+/// State of a simulated network at a moment of virtual time.
 pub(super) struct Sim<'w> {
     pub(super) world: &'w World,
     pub(super) load: Load,
@@ -121,19 +121,20 @@ pub(super) struct Sim<'w> {
     pub(super) workers: Vec<Workers>,
     pub(super) semaphores: Vec<Semaphore>,
     pub(super) requests: Vec<Request>,
-    /// Idle connections of the open loop, and arrivals that wait for a connection.
+    /// Idle connections of the open loop, and intended starts of requests that wait for a connection.
     pub(super) idle: Vec<usize>,
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
-    /// Tokens of the limiter, or the time at which the limiter lets the next request pass.
+    /// State of the rate limiter. If it refuses requests: its tokens and the time of their last update. Otherwise, the
+    /// second value is the time at which the next request may pass.
     pub(super) limiter: (f64, f64),
     pub(super) counts: Counts,
     pub(super) sums: Sums,
-    /// Response times and connect times of the answers since the last snapshot, seconds.
+    /// Response time and connect time of each answer since the last snapshot, seconds.
     pub(super) answers: Vec<(f64, f64)>,
 }
 
-/// Requests in states that are integrated over time.
+/// Numbers of requests in certain states, which the simulation integrates over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) in_flight: u32,
@@ -192,7 +193,7 @@ impl<'w> Sim<'w> {
         }
     }
 
-    /// Adds one thread on each host for the other program there.
+    /// Adds one thread to each host for the host's other program.
     fn add_others(&mut self) {
         let program = self.world.programs.len();
         for host in 0..self.world.hosts.len() {
@@ -210,7 +211,7 @@ impl<'w> Sim<'w> {
         }
         match self.load {
             Load::Closed(n) => {
-                // Clients start at different times.
+                // Clients start at random times.
                 (0..n as usize).for_each(|request| {
                     let at_s = self.random.f64() * (self.world.alone_s + self.world.think_s);
                     self.after(at_s, Event::GoOn(request));
@@ -225,7 +226,7 @@ impl<'w> Sim<'w> {
         self.events.push(Due { at_s: self.now_s + in_s, event });
     }
 
-    /// Lets time pass until `end_s`.
+    /// Simulates until `end_s`.
     pub(super) fn until(&mut self, end_s: f64) {
         loop {
             let due_s = self.events.peek().map_or(f64::INFINITY, |due| due.at_s);
@@ -250,7 +251,7 @@ impl<'w> Sim<'w> {
     fn advance(&mut self, to_s: f64) {
         let dt_s = to_s - self.now_s;
         if dt_s > 0.0 {
-            // A thread that is ready but has no CPU has not read its request yet.
+            // The requests of threads that wait for a CPU are still unread.
             let waiting = |host: usize, counted: u32| f64::from(counted) * (1.0 - self.cpus[host].share()).max(0.0);
             let server = &self.world.programs[SERVER];
             let own = if server.threads == Threads::PerConnection { self.ready(SERVER) } else { 0 };
@@ -284,7 +285,7 @@ impl<'w> Sim<'w> {
         }
     }
 
-    /// Starts or queues work of a thread.
+    /// Starts work of a thread, or queues the work if the thread is busy.
     pub(super) fn compute(&mut self, thread: usize, request: usize, work_s: f64) {
         self.threads[thread].queue.push_back((request, work_s));
         if self.threads[thread].running.is_none() {
@@ -311,7 +312,7 @@ impl<'w> Sim<'w> {
         self.world.programs.get(program).map_or(thread.saturating_sub(others), |program| program.host)
     }
 
-    /// Handles a thread whose work is done.
+    /// Handles a thread that has finished its work.
     fn computed(&mut self, thread: usize) {
         let Some((request, from_s, work_s)) = self.threads[thread].running.take() else { return };
         let used_s = work_s / self.cpus[self.host_of(thread)].speed;
@@ -329,7 +330,7 @@ impl<'w> Sim<'w> {
         self.go_on(request);
     }
 
-    /// The server reads a request.
+    /// Marks a request as read by the server.
     pub(super) fn read(&mut self, request: usize) {
         if std::mem::take(&mut self.requests[request].unread) {
             self.counts.unread -= 1;
@@ -353,5 +354,5 @@ impl<'w> Sim<'w> {
     }
 }
 
-/// Mean length of one piece of the other program's work, seconds.
+/// Mean length of one piece of work of a host's other program, seconds.
 const BURST_S: f64 = 0.002;

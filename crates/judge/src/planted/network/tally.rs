@@ -1,21 +1,21 @@
-//! Counts of verdicts: wrong ones, unknown ones, and the share of right ones for each confidence.
+//! Counts of verdicts on simulated networks: wrong ones, unknown ones, and the share of right ones by confidence.
 
 use run::ProofOutcome;
 
 use super::calibration::{Answer, Case};
 use crate::planted::PLANTED;
 
-/// Counts of one set of worlds.
+/// Counts of verdicts on one set of simulated networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) worlds: usize,
     /// Number of wrong verdicts with a confidence of 0.9 or more.
     pub(super) surely_wrong: usize,
-    /// Number of wrong verdicts that the experiment proved.
+    /// Number of wrong verdicts that the experiment called proven.
     pub(super) wrong_and_proven: usize,
     pub(super) wrong: usize,
     pub(super) unknown: usize,
-    /// Number of wrong verdicts that were sure before the experiment.
+    /// Number of wrong verdicts with a confidence of 0.9 or more before the experiment.
     pub(super) surely_wrong_by_counters: usize,
     pub(super) wrong_by_counters: usize,
     pub(super) unknown_by_counters: usize,
@@ -40,17 +40,17 @@ impl Tally {
 /// Verdicts with similar confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
-    /// Lowest confidence of the band, and upper end (excluded).
+    /// Lowest confidence in the band, and its upper end (excluded).
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) verdicts: usize,
     pub(super) right: usize,
 }
 
-/// Borders of the bands of confidence.
+/// Borders between the bands of confidence.
 const BORDERS: [f64; 5] = [0.0, 0.5, 0.7, 0.9, 1.01];
 
-/// Returns the share of right verdicts for each band of confidence, without `unknown`.
+/// Returns the bands of confidence with their numbers of verdicts. Verdicts `unknown` are not counted.
 pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     let known = || answers.iter().filter(|answer| !answer.unknown());
     let band = |borders: &[f64]| {
@@ -61,7 +61,7 @@ pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     BORDERS.windows(2).rev().map(band).collect()
 }
 
-/// Returns the verdicts on the planted runs. Each run has one cause.
+/// Returns the verdicts on the planted runs, which have one cause each.
 pub(super) fn planted() -> Vec<Answer> {
     let judged = |planted: &crate::planted::Planted| {
         let mut run = planted.run();

@@ -1,4 +1,4 @@
-//! The recorded run of a world: a sweep and the windows of an open loop, as `find` makes them.
+//! Recorded run of a simulated network: a sweep and the windows of an open loop, as `find` makes them.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,31 @@ use super::sim::Load;
 use super::window::{Seen, measure, summary};
 use super::world::World;
 
-/// Number of requests that a window should complete. The windows of a real run contain more requests, but have about as
-/// much noise.
+/// Number of requests that a window aims at. Real windows contain more requests, but have about as much noise.
 const REQUESTS: f64 = 1200.0;
-/// Shortest and longest window, seconds.
+/// Shortest and longest possible window, seconds.
 const WINDOW_S: (f64, f64) = (0.6, 4.0);
-/// Growth for twice the clients below which a step is flat; two flat steps end the sweep.
+/// Growth below which a step with twice the clients is flat, as a share. Two flat steps end the sweep.
 const FLAT: f64 = 0.05;
 /// Offered rates of the open loop, as shares of the highest rate of the sweep.
 const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
-/// Connections of an open loop, relative to the number that the longest permitted response time needs.
+/// Connections of an open loop, as a multiple of the number that is needed at the longest permitted response time.
 const POOL: f64 = 2.0;
 const MAX_POOL: f64 = 400.0;
 
-/// A run, and the highest rate that its sweep reached.
+/// A simulated run, and the highest rate that its sweep reached.
 pub(super) struct Recorded {
     pub(super) run: Run,
     pub(super) reached: f64,
 }
 
-/// Simulates a sweep of a world and returns it as a run.
+/// Simulates the trials of a world, and returns them as a run.
 pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let mut random = fastrand::Rng::with_seed(seed);
     let sweep = sweep(world, &mut random);
     let reached = sweep.iter().map(Seen::good).fold(0.0, f64::max);
     let unloaded_s = sweep.first().map_or(0.0, |one| one.latency_us().p50 / 1e6);
-    // With think times, the load is a number of users, and `find` searches no rates.
+    // With think times, the load is a number of users. `find` then searches for no rate.
     let offered = if world.think_s > 0.0 { &[][..] } else { &OFFERED[..] };
     let open = offered.iter().map(|share| {
         let rate = share * reached;
@@ -63,13 +62,13 @@ fn sweep(world: &World, random: &mut fastrand::Rng) -> Vec<Seen> {
     steps
 }
 
-/// Returns the lengths of warm-up and window at a rate, seconds.
+/// Returns the lengths of warm-up and window for a rate, seconds.
 pub(super) fn times(world: &World, rate: f64) -> (f64, f64) {
     let length_s = (REQUESTS / rate).max(8.0 * (world.alone_s + world.think_s)).clamp(WINDOW_S.0, WINDOW_S.1);
     (0.5 * length_s, length_s)
 }
 
-/// Returns one trial.
+/// Returns one measured window as a trial.
 pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
     let (x, good, offered) = (seen.rate(), seen.good(), seen.per_s.due);
     let count = |per_s: f64| (per_s * seen.length_s).round() as u64;
@@ -79,7 +78,7 @@ pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
     if refused > 0 {
         status.insert("5xx".into(), refused);
     }
-    // Connects during the warm-up are not counted.
+    // Connects during the warm-up are left out.
     let connects = if world.listener.is_some() { count(seen.per_s.accepted) } else { 0 };
     let tally = Tally {
         attempted: connects,

@@ -1,20 +1,20 @@
-//! The truth about a world: the parts with the lowest limits, and the verdicts that name them.
+//! True limits of a simulated network: its parts with the lowest limits, and the IDs of the verdicts that name them.
 
 use super::limit::Cause;
 use super::world::{SERVER, Threads, World};
 
-/// Maximum ratio of two parts' limits at which both are the limit.
+/// Maximum ratio of two parts' limits at which both verdicts are right.
 const TIE: f64 = 1.1;
-/// Maximum ratio of two limits at which either verdict is right, if one limit is a small number of workers or
-/// connections.
+/// Maximum ratio of two limits at which both verdicts are right, if the lower limit is a number of workers or
+/// connections. These are small whole numbers.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of its limit below which a part is not full, because the load did not reach its limit.
+/// Share of the lowest limit below which the load was the limit, because it did not fill any part.
 const NOT_REACHED: f64 = 0.85;
-/// Share of its limit from which a part, and not the load, ended the growth.
+/// Share of the lowest limit below which the load may also be the limit.
 const REACHED: f64 = 0.97;
 
 impl Cause {
-    /// Returns the word for the cause in the table.
+    /// Returns the name of the cause in the table of the page.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::ServerHost { .. } => "CPUs of the server's host",
@@ -32,15 +32,15 @@ impl Cause {
         }
     }
 
-    /// Returns the IDs of the verdicts that name the cause.
+    /// Returns the IDs of all verdicts that name the cause.
     fn ids(self, world: &World) -> Vec<&'static str> {
         match self {
             Self::ServerHost { client, backend } => {
                 let mut ids = vec!["server-cpu"];
                 ids.extend(client.then_some("client-cpu"));
                 ids.extend(backend.then_some("server-concurrency"));
-                // On a host with one CPU, the thread is as full as the CPU. With one event loop per CPU, each loop is
-                // as full as its CPU.
+                // On a host with one CPU, the server's thread is as full as the CPU. With one event loop per CPU, each
+                // loop is as full as its CPU.
                 ids.extend(world.a_thread_for_each_cpu().then_some("server-single-thread"));
                 ids
             }
@@ -53,7 +53,7 @@ impl Cause {
             }
             Self::Serial if world.server_cpus() == 1 => vec!["server-cpu", "server-single-thread", "server-lock"],
             Self::Serial => vec!["server-single-thread", "server-concurrency", "server-lock"],
-            // A single worker that hardly ever waits counts as a single thread.
+            // A single worker that hardly ever waits is also a full thread.
             Self::Workers if world.programs[SERVER].threads == Threads::Pool(1) => {
                 vec!["server-concurrency", "server-pool", "server-single-thread"]
             }
@@ -68,12 +68,12 @@ impl Cause {
     }
 }
 
-/// The parts of a world with the lowest limits, and the verdicts that name them.
+/// Parts of a world with the lowest limits, and the IDs of the right verdicts.
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) cause: Cause,
     pub(super) ids: Vec<&'static str>,
-    /// True if a verdict may name the upstream of the server.
+    /// True if a right verdict may name the server's upstream.
     pub(super) backend: bool,
 }
 
@@ -83,13 +83,14 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns true if a full host means that a server thread is full: with one CPU, or with an event loop per CPU.
+    /// Returns true if full CPUs of the host imply a full server thread: with one CPU, or with at least one event loop
+    /// per CPU.
     fn a_thread_for_each_cpu(&self) -> bool {
         let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
         self.server_cpus() == 1 || loops
     }
 
-    /// Returns the truth, given the highest rate that the sweep reached.
+    /// Returns the true limits, given the highest rate of the sweep.
     pub(super) fn truth(&self, reached: f64) -> Truth {
         let all = self.limits.iter();
         let least = all.clone().min_by(|a, b| a.rate.total_cmp(&b.rate)).expect("every world has a generator");
@@ -97,7 +98,8 @@ impl World {
         let mut causes: Vec<Cause> = all.filter(|limit| limit.rate <= tie * least.rate).map(|l| l.cause).collect();
         causes.sort_by_key(|cause| *cause != least.cause);
         let (low, high) = (NOT_REACHED * least.rate, REACHED * least.rate);
-        // Clients whose SYN was dropped wait for seconds, so no number of them reaches the limit of the accept queue.
+        // Clients whose SYN was dropped wait for seconds. No number of clients therefore reaches the limit of the
+        // accept queue.
         let by_drops = least.cause == Cause::AcceptQueue;
         if reached < low && !by_drops {
             causes = vec![Cause::Load];

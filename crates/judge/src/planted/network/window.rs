@@ -1,9 +1,9 @@
-//! Figures of one measured window: the difference of two snapshots of a simulation.
+//! Figures of one measured window: the difference between two snapshots of a simulation.
 
 use super::sim::{Load, Sim, Sums};
 use super::world::World;
 
-/// Number of samples of a window.
+/// Number of samples in a window's recording.
 pub(super) const SAMPLES: usize = 5;
 
 /// Snapshot of all counters of a simulation.
@@ -11,11 +11,11 @@ pub(super) const SAMPLES: usize = 5;
 pub(super) struct Look {
     at_s: f64,
     sums: Sums,
-    /// CPU time and wait of each thread, seconds.
+    /// CPU time of each thread, and its wait for a CPU, seconds.
     threads: Vec<(f64, f64)>,
-    /// CPU time of each group of each host, and time in which its threads were ready.
+    /// CPU time of each group on each host, and time for which its threads were ready, seconds.
     groups: Vec<Vec<(f64, f64)>>,
-    /// Number of periods of each group's quota, and of periods in which it ran out.
+    /// Number of periods of each program's quota, and number of periods in which the quota ran out.
     quotas: Vec<(f64, f64)>,
 }
 
@@ -24,22 +24,22 @@ pub(super) struct Look {
 pub(super) struct Seen {
     pub(super) load: Load,
     pub(super) length_s: f64,
-    /// Time before the window, seconds, and number of connects that were dropped in this time.
+    /// Time of load before the window, seconds, and number of dropped connects in this time.
     pub(super) warmup_s: f64,
     pub(super) dropped_before: f64,
-    /// Number of connections that wait to be accepted, at each sample of the window.
+    /// Number of connections that waited to be accepted, for each sample of the window.
     pub(super) backlog: Vec<usize>,
-    /// Sums over the window, per second.
+    /// Sums of the simulation over the window, per second.
     pub(super) per_s: Sums,
-    /// Share of a CPU that each thread used, and share of the time that it waited for one.
+    /// CPUs that each thread used, and share of the window for which it waited for a CPU.
     pub(super) threads: Vec<(f64, f64)>,
-    /// Index of the program of each thread.
+    /// Index of each thread's program.
     pub(super) program: Vec<usize>,
-    /// CPUs that each group of each host used, and mean number of its ready threads.
+    /// CPUs that each group on each host used, and the mean number of its ready threads.
     pub(super) groups: Vec<Vec<(f64, f64)>>,
-    /// Number of periods of each program's quota, and of periods in which it ran out.
+    /// Number of periods of each program's quota, and number of periods in which the quota ran out.
     pub(super) quotas: Vec<(f64, f64)>,
-    /// Response times and connect times, seconds, the shortest first.
+    /// Response time and connect time of each answer, seconds, sorted by response time.
     pub(super) answers: Vec<(f64, f64)>,
 }
 
@@ -48,7 +48,7 @@ impl Look {
         let threads = sim.threads.iter().map(|thread| {
             let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
             let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
-            // Of unfinished work, the part that is done counts.
+            // If work is unfinished, the CPU time used for it so far counts.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
                 part_s.min(work_s / speed)
@@ -70,7 +70,7 @@ impl Look {
     }
 }
 
-/// Warms a world up under a load, and measures a window.
+/// Warms a world up under a load, and then measures a window.
 pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64), seed: u64) -> Seen {
     let mut sim = Sim::new(world, load, seed);
     let speed = (world.noise * stats::normal(&mut sim.random)).exp();
@@ -86,7 +86,7 @@ pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64
     Seen { backlog, ..seen(&mut sim, &before) }
 }
 
-/// Returns the figures of the time since a snapshot.
+/// Returns the figures of the time since the snapshot `before`.
 pub(super) fn seen(sim: &mut Sim<'_>, before: &Look) -> Seen {
     let after = Look::at(sim);
     let length_s = after.at_s - before.at_s;
@@ -130,7 +130,7 @@ impl Sums {
 }
 
 impl Seen {
-    /// Returns the completed requests per second, refusals included.
+    /// Returns the completed requests per second, including refused ones.
     pub(super) fn rate(&self) -> f64 {
         self.answers.len() as f64 / self.length_s
     }
@@ -140,13 +140,14 @@ impl Seen {
         (self.rate() - self.per_s.refused).max(0.0)
     }
 
-    /// Returns a summary of the response times, microseconds.
+    /// Returns the summary of the response times, microseconds.
     pub(super) fn latency_us(&self) -> run::Summary {
         summary(&self.answers.iter().map(|a| a.0 * 1e6).collect::<Vec<_>>(), 0.0)
     }
 }
 
-/// Returns the summary of times in ascending order, each longer by `more_us`, microseconds.
+/// Returns the summary of times that are sorted in ascending order. Adds `more_us` to each time. All times are
+/// microseconds.
 pub(super) fn summary(times_us: &[f64], more_us: f64) -> run::Summary {
     let place = |share: f64| (share * times_us.len() as f64) as usize;
     let at = |share: f64| times_us.get(place(share)).or(times_us.last()).copied().unwrap_or(0.0) + more_us;

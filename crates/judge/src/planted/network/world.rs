@@ -1,112 +1,112 @@
-//! A simulated server with clients, link and upstream. The limit of each part is known.
+//! A simulated server with its clients, link and upstream service. The limit of each part is known.
 
 use super::limit::Limit;
 
-/// Index of each program in [`World::programs`].
+/// Indexes of the programs in [`World::programs`].
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
 pub(super) const BACKEND: usize = 2;
 
-/// A simulated network with a fixed number of clients.
+/// A simulated network.
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    /// Description of the world.
+    /// Description of the world, for messages of failed tests.
     pub(super) story: String,
-    /// Hosts, the server's host first.
+    /// Hosts; the server's host is the first.
     pub(super) hosts: Vec<Host>,
-    /// Programs: generator, server and upstream.
+    /// Programs: the generator, the server, and the upstream service if there is one.
     pub(super) programs: Vec<Program>,
     /// Steps that each request takes.
     pub(super) steps: Vec<Step>,
-    /// Index of the next step of a refused request.
+    /// Index of the step with which a refused request goes on.
     pub(super) reply: usize,
-    /// Units of each semaphore: locks, and pools of connections to the upstream.
+    /// Number of units of each semaphore. A semaphore is a lock or a pool of connections.
     pub(super) semaphores: Vec<usize>,
-    /// Delay in one direction between client and server, seconds.
+    /// Network delay between client and server in one direction, seconds.
     pub(super) way_s: f64,
-    /// Mean pause of a client between an answer and the next request, seconds.
+    /// Mean think time of a client between an answer and its next request, seconds.
     pub(super) think_s: f64,
-    /// Intentional rate limit.
+    /// Rate limit that the server applies on purpose.
     pub(super) limiter: Option<Limiter>,
-    /// Listener of a server, if each request opens its own connection.
+    /// Listener of the server; present if each request opens its own connection.
     pub(super) listener: Option<Listener>,
     /// Maximum number of connections of the sweep.
     pub(super) max_connections: u32,
-    /// Standard deviation of the machine's speed between trials, and of a counter.
+    /// Relative standard deviation of the machine's speed between trials. The error of counters is a fraction of it.
     pub(super) noise: f64,
-    /// Highest rate that each part allows.
+    /// Highest rate that each part of the world allows.
     pub(super) limits: Vec<Limit>,
-    /// Response time of a request that never waits for another one, seconds.
+    /// Response time of a request that waits for no other request, seconds.
     pub(super) alone_s: f64,
     /// True if client and server are on one host.
     pub(super) shared: bool,
 }
 
-/// One machine of the simulated world.
+/// One host of the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
     pub(super) cpus: u32,
-    /// CPU time that other programs want, in CPUs.
+    /// CPU time that another program on the host wants, in CPUs.
     pub(super) other: f64,
 }
 
-/// One program on a simulated machine.
+/// One program on a simulated host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     pub(super) host: usize,
     pub(super) threads: Threads,
-    /// CPU quota, CPUs.
+    /// CPU quota, in CPUs.
     pub(super) quota: Option<f64>,
     /// True if each thread is a separate process.
     pub(super) processes: bool,
 }
 
-/// Ways to assign requests to threads.
+/// Ways in which a program assigns requests to threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threads {
-    /// Event loops: each connection belongs to one loop. A loop serves other requests while a request waits.
+    /// Event loops: each connection belongs to one loop. While one request waits, its loop serves others.
     Loops(usize),
-    /// Workers: a request holds one worker until its answer is sent.
+    /// Pool of workers: a request holds one worker until it leaves the program.
     Pool(usize),
-    /// One thread per connection.
+    /// One thread for each connection.
     PerConnection,
 }
 
 /// One step of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// The request travels for [`World::way_s`].
+    /// Travels between client and server for [`World::way_s`].
     Way,
-    /// Waits until a worker of a program is free, and holds it.
+    /// Enters a program. With a pool, the request waits for a free worker and holds it.
     Enter(usize),
     Leave(usize),
-    /// Computes in a program for a mean time, seconds.
+    /// Computes in a program for a random time with this mean, seconds.
     Cpu(usize, f64),
-    /// Takes a unit of a semaphore.
+    /// Takes a unit of a semaphore, and waits for one if none is free.
     Take(usize),
     Give(usize),
-    /// Sleeps for a mean time, seconds.
+    /// Sleeps for a random time with this mean, seconds.
     Sleep(f64),
-    /// One request in a hundred sleeps for this time, seconds.
+    /// Sleeps for this time, seconds, with a probability of 1 in 100.
     Rare(f64),
-    /// Passes the rate limiter: at once, after a wait, or not at all (refused).
+    /// Passes the rate limiter: at once, after a wait, or as a refused request.
     Limit,
-    /// Waits in the queue of the listener.
+    /// Connects, and waits in the listen queue until the server accepts the connection.
     Accept,
 }
 
-/// An intentional rate limit.
+/// A rate limit that the server applies on purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limiter {
-    /// Requests per second.
+    /// Maximum rate, requests per second.
     pub(super) rate: f64,
-    /// True if requests beyond the rate are refused, false if they are delayed.
+    /// True if the server refuses requests beyond the rate; false if it delays them.
     pub(super) refuses: bool,
     /// True if each source address has its own limit.
     pub(super) per_address: bool,
 }
 
-/// A listener whose connections are accepted in batches.
+/// A listener whose server accepts all waiting connections at regular times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
     pub(super) backlog: usize,
@@ -114,7 +114,7 @@ pub(super) struct Listener {
 }
 
 impl World {
-    /// Returns the number of threads of the generator.
+    /// Returns the number of generator threads.
     pub(super) fn load_threads(&self) -> u32 {
         match self.programs[CLIENT].threads {
             Threads::Loops(n) | Threads::Pool(n) => n as u32,

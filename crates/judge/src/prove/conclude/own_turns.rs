@@ -1,4 +1,4 @@
-//! Effects of the levers in turns: the verdict's own lever, more load and more source addresses.
+//! Effects of the levers that are tested in turns: the verdict's own lever, a larger load, and more source addresses.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 
@@ -7,7 +7,7 @@ use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
 use crate::thresholds::{EXCLUDED, FLAT};
 
-/// Turns with and without the verdict's own lever.
+/// Effect of the verdict's own lever in turns, compared with its prediction.
 pub(super) struct OwnTurns {
     pub(super) suspect: &'static Suspect,
     pub(super) effect: Effect,
@@ -15,7 +15,8 @@ pub(super) struct OwnTurns {
     pub(super) check: PredictionCheck,
 }
 
-/// Compares the verdict with the turns with and without its own lever; `None` without turns.
+/// Compares the effect of the verdict's own lever with its prediction. Returns `None` if this lever was not tested in
+/// turns.
 pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     let suspect = suspect(proof, verdict)?;
     let effect = proof.effect(suspect.lever)?.clone();
@@ -24,16 +25,17 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns the row of the lever that tests the verdict, which is the lever with the prediction.
+/// Returns the row of the lever that tests the verdict. This is the lever with a prediction.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load. Uses the thresholds of a flat sweep and of an excluded resource.
+/// Returns the effect of a larger load. Throughput counts as raised or unchanged by the same thresholds as a flat sweep
+/// and an excluded resource.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
-        // Twice the load gives at most twice the throughput, so an interval far above that is noise.
+        // Twice the load at most doubles throughput, so an interval far above this factor is noise.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
@@ -41,7 +43,7 @@ pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns the effect of more source addresses, unless this is the verdict's own lever.
+/// Returns the effect of more source addresses. Returns `NotTested` if they are the verdict's own lever.
 pub(super) fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
     let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
     let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };

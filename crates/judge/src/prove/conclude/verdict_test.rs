@@ -1,4 +1,4 @@
-//! Conclusions from the effects of an experiment about the verdict and about its rivals.
+//! Comparison of the effects in an experiment with the verdict, and with other resources that may be the limit.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 
@@ -14,8 +14,8 @@ use crate::prove::words;
 use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
 
-/// Returns true if the effect of the verdict's own lever was predicted. An effect in turns must not be far beyond its
-/// prediction. The effect of a larger load must match its prediction.
+/// Returns true if the effect of the verdict's own lever was predicted. An effect in turns must not exceed its
+/// prediction by far. The effect of a larger load must confirm its prediction.
 pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck, turns: Option<&OwnTurns>) -> bool {
     if subject(verdict) != Subject::Load {
         let exceeded = turns.is_some_and(|turns| turns.check == PredictionCheck::Exceeded);
@@ -35,12 +35,12 @@ pub(super) fn subject(verdict: &Bottleneck) -> Subject {
     }
 }
 
-/// Returns true if the rule of the verdict finds a cause by its own signs.
+/// Returns true if the verdict's rule recognizes a cause by signs of its own.
 pub(super) fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
 
-/// Returns the result of the verdict's own lever.
+/// Returns the effect of the verdict's own lever.
 pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
     let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
     match turns.map(|turns| turns.check) {
@@ -61,8 +61,8 @@ pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns
     }
 }
 
-/// Returns true if the interval of the measured throughput contains the prediction, within the model's error, and
-/// excludes "no effect".
+/// Returns true if the measured throughput agrees with the prediction: up to the model's error, its interval contains
+/// the prediction. The interval must also exclude "no effect".
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
@@ -70,7 +70,8 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
 }
 
-/// Compares the verdict with the measured kind of CPU limit, if the verdict's own lever slows the server's CPU.
+/// Compares the verdict with the measured kind of CPU limit. Other levers than `server-cpu` have no kind, so they
+/// agree.
 pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
     if lever != Some("server-cpu") {
         return Kind::Agrees;
@@ -85,8 +86,8 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
     }
 }
 
-/// Compares the verdict with another resource that explains most of the throughput. Throughput follows the CPU's speed,
-/// too, if the number of computing workers limits the server.
+/// Compares the verdict with another resource that explains most of the throughput. If too few workers compute,
+/// throughput also follows the speed of the CPU.
 pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
@@ -102,14 +103,15 @@ pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &B
     }
 }
 
-/// Returns true if the levers exclude the CPUs of both sides and all other slowed resources except the verdict's own.
+/// Returns true if the levers exclude both sides' CPUs and all other slowed resources. The lever `own` of the verdict
+/// is left out.
 pub(super) fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
     let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
     let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
     ["server-cpu", "client-cpu"].iter().all(|lever| is_out(lever)) && others().all(|part| is_out(&part.lever))
 }
 
-/// Returns the bottlenecks whose resource the levers exclude.
+/// Returns the IDs of the bottlenecks whose resources the levers exclude.
 pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
     let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
     let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
@@ -118,7 +120,7 @@ pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static 
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
-/// Returns the reason why the slots prove nothing, if there is one.
+/// Returns the reason why the slots prove nothing; `None` without such a reason.
 pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
         return Some(words::dependent_sentence(proof));
@@ -130,8 +132,8 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that also slowed an upstream on the machine, if there is one. Such a lever surely changed throughput
-/// by more than its resource's utilization, which bounds the elasticity of this resource.
+/// Returns a lever that also slowed an upstream on the server's machine; `None` without such a lever. Its measured
+/// elasticity exceeds the utilization of its resource, which would otherwise be an upper bound.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

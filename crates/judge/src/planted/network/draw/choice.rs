@@ -1,10 +1,10 @@
-//! Draws the limiting cause of a world, and the limits of the other parts.
+//! Draws the limiting part of a simulated network, and the limits of its other parts.
 
 use crate::planted::network::limit::Cause;
 
-/// Range of the limits of all other parts, relative to the lowest limit.
+/// Range of the other parts' limits, as multiples of the lowest limit.
 pub(super) const ROOM: (f64, f64) = (1.25, 6.0);
-/// Share of the worlds in which two parts have equal lowest limits.
+/// Probability that another part gets nearly the lowest limit.
 const TIES: f64 = 0.08;
 
 pub(super) const HOST: Cause = Cause::ServerHost { client: false, backend: false };
@@ -12,19 +12,19 @@ pub(super) const HOST: Cause = Cause::ServerHost { client: false, backend: false
 /// Architecture of the drawn server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A thread for each connection, all parallel.
+    /// One thread per connection; all threads can compute at once.
     Parallel,
-    /// Threads that each run an event loop.
+    /// Threads with one event loop each.
     Loops,
-    /// A thread for each connection; only one thread computes at a time.
+    /// One thread per connection; only one thread computes at a time.
     OneAtATime,
-    /// A thread for each connection; a part of the work is behind a lock.
+    /// One thread per connection; a lock protects a part of the work.
     Mutex,
-    /// Workers that sleep or wait for an upstream.
+    /// Workers that sleep or wait for an upstream service.
     Workers,
 }
 
-/// Parameters drawn for one world.
+/// Random choices for one simulated network.
 pub(super) struct Draw {
     pub(super) random: fastrand::Rng,
     /// Lowest limit, requests per second.
@@ -49,7 +49,7 @@ impl Draw {
         all[self.random.usize(..all.len())]
     }
 
-    /// Draws the rate that a part allows.
+    /// Draws the rate that a part allows, requests per second. `room` is its range, as multiples of the lowest limit.
     pub(super) fn limit(&mut self, cause: Cause, room: (f64, f64)) -> f64 {
         if cause == self.target {
             return self.rate;
@@ -66,14 +66,14 @@ pub(super) fn kind_for(random: &mut fastrand::Rng, target: Cause) -> Kind {
         Cause::Serial => &[Kind::OneAtATime, Kind::OneAtATime, Kind::Mutex],
         Cause::Workers => &[Kind::Workers],
         Cause::ServerQuota => &[Kind::Parallel, Kind::Loops, Kind::OneAtATime],
-        // A thread that serves a single connection ends before its counters are read.
+        // With a thread per connection and one request per connection, threads end before their counters are read.
         Cause::AcceptQueue => &[Kind::Loops],
         _ => &[Kind::Parallel, Kind::Loops, Kind::Mutex, Kind::Workers],
     };
     all[random.usize(..all.len())]
 }
 
-/// Causes that may be drawn, each with its weight.
+/// Parts that may be the limit, each with its weight in the random choice.
 const TARGETS: &[(Cause, u32)] = &[
     (HOST, 20),
     (Cause::ServerLoops, 12),

@@ -1,5 +1,5 @@
-//! Random simulated networks ("worlds"). One part is drawn to have the lowest limit; in some worlds, two parts have
-//! equal limits.
+//! Random simulated networks ("worlds"). One randomly chosen part has the lowest limit. In some worlds, a second part
+//! has nearly the same limit.
 
 mod choice;
 mod limits;
@@ -14,16 +14,18 @@ pub(super) use parts::UNLIMITED;
 use parts::{GENERATOR_ROOM, Parts, backend, generator, loops, threads, way_s};
 use story::story;
 
-/// Range of the rates at which worlds saturate, per second.
+/// Range of the lowest limits, requests per second.
 const RATES: (f64, f64) = (120.0, 3000.0);
-/// Maximum number of connections of `find` in a simulation.
+/// Maximum number of connections of `find` on a simulated network.
 const MAX_CONNECTIONS: u32 = 256;
-/// Share of a server's work that it does before it refuses a request.
+/// Share of a request's CPU work that the server does before it checks the rate limit.
 const PARSES: f64 = 0.2;
-/// Range of the pauses of a server between two batches of accepts, seconds.
+/// Pause that a listen queue must bridge at the lowest limit, seconds. The drawn backlog holds at least the connections
+/// of this time.
 const SLEEPS_S: f64 = 0.01;
 
-/// Returns the world of a seed. With `disturbed`, another program wants this many of the host's two CPUs.
+/// Returns the world of a seed. `disturbed` is the CPU time that another program wants on the server's host, in CPUs;
+/// the host then has two CPUs.
 pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     let mut random = fastrand::Rng::with_seed(seed);
     let target = target(&mut random);
@@ -34,7 +36,7 @@ pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     draw.cpus = if several { draw.one_of(&[2, 2, 4]) } else { draw.one_of(&[1, 2, 2, 4]) };
     draw.other = if draw.chance(0.25) { draw.between((0.1, 0.5)) } else { 0.0 };
     draw.shared &= target != Cause::GeneratorQuota || draw.cpus > 1;
-    // On loopback, a few clients saturate even a server without a drawn limit.
+    // On loopback, a few clients fill even a server without a drawn limit, so the load cannot be the limit.
     draw.shared &= target != Cause::Load;
     if let Some(other) = disturbed {
         (draw.cpus, draw.other) = (2, other);
@@ -47,7 +49,7 @@ fn world(draw: &mut Draw) -> World {
     let (load_threads, generator_s) = generator(draw);
     let free_cpus = f64::from(draw.cpus) - draw.other;
     let elsewhere_s = backend.filter(|b| b.here).map_or(0.0, |b| b.cpu_s) + if draw.shared { generator_s } else { 0.0 };
-    // CPU time per request that the server's host allows.
+    // CPU time that the host allows per request, seconds.
     let host_s = (free_cpus / draw.limit(HOST, ROOM) - elsewhere_s).max(0.02 / draw.rate);
     let loops = if draw.kind == Kind::Loops { loops(draw) } else { 0 };
     let serial_s = match draw.kind {
@@ -136,8 +138,8 @@ fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     }
     let needed = least * (world.alone_s + world.think_s);
     if draw.target == Cause::Load {
-        // The load is the limit: the user limits the connections, or the distance is too long for this number of
-        // connections.
+        // The load itself is the limit. Either the user limits the connections, or the network distance is too long for
+        // this number of connections.
         let share = draw.between((0.05, 0.7));
         world.max_connections = draw.one_of(&[4, 8, 8, 16, 32, 64]);
         let away_s = (f64::from(world.max_connections) / share / least - world.alone_s).max(0.0);

@@ -1,4 +1,4 @@
-//! Description of a world, for messages of failed tests.
+//! Description of a simulated network, for messages of failed tests.
 
 use super::choice::Draw;
 use super::parts::Parts;
