@@ -81,7 +81,8 @@ fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns a reason if the load was too small to find the limit. The capacity is then only a lower bound.
+/// Returns a reason if the generator or its load could not overload the server. The capacity is then only a lower
+/// bound.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let capacity = run.findings.capacity.as_ref()?;
     let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));

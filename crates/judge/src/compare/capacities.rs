@@ -27,9 +27,9 @@ struct Held {
     closed_loop: Option<ClosedLoopSource>,
 }
 
-/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. Otherwise,
-/// the intervals of the searches give the error. For live servers, the scatter of their alternating windows is added.
-/// If no search of one side found a rate that holds, this fact is the result.
+/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer
+/// runs, the intervals of the searches give the error. For live servers, the scatter of their alternating windows is
+/// added. If no search of one side found a rate that holds, this fact is the result.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
     // Both sides are judged by the objective of the first old run. Without this step, each run could have its own
@@ -80,8 +80,8 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     Some(Uncertainty { error: own?.hypot(between), freedom, between, of: NeededData::Windows })
 }
 
-/// Returns the standard error of the difference between two searches that comes from the machine, and its degrees of
-/// freedom. Returns `None` with too few windows.
+/// Returns the standard error that the machine adds to the difference between two searches, and its degrees of freedom.
+/// Returns `None` with too few windows.
 ///
 /// A few windows near the capacity decide a search, and other programs may disturb any of them. A capacity is therefore
 /// as uncertain as the rate of one window. The alternating windows of both servers show the scatter of such rates. No
@@ -151,8 +151,8 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
 }
 
-/// Returns a sentence if one capacity comes from a closed loop and the other from an open loop. These two cannot be
-/// compared.
+/// Returns a sentence if one capacity comes from a closed loop and the other from an open loop. Capacities of open and
+/// closed loops cannot be compared.
 fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
     let (side, source) = match (of(0), of(1)) {

@@ -2,9 +2,9 @@
 //!
 //! The interval is Student's, and its observations are the units that were repeated. If both sides have at least three
 //! runs or repeats, each one is an observation. Within a run, memory layout and neighbouring virtual machines stay the
-//! same, so its windows would scatter too little. With fewer runs, each window is an observation, or each pair of
-//! windows of two live servers (`paired`). If a side has a single window under some condition, each condition is an
-//! observation.
+//! same, so the windows of one run scatter less than runs do. With fewer runs, each window is an observation, or each
+//! pair of windows of two live servers (`paired`). If a side has a single window under some condition, each condition
+//! is an observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -59,7 +59,7 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
 }
 
 /// Compares plain values instead of logarithms, because some values are 0. No value is trimmed, because a window
-/// without answers is a result and no disturbance. The ratio is that of the means, and the error is relative to the
+/// without answers is a result, not a disturbance. The ratio is that of the means, and the error is relative to the
 /// means.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let plain =

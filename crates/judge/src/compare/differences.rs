@@ -13,7 +13,7 @@ const TOLD: usize = 10;
 /// Maximum length of a value that is shown in full, characters.
 const LONGEST: usize = 80;
 
-/// Plan keys that are not listed. They name the server, or another sentence covers them.
+/// Plan keys that are not listed. These keys name the server, or another sentence covers them.
 const APART: [&str; 10] = [
     "command",
     "target.url",

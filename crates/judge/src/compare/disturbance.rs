@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// Returns ten windows of each of two servers. In the windows listed in `disturbed`, other programs use 0.5 CPUs.
-    /// This use raises the logarithm of the figure by 0.2. The second server's logarithm is higher by `apart`.
+    /// These programs raise the logarithm of the figure by 0.2. The second server's logarithm is higher by `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {

@@ -32,7 +32,8 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Makes a percentile that few requests determine. It is too uncertain to be required, but it may show a difference.
+/// Makes a percentile that few requests determine. The percentile is too uncertain to be required, but it may show a
+/// difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
 }
@@ -41,8 +42,8 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// Makes a part of another figure, which has no influence on the result. Time may move between the parts while the
-/// whole figure stays the same.
+/// Makes a figure that is a part of another figure. The part does not influence the result. Time may move between the
+/// parts while the whole figure stays the same.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
@@ -51,7 +52,7 @@ const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
 pub(crate) const CAPACITY: &str = "capacity";
 /// Name of the rate of good answers.
 pub(crate) const COMPLETED_RATE: &str = "completed rate";
-/// Name of the share of failed requests. Its comparison is a difference instead of a ratio.
+/// Name of the share of failed requests. Shares are compared by their difference, not by a ratio.
 pub(crate) const FAILED: &str = "failed share";
 
 /// Name of the server's CPU time per request, the first figure of the table.

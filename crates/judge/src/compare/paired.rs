@@ -2,7 +2,7 @@
 //! windows of a pair alike.
 //!
 //! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
-//! The common changes then cancel. Otherwise, pairs would only halve the degrees of freedom.
+//! The common changes then cancel. If the figures are independent, pairs would only halve the degrees of freedom.
 
 use std::collections::BTreeMap;
 

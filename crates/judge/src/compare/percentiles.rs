@@ -17,7 +17,7 @@ use stats::Sample;
 /// Number of draws of the bootstrap. With 300 draws, the standard error itself has an error of about 4 %.
 const DRAWS: usize = 300;
 
-/// Response time of requests that were never answered, nanoseconds. It is longer than any time in a histogram.
+/// Response time of requests that were never answered, nanoseconds. This time is longer than any time in a histogram.
 const NEVER_NS: u64 = u64::MAX;
 
 /// Returns the histogram of a trial's response times; `None` if it is missing or empty.

@@ -20,14 +20,15 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Returns the smallest change that is seldom missed, as a logarithm. Its interval leaves out "no change", unless
-    /// the estimate is off by more than its bound.
+    /// Returns the smallest change that is seldom missed, as a logarithm. For such a change, the interval leaves out
+    /// "no change" unless the estimate is off by more than its bound.
     fn detects(&self) -> f64 {
         self.differs + self.same
     }
 }
 
-/// Adds two values to a figure: the smallest change that it would have shown, and the factor of data for 1 %.
+/// Adds to a figure the smallest change that it would have shown. Also adds the factor by which the data must grow to
+/// show 1 %.
 pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     if !widths.detects().is_finite() {
         return;
@@ -48,7 +49,8 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the comparison would have shown. It is that of the most precise required figure.
+/// Fills in the smallest change that the comparison would have shown. The change is that of the most precise required
+/// figure.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let required = comparison.comparisons.iter().filter(|c| c.role == FigureRole::Required);
     let known = required.filter(|c| c.smallest_change.is_some());

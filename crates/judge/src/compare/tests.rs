@@ -71,7 +71,7 @@ fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
     compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap()
 }
 
-/// Function that changes a window. Its last argument is the window's position in the run, 0 to 1.
+/// Function that changes a window. The last argument is the window's position in the run, 0 to 1.
 type Disturbance = fn(&mut Rng, &mut Trial, f64);
 
 /// Slows all figures of a window by a factor.
@@ -120,8 +120,8 @@ fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     }
 }
 
-/// The new server's median is worse by exactly the threshold, and its other figures are equal. It passes in at most 5
-/// of 100 comparisons.
+/// The new server's median is worse by exactly the threshold, and its other figures are equal. The server passes in at
+/// most 5 of 100 comparisons.
 #[test]
 fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     for n in [7, 20] {
@@ -402,7 +402,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows give no interval. The stated factor of data would give one.
+/// Two windows give no interval. The stated factor of data would give an interval.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

@@ -44,7 +44,8 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
     all
 }
 
-/// Returns false for a step of a search, because each search tries other rates.
+/// Returns true if a trial can be compared with trials of the other side. Steps of a search cannot, because each search
+/// tries other rates.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
         // Each step of a search was tried only once, so it counts for the capacity alone.

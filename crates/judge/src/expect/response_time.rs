@@ -81,8 +81,8 @@ impl Seen<'_> {
     }
 
     /// Returns the half-width of the interval of the share of answers within `us` microseconds, by Student's t over
-    /// windows. Returns `None` unless windows scatter more than `error`. In that case, stretches give too narrow an
-    /// interval, because all stretches of a window share its level.
+    /// windows. Returns `None` unless windows scatter more than `error`. If windows scatter more, an interval from
+    /// stretches is too narrow, because all stretches of a window share its level.
     fn between_windows(&self, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.histograms.get("response").filter(|hist| !hist.is_empty()));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

@@ -87,8 +87,8 @@ impl Changes {
     }
 
     /// Returns true if the values before the recent runs do not show the change. Without the recent runs, the change
-    /// may be found at another run. It counts as the same change between the neighbouring changes, if it has the same
-    /// direction.
+    /// may be found at another run. A change between the neighbouring changes and in the same direction counts as the
+    /// same change.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);

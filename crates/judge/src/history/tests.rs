@@ -84,8 +84,8 @@ fn an_old_change_a_gain_and_a_change_that_was_taken_back_do_not_fail() {
     }
 }
 
-/// A small change is found only after many runs. It counts as new in the first run that shows it, although it began
-/// earlier.
+/// A small change is found only after many runs. A change counts as new in the first run that shows it, although it
+/// began earlier.
 #[test]
 fn a_change_that_shows_late_is_new_when_it_shows() {
     let begin = 30;

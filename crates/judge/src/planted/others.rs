@@ -99,8 +99,8 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
     (RULES.iter().filter(likely).map(|rule| rule.id).collect(), named)
 }
 
-/// Raises each shared counter on the server's side, and on both sides. It rises by a typical rate of events, and by
-/// nearly a whole CPU in microseconds. No rule may become likely by this rise alone.
+/// Raises each shared counter on the server's side, and on both sides. The counter rises by a typical rate of events,
+/// and by nearly a whole CPU in microseconds. No rule may become likely by this rise alone.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
     let runs: [(&str, Plant); 4] = [

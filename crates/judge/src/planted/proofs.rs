@@ -53,7 +53,8 @@ fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) 
     (lever.wanted, lever.taken) = (Some(wanted), Some(taken));
 }
 
-/// Makes slots in which the share `taken` of the server's CPUs was taken away. Throughput then has the given ratio.
+/// Makes slots in which the share `taken` of the server's CPUs was taken away. `ratio` is the throughput in these slots
+/// over that in the other slots.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -210,7 +211,8 @@ pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a full server. `ratio` is the ratio of throughput with half of the CPUs taken away.
+/// Makes an experiment on a full server. `ratio` is throughput with half of the CPUs taken away over throughput with
+/// all CPUs.
 pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
         proof.trials.push(slots(lever, 0.97, 0.01));
@@ -227,8 +229,8 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
     })
 }
 
-/// Makes an experiment on a server whose queue no counter shows. `ratio` is the ratio of throughput with twice the
-/// source addresses. Slowing either side's CPU changes nothing.
+/// Makes an experiment on a server whose queue no counter shows. `ratio` is throughput with twice the source addresses
+/// over throughput without them. Slowing either side's CPU changes nothing.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

@@ -65,8 +65,8 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot. They are 1 for each lever that is on, and each lever's change since the preceding
-/// slot.
+/// Returns the regressors of a slot. Each lever has two regressors: 1 if the lever is on, and its change since the
+/// preceding slot.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
@@ -126,8 +126,8 @@ mod tests {
     const SEEDS: u64 = 200;
 
     /// Simulates a trial. The server's speed has the elasticity 0.8, and the generator's 0.1. The machine alternates
-    /// between two speeds, one two thirds of the other. It keeps each for `keeps` slots on average; with 0, it has only
-    /// one speed.
+    /// between two speeds, one two thirds of the other. The machine keeps each speed for `keeps` slots on average; with
+    /// 0, there is only one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();

@@ -36,7 +36,7 @@ impl OpenNetwork {
         self.demands.iter().map(|d| adds(*d) / whole).collect()
     }
 
-    /// Simulates one trial. Its last lever is the one on the rate.
+    /// Simulates one trial. The last lever of the trial changes the rate.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let levers = self.demands.len() + 1;

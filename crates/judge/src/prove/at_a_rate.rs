@@ -1,4 +1,4 @@
-//! Experiment at a fixed offered rate. Its levers lengthen the response time, and the parts of this growth are compared
+//! Experiment at a fixed offered rate. The levers lengthen the response time, and the parts of this growth are compared
 //! with a prediction.
 //!
 //! The server is not saturated, so the experiment does not test the server's limit. The verdict from the counters

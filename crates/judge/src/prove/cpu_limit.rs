@@ -154,8 +154,8 @@ impl CpuSigns {
 /// measured.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which CPUs are wanted bounds the effect of their speed. It does not bound the effect of
-    // their number.
+    // The share of time in which CPUs are wanted bounds the effect of their speed. This share does not bound the effect
+    // of the number of CPUs.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();

@@ -1,4 +1,4 @@
-//! Decision table for the outcome of an experiment. Its inputs are the effects of the levers, the predictions, and
+//! Decision table for the outcome of an experiment. The inputs are the effects of the levers, the predictions, and
 //! direct observations.
 
 use run::ProofOutcome;
@@ -14,14 +14,14 @@ pub(super) enum Own {
     Unused,
     /// The lever took much less of the resource than ordered.
     Slack,
-    /// The lever's part is the largest, and throughput changed as predicted. Its interval contains the prediction and
-    /// excludes "no effect".
+    /// The share of the lever's resource is the largest, and throughput changed as predicted. The interval contains the
+    /// prediction and excludes "no effect".
     Follows,
-    /// The lever's part is the largest, but throughput did not change as predicted.
+    /// The share of the lever's resource is the largest, but throughput did not change as predicted.
     Astray,
     /// The lever certainly had hardly any effect.
     Small,
-    /// The lever's part may be large or small.
+    /// The share of the lever's resource may be large or small.
     Partly,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 pub(super) enum Rival {
     /// There is no such resource.
     None,
-    /// The resource is a part of the verdict's bottleneck, and names it more precisely.
+    /// The resource belongs to the verdict's bottleneck, and describes it more precisely.
     Refines,
     /// The resource belongs to another bottleneck.
     Other,
@@ -82,7 +82,7 @@ pub(super) enum Observed {
     Contradicts,
 }
 
-/// What a verdict names.
+/// Subject of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Cause,
@@ -145,7 +145,7 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput followed the own lever, but not as predicted.
     Astray,
-    /// The own lever's part does not differ enough from another part, or from zero.
+    /// The share of the own lever's resource does not differ enough from another share, or from zero.
     Close,
     /// Another resource explains most of the throughput, but the counters are sure of the verdict.
     AgainstCounters,

@@ -53,7 +53,7 @@ enum Known {
 /// Estimates elasticities from the slots of a trial. The error message says which data is missing.
 ///
 /// An elasticity is at most the utilization. With one client and no queue, both are equal. A resource that is wanted
-/// for a small share of the time therefore needs no dose: its elasticity lies between 0 and this share. This bound is
+/// for a small share of the time therefore needs no dose: its elasticity lies between 0 and this share. The bound is
 /// also used where it is tighter than the regression. If a lever took much less than ordered, the elasticity is
 /// unknown, even with such a bound. The cause that kept the lever from the CPU may also have kept the slowed threads
 /// from it.
@@ -91,7 +91,7 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
 }
 
 /// Returns an upper bound on the share of time in which a lever's resource was wanted, 0 to 1; `None` if unknown. The
-/// users of the resource report this share. Otherwise, the bound is the share that a CPU thief did not get.
+/// users of the resource report this share. Without their report, the bound is the share that a CPU thief did not get.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }

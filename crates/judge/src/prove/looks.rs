@@ -18,7 +18,7 @@ const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of a 95 % interval, in standard errors.
 const USUAL_BORDER: f64 = 1.960;
 /// Returns true if the slots so far show that the first lever's resource explains more, or less, than half of the
-/// throughput. This is look number `look` of `looks`. The experiment ends after the last look in any case.
+/// throughput. The current look is number `look` of `looks`. The experiment ends after the last look in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {

@@ -1,5 +1,5 @@
-//! Experiments that test verdicts. They estimate each resource's share of the throughput from slots of a load, and
-//! compare it with a prediction. See `docs/explanation/experiment.md`.
+//! Experiments that test verdicts. An experiment estimates each resource's share of the throughput from slots of a
+//! load, and compares it with a prediction. See `docs/explanation/experiment.md`.
 
 mod against;
 #[cfg(test)]

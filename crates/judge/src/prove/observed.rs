@@ -37,7 +37,7 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A full listen queue drops connects, so it is the limit itself. It is then no sign of another limit.
+        // A full listen queue drops connects, so it is the limit itself. A full queue is no sign of another limit.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };
@@ -61,7 +61,8 @@ fn is_other_cause(verdict: &str, other: &str) -> bool {
     !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
 }
 
-/// Describes a listen queue that was full in a trial at the limit. It explains drops that are no losses in the network.
+/// Describes a listen queue that was full in a trial at the limit. Such a queue explains drops that are no losses in
+/// the network.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;

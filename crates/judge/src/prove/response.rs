@@ -5,7 +5,7 @@
 //! like more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`. A lever on the offered rate
 //! thus shows the effect of slowing everything, including upstreams. The share of another lever is its effect divided
 //! by the effect of slowing everything. The shares of all stations and delays add up to exactly 1 for the mean of an
-//! open network (Jackson 1957). This sum holds for doses of any size.
+//! open network (Jackson 1957). The sum is exact for doses of any size.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -17,7 +17,7 @@ use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
-/// ID of the lever that raises the offered rate by a factor. Its speed is 1 divided by this factor.
+/// ID of the lever that raises the offered rate by a factor. The speed of this lever is 1 divided by the factor.
 pub const RATE: &str = "rate";
 /// Number of slots without any lever in each block. Each lever also has one slot in each block.
 const FREE: usize = 2;
@@ -272,7 +272,7 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns one entry for each share, and a last one for the remainder. An entry is the number of seeds whose
+    /// Returns one entry for each share, and a last one for the remainder. An entry holds the number of seeds whose
     /// interval contains the truth, the mean error, and the mean half-width. A seed without an estimate counts as
     /// right; this happens for a few of a hundred seeds.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {

@@ -1,8 +1,8 @@
 //! Steadiness of the throughput while levers are switched, and its return after all levers are off.
 //!
 //! The effects of the levers are subtracted from the throughput of each slot. The rest is averaged over stretches of
-//! eight slots. These means scatter by the noise of single slots, and by slower changes. Other programs or the server
-//! itself cause slower changes.
+//! eight slots. The means of the stretches scatter by the noise of single slots, and by slower changes. Other programs
+//! or the server itself cause slower changes.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -37,8 +37,8 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
 
-/// Returns a reason why the slots prove nothing; `None` if they are steady enough. They are not if something else
-/// changed throughput as much as the levers did. `dose` is the smallest dose of the levers.
+/// Returns a reason why the slots prove nothing; `None` if they are steady enough. The slots are not steady if
+/// something else changed throughput as much as the levers did. `dose` is the smallest dose of the levers.
 pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String> {
     let largest = -(1.0 - dose.unwrap_or(DEFAULT_DOSE).clamp(0.0, 0.9)).ln();
     let other = "another program, or the server itself";
@@ -55,7 +55,8 @@ pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String
     }
 }
 
-/// Returns the smallest certain distance of a ratio from 1, as a logarithm. It is below 0 if the ratio may be 1.
+/// Returns the smallest certain distance of a ratio from 1, as a logarithm. The distance is below 0 if the ratio may be
+/// 1.
 fn surely(ratio: &Estimate) -> f64 {
     let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
     ratio.value.ln().abs() - SURE * half

@@ -25,8 +25,8 @@ pub struct Suspect {
 }
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on the others: a sleep, a lock, a service on
-/// an unobserved host, or network distance. These belong to the remainder. Other levers test them by their predicted
-/// lack of an effect.
+/// an unobserved host, or network distance. Bottlenecks without a lever belong to the remainder. Other levers test them
+/// by their predicted lack of an effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -59,7 +59,7 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
 
 /// Returns the rows that test a verdict. The experiment uses the first row whose lever can be used.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs read only the CPUs of upstreams. They therefore do not record which limit an upstream reached.
+    // Older runs read only the CPUs of upstreams. Such runs therefore do not record which limit an upstream reached.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
     SUSPECTS.iter().filter(move |suspect| {
@@ -143,8 +143,8 @@ mod tests {
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
     /// an answer takes 62.5 ms. All of this time is waiting. An earlier version predicted that kept connections change
-    /// nothing. Another version used the mean response time, which was 140 ms too long. It included eleven clients that
-    /// still waited for a connection.
+    /// nothing. Another version used the mean response time, which was 140 ms too long. This mean included eleven
+    /// clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

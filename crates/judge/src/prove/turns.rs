@@ -27,8 +27,8 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 /// Comparison of a measured effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to "no effect". At least a part of it does not exceed the
-    /// prediction by far.
+    /// The whole interval is nearer to the prediction than to "no effect". At least a part of the interval does not
+    /// exceed the prediction by far.
     Confirmed,
     /// The whole interval exceeds the prediction by far. The lever matters, but not for the predicted reason.
     Exceeded,

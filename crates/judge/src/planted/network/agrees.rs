@@ -52,7 +52,7 @@ fn the_simulation_agrees_with_mean_value_analysis() {
     }
 }
 
-/// A quota of half a CPU allows half of the throughput of one CPU. It runs out in nearly every period.
+/// A quota of half a CPU allows half of the throughput of one CPU. The quota runs out in nearly every period.
 #[test]
 fn a_quota_is_used_up_and_not_exceeded() {
     let mut world = plain(0.004, 0.0, 0.0001);

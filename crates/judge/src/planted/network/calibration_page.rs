@@ -22,7 +22,7 @@ const MAX_WRONG_AND_PROVEN: usize = 5;
 const MAX_UNKNOWN: usize = 50;
 /// Minimum share of right verdicts among those with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
-/// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is 0.5 to 0.8. Its upper end
+/// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is 0.5 to 0.8. The upper end
 /// is not tested, because a few verdicts would decide.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 

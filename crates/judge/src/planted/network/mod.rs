@@ -1,5 +1,5 @@
-//! Simulated networks ("worlds") with a known limit. Each has a server, clients, a link, and sometimes an upstream. Its
-//! run is recorded as `find` would record it.
+//! Simulated networks ("worlds") with a known limit. Each has a server, clients, a link, and sometimes an upstream. The
+//! run of a world is recorded as `find` would record it.
 //!
 //! The threads, locks, queues and CPUs of each world are simulated. No formula covers a worker that waits for a lock on
 //! a shared CPU. For worlds with an exact solution, the simulation agrees with mean value analysis (`agrees.rs`).

@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
     }
 
-    /// Adds a counter of dropped connects. Its first value also shows the drops before the window.
+    /// Adds a counter of dropped connects. The first value of the counter also shows the drops before the window.
     fn drops(&mut self, id: &'static str, instance: &str, counted: bool) {
         self.put(id, instance, if counted { self.seen.per_s.dropped } else { 0.0 });
         if let Some(first) = self.columns.last_mut().and_then(|column| column.values.get_mut(..2)).filter(|_| counted) {

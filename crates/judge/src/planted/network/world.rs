@@ -32,7 +32,7 @@ pub(super) struct World {
     pub(super) listener: Option<Listener>,
     /// Maximum number of connections of the sweep.
     pub(super) max_connections: u32,
-    /// Relative standard deviation of the machine's speed between trials. The error of counters is a fraction of it.
+    /// Relative standard deviation of the machine's speed between trials. The counters have a smaller random error.
     pub(super) noise: f64,
     /// Highest rate that each part of the world allows.
     pub(super) limits: Vec<Limit>,

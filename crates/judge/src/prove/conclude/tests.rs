@@ -18,8 +18,8 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version took work under a lock for a lack of CPUs. It was wrong about threads of an interpreter with one
-/// lock, and about a mutex around computation.
+/// An earlier version took work under a lock for a lack of CPUs. The version was wrong about threads of an interpreter
+/// with one lock, and about a mutex around computation.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {

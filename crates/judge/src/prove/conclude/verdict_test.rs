@@ -132,8 +132,8 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that also slowed an upstream on the server's machine; `None` without such a lever. Its measured
-/// elasticity exceeds the utilization of its resource, which would otherwise be an upper bound.
+/// Returns a lever that also slowed an upstream on the server's machine; `None` without such a lever. Such a lever's
+/// elasticity exceeds the utilization of its resource, which is normally an upper bound.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

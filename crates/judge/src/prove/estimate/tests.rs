@@ -61,8 +61,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// Seen with a single-threaded application that moved between two CPUs. It used half of each CPU, and the server waited
-/// only for it.
+/// Seen with a single-threaded application that moved between two CPUs. The application used half of each CPU, and the
+/// server waited only for the application.
 #[test]
 fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -116,7 +116,7 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. Levers on these
 /// CPUs therefore also slow the application. Without equations for this side effect, the application's loss would be
-/// attributed to the wrong thief. That thief was more often on together with the application's own lever.
+/// attributed to the wrong thief. The wrong thief was more often on together with the application's own lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -195,7 +195,7 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
 }
 
-/// A lever on a quota uses no CPU thief. Its dose is the measured loss of speed.
+/// A lever on a quota uses no CPU thief. The dose of such a lever is the measured loss of speed.
 #[test]
 fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
