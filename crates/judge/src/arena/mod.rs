@@ -1,8 +1,8 @@
 //! Comparison of many servers under the same loads. Ranks the servers, and groups those that cannot be told apart.
 //!
-//! Servers are compared by their CPU time per request at one common rate per load. The measurement goes in rounds, in
-//! which each server has one turn. A group contains the servers whose differences are not significant
-//! (`stats::pairwise`). A server gets no group if something else than the server limited its search or its turns.
+//! Servers are compared by their CPU time per request at one common rate per load. In each round, every server has one
+//! turn. A group contains the servers whose differences are not significant (`stats::pairwise`). A server gets no group
+//! if something else than the server limited its search or its turns.
 
 mod answers;
 mod figures;

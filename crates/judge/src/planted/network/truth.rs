@@ -5,8 +5,8 @@ use super::world::{SERVER, Threads, World};
 
 /// Maximum ratio of two parts' limits at which both verdicts are right.
 const TIE: f64 = 1.1;
-/// Maximum ratio of two limits at which both verdicts are right, if the lower limit is a number of workers or
-/// connections. Numbers of workers and connections are small, so rounding moves these limits.
+/// Maximum ratio of two limits at which both verdicts are right, if the lower limit is a small number of workers or
+/// connections.
 const TIE_OF_FEW: f64 = 1.3;
 /// Share of the lowest limit below which the load was the limit, because it did not fill any part.
 const NOT_REACHED: f64 = 0.85;
