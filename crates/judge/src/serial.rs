@@ -102,7 +102,7 @@ mod tests {
             .per_s(Who::Server, "cpu.user", "total", move |p| p.x / rate * used * 1e6)
             .per_s(Who::Server, "cpu.idle", "total", move |p| 3.9e6 - p.x / rate * used * 1e6)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / rate * used * 1e6);
-        let plant = move |trial: &mut run::Trial, point: crate::planted::Point| {
+        let plant = move |trial: &mut run::Trial, point: &crate::planted::Point| {
             let server = trial.server.as_mut().filter(|_| point.n > 8.0);
             server.into_iter().for_each(|server| server.waits = waits.clone().map(Box::new));
         };

@@ -102,9 +102,9 @@ pub use rundir::read::{
     read_text,
 };
 pub use rundir::summary::{CostSummary, FindingsSummary, RunSummary, ServerSummary, TrialSummary, load_summary};
-pub use short::six_digits;
 pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
+pub use short::six_digits;
 pub use size::{MAX_SIZE_STEPS, PodAmounts, PodResources, SIZE_FORMAT, SizeGoal, SizeResult, SizeSetting, SizeStep};
 pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::blocks::Blocks;

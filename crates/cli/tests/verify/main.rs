@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arena;
+mod arena_example;
 #[path = "../shared/arena_file.rs"]
 mod arena_file;
-mod arena_example;
 mod busy_machine;
 mod caches;
 mod chaos;

@@ -72,7 +72,10 @@ fn a_capacity_of_a_closed_loop_is_noted() {
     state.searches[1].closed_loop = Some(run::ClosedLoopSource { open_held: Some(900.0) });
     let added: Vec<String> = result(&state).notes.into_iter().filter(|note| !before.contains(note)).collect();
     assert_eq!(added.len(), 1, "{added:?}");
-    assert!(added[0].starts_with("the capacity of s1 is not comparable") && added[0].contains("closed loop"), "{added:?}");
+    assert!(
+        added[0].starts_with("the capacity of s1 is not comparable") && added[0].contains("closed loop"),
+        "{added:?}"
+    );
 }
 
 #[test]

@@ -123,7 +123,8 @@ pub(crate) fn prove_all(
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
-    let least_s = turns::least_seconds(operating_point.turn_response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
+    let least_s =
+        turns::least_seconds(operating_point.turn_response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
     for row in with_turns {
         let share_s = seconds * share(row);
         let seconds = if Some(row.id) == suspect { share_s.max(least_s) } else { share_s };
@@ -198,7 +199,8 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
     let points = OperatingPoint::busy(run, connections).or_fewer(run);
-    let has_turns = |point: &OperatingPoint| turns::pairs(point.turn_response_s, seconds * SOURCES_SHARE, 0.0).is_some();
+    let has_turns =
+        |point: &OperatingPoint| turns::pairs(point.turn_response_s, seconds * SOURCES_SHARE, 0.0).is_some();
     let fits = least_seconds_for(&points) <= seconds || points.iter().any(has_turns);
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }

@@ -139,7 +139,7 @@ pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a 
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;
     let more = |part: &&run::Elasticity| {
         let wanted = trial.lever(&part.lever).and_then(|lever| lever.wanted);
-        part.basis.is_measured() && wanted.is_some_and(|wanted| part.estimate.low > wanted)
+        part.basis.is_measured() && wanted.is_some_and(|wanted| part.estimate.low > wanted + ASTRAY)
     };
     proof.parts().find(more).map(|part| part.lever.as_str())
 }
