@@ -63,16 +63,18 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     quiet(facts, trial)
 }
 
-/// Returns the use of the busiest known device.
-fn busiest(trial: &run::Trial) -> Option<f64> {
+/// Returns the use of the busiest known device, of the upstreams as well.
+fn busiest(facts: &Facts<'_>, trial: &run::Trial) -> Option<f64> {
     let views = sides_of(trial);
     let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
     let threads = views.iter().filter_map(|v| v.workers().first().map(|t| t.busy));
-    hosts.chain(threads).chain(medium_use(trial).map(|m| m.share)).reduce(f64::max)
+    let cpus_of = |load: &run::UpstreamLoad| load.cpu_used.zip(load.cpu_allowed).and_then(|(u, a)| ratio(u, a));
+    let behind = facts.upstreams.iter().flat_map(|load| [load.busiest_thread, cpus_of(load)]).flatten();
+    hosts.chain(threads).chain(behind).chain(medium_use(trial).map(|m| m.share)).reduce(f64::max)
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    let busiest = facts.decisive.and_then(busiest);
+    let busiest = facts.decisive.and_then(|trial| busiest(facts, trial));
     busiest
         .map(|b| Signal::new("use of the busiest device", b, (FULL_MIDDLE, FULL_WIDTH)).beyond(""))
         .into_iter()
@@ -81,7 +83,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 
 fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
     let views = sides_of(trial);
-    let Some(busiest) = busiest(trial) else {
+    let Some(busiest) = busiest(facts, trial) else {
         return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
     };
     let room = 1.0 - chance((busiest - FULL_MIDDLE) / FULL_WIDTH);

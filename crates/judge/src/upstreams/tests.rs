@@ -45,6 +45,22 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
+/// Seen beside other programs, which slowed the load with one client: two loads, and the second had a higher rate.
+#[test]
+fn a_load_that_fills_an_upstream_is_not_called_light() {
+    let of_two_loads = |app_cpus| {
+        let mut run = proxy(app_cpus, 0.1);
+        let n = |trial: &run::Trial| crate::single::clients(trial);
+        let most = run.trials.iter().filter(|t| t.kind == run::TrialKind::Sweep).map(n).fold(0.0, f64::max);
+        run.trials.retain(|t| t.kind == run::TrialKind::Sweep && (n(t) == 1.0 || n(t) == most));
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    let (light, full) = (of_two_loads(0.3), of_two_loads(0.98));
+    assert_eq!(light.id, "not-saturated", "{light:#?}");
+    assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
+}
+
 /// Makes a proxy before an application with `threads` threads. Each thread runs for the share `ran` of the time, and
 /// waits for a CPU for the share `waited`. `idle` is the idle time of the four CPUs.
 fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
