@@ -90,7 +90,15 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     evidence.extend(upstreams::evidence(&view, &facts.upstreams));
+    evidence.extend(filled_cpus(facts, &view));
     Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
+}
+
+/// Returns a line with all programs on the CPUs that an upstream fills together with them.
+fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<run::Evidence> {
+    let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(&facts.upstreams))?;
+    let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());
+    Some(line(view, "cpu.idle", "", text))
 }
 
 fn cannot_say(missing: impl Into<String>) -> Verdict {
@@ -132,13 +140,14 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     };
     let share = ratio(used, allowed).unwrap_or(1.0);
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
-    if view.processors_busy().is_some_and(|b| b > BUSY) && thread > HALF_BUSY {
+    let by_upstream = upstreams::fills_cpus(&facts.upstreams);
+    if !by_upstream && view.processors_busy().is_some_and(|b| b > BUSY) && thread > HALF_BUSY {
         return Err(Verdict::RuledOut(format!(
             "other work filled the server's CPUs, and its busiest thread ran or waited for one {} of the time",
             percent(thread)
         )));
     }
-    let chain = Chain::of(view.trial, view).filter(|_| !upstreams::fills_cpus(&facts.upstreams));
+    let chain = Chain::of(view.trial, view).filter(|_| !by_upstream);
     if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }

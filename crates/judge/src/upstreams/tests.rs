@@ -64,8 +64,16 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
 /// Makes a proxy before an application with `threads` threads. Each thread runs for the share `ran` of the time, and
 /// waits for a CPU for the share `waited`. `idle` is the idle time of the four CPUs.
 fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
+    before(threads, [ran, waited], idle, [0.01, 0.0])
+}
+
+/// Makes the run of [`parallel`] with a proxy whose thread runs and waits for a CPU for these shares of the time.
+fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
     let mut planted = PlantedRun::new(20_000.0, 200.0)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
+        .per_s(Who::Server, "process.cpu", "srv:100", move |_| of_proxy[0] * 1e6)
+        .per_s(Who::Server, "thread.cpu", "srv:100/101", move |_| of_proxy[0] * 1e6)
+        .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |_| of_proxy[1] * 1e6)
         .per_s(Who::Server, "cpu.idle", "total", move |_| idle * 1e6)
         .per_s(Who::Server, "cpu.user", "total", move |_| (4.0 - idle) * 1e6);
     for thread in 0..threads {
@@ -103,6 +111,15 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     assert_eq!(limit, Some(UpstreamLimit::Cpu));
     let verdict = &found.bottleneck;
     assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
+}
+
+/// Seen with a proxy on the same two CPUs: its worker waited for a CPU half of the time. The verdict was unknown.
+#[test]
+fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
+    let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;
+    let verdict = &found.bottleneck;
+    assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
+    assert!(verdict.evidence.iter().any(|line| line.text.contains("the CPUs were busy")), "{verdict:#?}");
 }
 
 /// Makes an application whose quota stops it in `out` of ten periods per second, or that writes to a full disk.
