@@ -1,18 +1,19 @@
 //! Nagle's algorithm waits for a delayed acknowledgement. A response that the server writes in two parts takes as long
 //! as the other end's timer, 40 ms on Linux, while both sides are idle.
 
-use run::{FigureUnit, Trial};
+use run::{FigureUnit, ThreadState, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::ack_timer::{TIMER_US, delayed_acks, distance_us};
-use crate::evidence::measured;
+use crate::evidence::{line, measured};
 use crate::number::{duration, figure, percent, ratio};
 use crate::signals::Signal;
 use crate::single::server_of;
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE, TIMER_HIDDEN, WEAK_SIGN,
+    ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, GUESS, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE, TIMER_HIDDEN,
+    WEAK_SIGN,
 };
 use crate::view::View;
 
@@ -99,7 +100,29 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     match proof(one) {
         Proof::Against(why) => Verdict::RuledOut(why),
-        proof => bind(one, &view, acks, floor, proof),
+        proof => with_doubt(bind(one, &view, acks, floor, proof), sleepers(facts)),
+    }
+}
+
+/// Returns evidence that as many threads of the server sleep as requests are in flight. These threads may write their
+/// answers slowly, for which Nagle's algorithm and the timer are no reason.
+fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
+    let in_flight = facts.decisive?.rates.concurrency;
+    let profile = facts.run.sampled_waits()?;
+    let asleep: f64 = profile.groups.iter().filter(|g| g.state == ThreadState::Sleep).map(|group| group.threads).sum();
+    let view = server_of(facts.decisive?)?;
+    let text = format!("{} threads of the server sleep, with {} requests in flight", figure(asleep), figure(in_flight));
+    (in_flight > 0.0 && asleep >= in_flight).then(|| line(&view, "waits", "", text))
+}
+
+/// Turns a verdict into a guess if there is a doubt.
+fn with_doubt(verdict: Verdict, doubt: Option<run::Evidence>) -> Verdict {
+    match (verdict, doubt) {
+        (Verdict::Binds { confidence, sentence, mut evidence }, Some(doubt)) => {
+            evidence.push(doubt);
+            Verdict::Binds { confidence: confidence.min(GUESS), sentence, evidence }
+        }
+        (verdict, _) => verdict,
     }
 }
 
@@ -169,7 +192,7 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Point, Who};
-    use run::{Bottleneck, Trial};
+    use run::{Bottleneck, ThreadState, Trial, WaitGroup, WaitProfile};
 
     /// Figures of the JDK's HTTP server: an answer takes 40 ms at light load, and the limit is a lock that is held for
     /// 2 ms. `wait_goes_away` removes the 40 ms under heavier load.
@@ -234,6 +257,31 @@ mod tests {
         };
         assert_eq!(planted(30.0), "tcp-delayed-ack");
         assert_ne!(planted(40_000.0), "tcp-delayed-ack");
+    }
+
+    /// Seen live with a server that writes 42 bytes and sleeps 1 ms after each: with `TCP_NODELAY`, its answers take as
+    /// long.
+    #[test]
+    fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
+        let planted = |sleepers_per_request: f64| {
+            let group = move |threads| WaitGroup { state: ThreadState::Sleep, threads, ..WaitGroup::default() };
+            let mut run = PlantedRun::new(41_000.0, 1e6)
+                .steps(&[1, 2, 4])
+                .rates(&[])
+                .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+                .level(Who::Server, "connection.send_queue", "", 16.0)
+                .change(move |t, p| {
+                    let groups = vec![group(sleepers_per_request * p.n)];
+                    let profile = WaitProfile { rounds: 50, groups, ..WaitProfile::default() };
+                    t.server.iter_mut().for_each(|side| side.waits = Some(Box::new(profile.clone())));
+                })
+                .run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (waits, sleeps) = (planted(0.25), planted(1.1));
+        assert!(waits.id == "tcp-delayed-ack" && waits.confidence >= 0.8, "{waits:#?}");
+        assert!(sleeps.id != "tcp-delayed-ack" || sleeps.confidence < 0.5, "{sleeps:#?}");
     }
 
     #[test]
