@@ -19,18 +19,13 @@ pub struct Nginx {
 impl Nginx {
     /// Starts nginx with one worker. Returns `None` if nginx is not installed.
     pub fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
-        Self::of_workers(test, hosts, 1)
-    }
-
-    /// Starts nginx with this many workers. Returns `None` if nginx is not installed.
-    pub fn of_workers(test: &str, hosts: &SshHosts, workers: u32) -> Option<Self> {
         if !has(test, "nginx") {
             return None;
         }
         let (d, address) = (hosts.path(""), hosts.address("server"));
         let d = d.display();
         let config = format!(
-            "daemon off; worker_processes {workers}; pid {d}/pid; error_log {d}/error;
+            "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error;
              events {{ worker_connections 4000; }}
              http {{ log_format t '$request_completion $status'; access_log {d}/access t buffer=64k flush=100ms;
                keepalive_requests 100000000; client_body_temp_path {d}/b; proxy_temp_path {d}/p;

@@ -5,7 +5,6 @@ mod containers;
 mod faults;
 mod lab;
 mod nginx_hosts;
-mod recordings;
 mod waits;
 mod watch;
 
