@@ -92,8 +92,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request: directly after it, in a field named `status`, after the five times
-/// of HAProxy, or directly before the request.
+/// Finds the status in the text around the request: directly after it, in a field named `status`, after the times of
+/// HAProxy or of a load balancer of AWS, or directly before the request.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);
@@ -101,7 +101,29 @@ fn status(before: &str, behind: &str) -> Option<u16> {
         let mut all = fields(before);
         all.find(|field| is_timers(field)).and_then(|_| all.next()).and_then(code)
     };
-    next.or_else(named).or_else(haproxy).or_else(|| fields(before).last().and_then(code))
+    next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
+}
+
+/// Returns the status in a log of an AWS load balancer. Before the request, its lines have three times, the status sent
+/// to the client, the status from the server or `-`, and the received and the sent bytes (Elastic Load Balancing's
+/// manual, "Access logs").
+fn balancer_status(before: &str) -> Option<u16> {
+    let mut last: Vec<&str> = fields(before).rev().take(7).collect();
+    last.reverse();
+    let [times @ .., sent, from_server, received_bytes, sent_bytes] = last.as_slice() else { return None };
+    let are_times = times.len() == 3 && times.iter().all(|time| time.parse::<f64>().is_ok());
+    let are_bytes = [received_bytes, sent_bytes].iter().all(|bytes| bytes.parse::<u64>().is_ok());
+    let has_server = *from_server == "-" || code(from_server).is_some();
+    code(sent).filter(|_| are_times && are_bytes && has_server)
+}
+
+/// Returns the status directly before the request, if no other number is between it and the time. Of several numbers,
+/// any may be a size or a duration.
+fn only_number(before: &str) -> Option<u16> {
+    let after_time = before.rsplit(']').next().unwrap_or_default();
+    let is_number = |field: &&str| field.parse::<f64>().is_ok_and(|number| number < time::MIN_EPOCH_S);
+    let status = fields(after_time).last().and_then(code)?;
+    (fields(after_time).filter(is_number).count() == 1).then_some(status)
 }
 
 /// Returns the fields of a text, which blanks, `|` or `,` separate, without their quotation marks and brackets.
@@ -168,10 +190,32 @@ mod tests {
             (format!("h {time} 404 \"GET /g HTTP/1.1\" 9"), Some(404)),
             (format!("h {time} \"GET /g HTTP/1.1\" rt=0.1 response_code=404 b=200"), Some(404)),
             (format!("c:1 {time} fe be/s 1/0/300/6/310 404 217 - - ---- 1/1/1/1/0 0/0 \"GET /g HTTP/1.1\""), Some(404)),
+            (format!("h {time} 1234 404 \"GET /g HTTP/1.1\" \"agent\""), None),
+            (format!("h {time} 200 404 \"GET /g HTTP/1.1\" \"agent\""), None),
+            ("1700000000.5 404 \"GET /g HTTP/1.1\"".into(), Some(404)),
             (format!("h {time} \"GET /g HTTP/1.1\" 0.404 -"), None),
             (format!("h {time} \"GET /g HTTP/1.1\" 2404"), None),
         ] {
             assert_eq!(of(&line).unwrap().status, status, "{line}");
+        }
+    }
+
+    /// Seen: the sent bytes, directly before the request, were taken for the status.
+    #[test]
+    fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
+        let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";
+        let behind = r#""GET http://h:80/g HTTP/1.1" "curl/7.46.0" - - arn:x "Root=1" "-" "-" 0 - "forward" "200""#;
+        for (numbers, status) in [
+            ("0.000 0.001 0.000 200 200 34 404", Some(200)),
+            ("0.000 0.001 0.000 502 - 34 277", Some(502)),
+            ("-1 -1 -1 503 - 0 503", Some(503)),
+            ("0.000 0.001 0.000 - - 34 404", None),
+        ] {
+            for line in [format!("https {application} {numbers} {behind}"), format!("{application} {numbers} {behind}")]
+            {
+                let logged = of(&line).unwrap();
+                assert_eq!((logged.status, logged.at_s.is_some()), (status, true), "{line}");
+            }
         }
     }
 

@@ -33,6 +33,10 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
+/// Statuses that servers write to their logs, but never send: the server closed the connection without an answer (nginx:
+/// 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
+const NEVER_SENT: &[u16] = &[444, 460, 499];
+
 /// Selection of the requests of a log to replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
@@ -184,13 +188,14 @@ impl Log {
         }
         let count = &mut self.counts[place as usize];
         count.0 += 1;
-        if logged.status.is_none() {
-            self.summary.without_status += 1;
-        }
-        if let Some(status) = logged.status {
-            *self.summary.statuses.entry(status / 100).or_default() += 1;
-            if (400..600).contains(&status) {
-                *count.1.entry(status).or_default() += 1;
+        match logged.status {
+            None => self.summary.without_status += 1,
+            Some(status) if NEVER_SENT.contains(&status) => self.summary.unanswered += 1,
+            Some(status) => {
+                *self.summary.statuses.entry(status / 100).or_default() += 1;
+                if (400..600).contains(&status) {
+                    *count.1.entry(status).or_default() += 1;
+                }
             }
         }
         match logged.at_s {
@@ -332,6 +337,19 @@ mod tests {
         assert!(log.left_out.keys().any(|why| why.starts_with("POST") && why.contains("--allow POST")));
         assert!(log.summary.words().join("\n").contains("first at line 5, column 1"), "{:?}", log.summary.words());
         assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
+    }
+
+    /// Seen: a client left before the answer (499), and the replay expected the server to answer 499.
+    #[test]
+    fn a_status_that_no_server_sends_is_not_expected() {
+        for status in NEVER_SENT {
+            let text = [line(1, "GET /left", *status), line(1, "GET /left", *status), line(1, "GET /a", 404)].concat();
+            let log = of(text.as_bytes(), &[]).unwrap();
+            let expected: Vec<Option<u16>> = log.requests.iter().map(|request| request.expect_status).collect();
+            let answers = "answers: 4xx 1, none 2 (a status such as 499:";
+            assert_eq!(expected, [None, Some(404)]);
+            assert!(log.summary.words().iter().any(|said| said.starts_with(answers)), "{:?}", log.summary.words());
+        }
     }
 
     #[test]

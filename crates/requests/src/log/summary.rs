@@ -23,6 +23,8 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// Number of requests whose status the log does not contain.
     pub without_status: u64,
+    /// Number of requests that got no response: the client or the server closed the connection first.
+    pub unanswered: u64,
     /// Number of requests without a time.
     pub timeless: u64,
     /// Number of requests with a time beyond the number of times that are kept.
@@ -138,6 +140,10 @@ impl Summary {
     /// Returns the sentence about the responses in the log.
     fn answers(&self) -> String {
         let mut each: Vec<String> = self.statuses.iter().map(|(class, n)| format!("{class}xx {n}")).collect();
+        if self.unanswered > 0 {
+            let why = "a status such as 499: the connection was closed before an answer";
+            each.push(format!("none {} ({why})", self.unanswered));
+        }
         if self.without_status > 0 {
             let advice = "an error that the log recorded will count as a failure";
             each.push(format!("not known {} (no status is found in these lines; {advice})", self.without_status));

@@ -11,7 +11,7 @@ const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// Smallest number in a line of text that counts as a time, seconds since the epoch (year 2001). Smaller numbers are
 /// process IDs, sizes and durations.
-const MIN_EPOCH_S: f64 = 1e9;
+pub(super) const MIN_EPOCH_S: f64 = 1e9;
 /// Maximum number of words of a line that are tried as a time without brackets.
 const MAX_WORDS: usize = 16;
 
