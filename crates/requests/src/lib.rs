@@ -9,6 +9,7 @@ mod error;
 mod formats;
 mod found;
 mod log;
+mod mistaken;
 mod row;
 mod unreadable;
 mod url;
@@ -23,7 +24,7 @@ pub use data::read_data;
 pub use error::ReadError;
 pub use formats::{FORMATS, command, to_toml};
 pub use found::{Found, Imported, left_out_words};
-pub use log::{Replay, ReplayOptions, Summary, looks_like_log, replay};
+pub use log::{Replay, ReplayOptions, Summary, looks_like_log};
 pub use row::FormatSpec;
 
 /// Maximum size of a file of requests, bytes.
@@ -52,7 +53,7 @@ pub fn read_text(
             let near = run::nearest(name, names()).map_or(String::new(), |n| format!("; did you mean {n}?"));
             fail(format!("there is no form {name:?} of requests{near} (possible: {})", names().join(", ")))
         })?,
-        None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| fail(other_form(text)))?,
+        None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| fail(mistaken::other_form(text)))?,
     };
     let imported = (row.read)(&found::Source { file, text, folder })?;
     match imported.found.len() {
@@ -62,31 +63,16 @@ pub fn read_text(
     }
 }
 
-/// Returns the message about a text in no supported format. If the text has another known format, the message names
-/// this format.
-fn other_form(text: &str) -> String {
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    let begins = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
-    if log::text_looks_like_log(text) {
-        return "it is an access log: give it with --replay FILE instead of --requests".into();
+/// Reads an access log, compressed with gzip or not. If the file has another form, the error names this form.
+pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
+    let named = |message| ReadError { file: path.display().to_string(), place: None, message };
+    let other = || mistaken::no_log(&log::beginning(path).unwrap_or_default());
+    // Targets of vegeta can also be read as lines of a log, but without their headers and bodies.
+    let are_targets = options.fields.is_empty() && log::beginning(path).is_ok_and(|text| mistaken::are_targets(&text));
+    if let Some(why) = other().filter(|_| are_targets) {
+        return Err(named(why));
     }
-    if formats::is_json_array(text) {
-        return "it is a JSON array, which is none of the forms; write one object per line (jq -c '.[]' FILE), with the keys \
-                method, url, header and body"
-            .into();
-    }
-    if begins(&["fetch(", "await fetch(", "Invoke-WebRequest", "Invoke-RestMethod", "$session"]) {
-        return format!("{} is a request for another program; copy it \"as cURL (bash)\"", error::shown(first));
-    }
-    if first.is_empty() {
-        return "it is empty: give a file with requests (`loadline list formats`)".into();
-    }
-    let names: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
-    let first = error::shown(first);
-    format!(
-        "its form is not known: its first line is {first}; name the form with --requests-format (import: --format): {}",
-        names.join(", ")
-    )
+    log::replay(path, options).map_err(|error| other().map_or(error, named))
 }
 
 /// Returns the requests that were found as a set: in the requested order, else in the file's order, else drawn by

@@ -59,16 +59,23 @@ pub struct Replay {
     pub summary: Summary,
 }
 
+/// Returns the first lines of a file, compressed with gzip or not.
+pub(crate) fn beginning(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    unpacked(path)?.take(MAX_LINE_BYTES * 4).read_to_end(&mut bytes)?;
+    Ok(escapes::line_text(&bytes).into_owned())
+}
+
+/// Opens a file, compressed with gzip or not.
+fn unpacked(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    let mut file = BufReader::new(std::fs::File::open(path)?);
+    let packed = file.fill_buf()?.starts_with(GZIP);
+    Ok(if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+}
+
 /// Returns true if a file is an access log, judged by its first lines.
 pub fn looks_like_log(path: &Path) -> bool {
-    let lines = || -> std::io::Result<Vec<u8>> {
-        let mut file = BufReader::new(std::fs::File::open(path)?);
-        let (packed, mut bytes) = (file.fill_buf()?.starts_with(GZIP), Vec::new());
-        let text: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        text.take(MAX_LINE_BYTES * 4).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    lines().is_ok_and(|bytes| text_looks_like_log(&escapes::line_text(&bytes)))
+    beginning(path).is_ok_and(|text| text_looks_like_log(&text))
 }
 
 /// Parses a line of a log: JSON, or a request in quotation marks. The error is a column, from 1, and a message.
@@ -84,15 +91,13 @@ pub(crate) fn text_looks_like_log(text: &str) -> bool {
 }
 
 /// Reads a log, compressed with gzip or not.
-pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
+pub(crate) fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let name = path.display().to_string();
     let fail = |message: String| ReadError { file: name.clone(), place: None, message };
     let fields = Fields::new(&options.fields).map_err(|why| fail(format!("--replay-fields: {why}")))?;
     let unreadable = |e: std::io::Error| fail(format!("cannot be read ({e}); name a readable access log"));
-    let mut file = BufReader::new(std::fs::File::open(path).map_err(unreadable)?);
-    let packed = file.fill_buf().map_err(unreadable)?.starts_with(GZIP);
-    let text: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut log = Log::default();
+    let text = unpacked(path).map_err(unreadable)?;
     log.read(BufReader::new(text), &fields, options).map_err(unreadable)?;
     log.replay(&name)
 }
