@@ -103,6 +103,12 @@ impl Imported {
     }
 }
 
+/// Returns a weight if it can be used.
+pub(crate) fn checked_weight(weight: f64) -> Result<f64, String> {
+    let usable = (0.0..=1e12).contains(&weight);
+    if usable { Ok(weight) } else { Err(format!("a weight of {weight}: give 0 or more, such as 3")) }
+}
+
 /// Returns one sentence about what was left out, by reason.
 pub fn left_out_words(left_out: &BTreeMap<String, u64>) -> Option<String> {
     let each: Vec<String> = left_out.iter().map(|(why, n)| format!("{n} {why}")).collect();

@@ -95,6 +95,7 @@ mod tests {
             ("order = \"shuffle\"\n[[request]]\npath = \"/?a=b\"\n", "toml"),
             ("http://h/?a=b\n", "urls"),
             ("POST /x\n", "urls"),
+            ("url,weight\nhttp://h/,3\n", "csv"),
             ("curl http://h/\n", "curl"),
             ("{\"method\": \"GET\", \"url\": \"http://h/\"}\n", "vegeta"),
             ("GET http://h/\nX-Id: 8\n", "vegeta"),

@@ -1,5 +1,6 @@
 //! Table of the formats.
 
+mod csv;
 mod curl;
 mod har;
 mod json;
@@ -16,4 +17,5 @@ pub use toml::to_toml;
 use crate::row::FormatSpec;
 
 /// Every format that `--requests` reads, in the order in which they are tried.
-pub const FORMATS: &[FormatSpec] = &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, urls::FORMAT];
+pub const FORMATS: &[FormatSpec] =
+    &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, csv::FORMAT, urls::FORMAT];

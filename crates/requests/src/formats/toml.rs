@@ -8,7 +8,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use crate::error::{ReadError, place};
-use crate::found::{Found, Imported, Source};
+use crate::found::{Found, Imported, Source, checked_weight};
 use crate::row::FormatSpec;
 use crate::url::{self, SplitUrl};
 
@@ -130,9 +130,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
         ..RequestPlan::default()
     };
     let span = entry.weight.as_ref().map_or(at, |weight| weight.span().start);
-    if !(0.0..=1e12).contains(&request.weight) {
-        return Err((span, format!("a weight of {}: give 0 or more, such as 3", request.weight)));
-    }
+    checked_weight(request.weight).map_err(|why| (span, why))?;
     if let Some(status) = entry.expect_status {
         let code = *status.get_ref();
         if !(200..600).contains(&code) {

@@ -34,7 +34,17 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
         };
         all.found.extend(unreadable.unless_read(parse_line(text).map_err(wrong)));
     }
+    all.remarks.extend(numbered(&all.found));
     unreadable.leave_out_of(all)
+}
+
+/// Returns a remark if every URL ends with a comma and a number, which may be meant as a weight.
+fn numbered(all: &[Found]) -> Option<String> {
+    let has_number =
+        |found: &Found| found.request.path.rsplit_once(',').is_some_and(|(_, end)| end.parse::<f64>().is_ok());
+    let remark = "every URL ends with a comma and a number, which are sent as part of the path; if the numbers are weights, \
+                  make url,weight the first line";
+    (all.len() > 1 && all.iter().all(has_number)).then(|| remark.to_owned())
 }
 
 /// Parses `http://host/path`, `/path`, or `POST /path`.
@@ -43,6 +53,9 @@ fn parse_line(line: &str) -> Result<Found, String> {
     let (method, target) = match (words.next(), words.next(), words.next()) {
         (Some(target), None, _) => ("GET", target),
         (Some(method), Some(target), None) if method.bytes().all(|b| b.is_ascii_uppercase()) => (method, target),
+        (Some(_), Some(number), None) if number.parse::<f64>().is_ok() => {
+            return Err("for weights, write CSV: url,weight as the first line, then lines URL,WEIGHT".into());
+        }
         _ => return Err("write a line as URL, /PATH or METHOD URL".into()),
     };
     if !target.starts_with('/') && run::UrlParts::parse(target).scheme.is_none() {
@@ -80,6 +93,15 @@ mod tests {
             "{said}"
         );
         assert_eq!(all.found.len(), 2);
+    }
+
+    /// Seen: `http://h/c1,3` was sent as the path `/c1,3` without a word.
+    #[test]
+    fn numbers_that_may_be_weights_are_named() {
+        let remark = |text: &str| read(text).unwrap().left_out_words().unwrap_or_default();
+        assert!(remark("http://h/c1,3\n/c2,1\n").contains("make url,weight the first line"));
+        assert_eq!((remark("/c1,3\n/c2\n"), remark("/c1,3\n")), (String::new(), String::new()));
+        assert!(read("/a 3\n/b 1\n").unwrap_err().to_string().contains("write CSV: url,weight"));
     }
 
     #[test]
