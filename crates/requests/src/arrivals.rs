@@ -17,13 +17,26 @@ const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 type PlacedError = (Option<(usize, usize)>, String);
 
 /// Reads the times of a file, which may be in any order. The earliest time is the start of the load. With `column`, the
-/// file is CSV and its first line names the columns.
-pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<RecordedTimes, ReadError> {
+/// file is CSV and its first line names the columns. Also returns remarks on unusual times.
+pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes, Vec<String>), ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";
     let fail = |(place, message): PlacedError| ReadError { file: file.clone(), place, message };
     let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| crate::error::unread(&e))?;
-    times(&text, column).and_then(recorded).map_err(fail)
+    let times = times(&text, column).map_err(fail)?;
+    let remarks = remarks(&times).into_iter().map(|remark| format!("{file}: {remark}")).collect();
+    Ok((recorded(times).map_err(fail)?, remarks))
+}
+
+/// Returns remarks on times that are unusual in a recording, each with the first such time.
+fn remarks(times: &[f64]) -> Vec<String> {
+    let earlier = times.windows(2).find(|two| two[1] < two[0]);
+    let earlier =
+        earlier.map(|two| format!("the times are not in order and are sorted: {} follows {}", two[1], two[0]));
+    let negative = times.iter().find(|time| **time < 0.0);
+    let negative =
+        negative.map(|time| format!("some times are negative, such as {time}: the load begins at the earliest time"));
+    earlier.into_iter().chain(negative).collect()
 }
 
 /// Turns times into the gaps between them.
@@ -103,7 +116,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("times");
         std::fs::write(&path, text).unwrap();
-        read_arrivals(&path, column).map(|times| times.gaps_us).map_err(|e| e.to_string())
+        read_arrivals(&path, column).map(|(times, _)| times.gaps_us).map_err(|e| e.to_string())
+    }
+
+    /// Seen: times in another order than that of the requests, and negative times, were taken without a word.
+    #[test]
+    fn unusual_times_are_named() {
+        assert_eq!(remarks(&[0.1, 0.05, 0.2]), ["the times are not in order and are sorted: 0.05 follows 0.1"]);
+        assert!(remarks(&[-1.0, 0.0])[0].starts_with("some times are negative, such as -1:"));
+        assert_eq!((remarks(&[0.0, 1.0, 1.0]), remarks(&[2.0, -1.0]).len()), (Vec::new(), 2));
     }
 
     #[test]

@@ -133,7 +133,8 @@ fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
 
 /// Reads the times of a file.
 fn arrivals(file: &std::path::Path, args: &Args) -> anyhow::Result<run::ArrivalTimes> {
-    let mut times = requests::read_arrivals(file, args.arrivals_column.as_deref())?;
+    let (mut times, remarks) = requests::read_arrivals(file, args.arrivals_column.as_deref())?;
+    mix::tell(&remarks);
     times.speed = args.speed.unwrap_or(1.0);
     Ok(run::ArrivalTimes { from: file.display().to_string(), count: times.gaps_us.len() as u64, times: Some(times) })
 }
