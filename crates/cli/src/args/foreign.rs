@@ -4,8 +4,10 @@
 use std::ffi::OsString;
 
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
+
+use super::stray_target::{surplus_url, without_command};
 
 /// Accepted flags: command, ID of the argument, letters and names.
 const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
@@ -17,7 +19,7 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("compare", "connections", &['c'], &["concurrency", "vus"]),
 ];
 
-/// Tips for other flags: commands (all if empty), flags, and the tip.
+/// Tips for other flags: commands (all that load a server if empty), flags, and the tip.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],
@@ -63,11 +65,16 @@ const ANSWERS: &[(&[&str], &[&str], &str)] = &[
         &["-n", "--number", "--iterations"],
         "requests are not counted; --budget TIME sets the time",
     ),
+    (&["serve"], &["-p", "--port", "-l", "-b", "--bind", "--host"], "--listen 127.0.0.1:PORT sets the address"),
+    (&["serve"], &["-t", "--workers"], "--threads N sets the worker threads"),
+    (&["watch", "waits"], &["-p", "--pid"], "--server-pid PID names the server's process, --port PORT its port"),
+    (&["watch", "waits"], &["-d", "-z", "-t"], "--duration TIME sets the time"),
     (&[], &["-n", "--number", "--iterations"], "requests are not counted; --duration TIME sets the time"),
     (&[], &["-t"], "--threads N sets the generator's threads (wrk), --timeout TIME the longest answer (hey, oha)"),
     (&[], &["-r", "-R", "--rps"], "--rate R offers R requests per second"),
     (&[], &["-m", "-X"], "--method METHOD sets the method"),
-    (&[], &["-D", "--data-file"], "--body FILE sends the bytes of a file"),
+    (&[], &["-b", "-D", "--data", "--data-file"], "--body FILE sends the bytes of a file"),
+    (&[], &["--targets"], "--requests FILE sends the requests of a file"),
     (&[], &["-T", "--content-type"], "--body-type TYPE sets the type of the body"),
     (&[], &["-L", "--latency"], "response times are always shown, with percentiles"),
     (&[], &["-s", "--script"], "--requests FILE sends the requests of a file"),
@@ -102,28 +109,34 @@ pub(crate) fn accepted(name: &str, command: Command) -> Command {
 /// Adds the answer to an unknown flag to its error. If there is no tip, removes clap's tip to pass the flag as a value,
 /// which is wrong for every command.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
-        let tip =
-            word.contains("://").then(|| StyledStr::from(format!("name the command first: loadline find {word}")));
-        tip.map(|tip| error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip])));
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    if let Some(tip) = without_command(error, &words) {
+        return suggest(error, tip);
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand {
         return;
     }
     error.remove(ContextKind::Suggested);
-    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return };
-    let flag = flag.split('=').next().unwrap_or_default();
-    let command = words.iter().skip(1).find_map(|word| word.to_str().filter(|word| !word.starts_with('-')));
-    let tip = tip(command.unwrap_or_default(), flag).or_else(|| conflict_tip(error));
-    if let Some(tip) = tip {
-        error.remove(ContextKind::SuggestedArg);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return };
+    let flag = given.split('=').next().unwrap_or_default();
+    let command = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+    let surplus = surplus_url(command, given);
+    if let Some(tip) = surplus.or_else(|| tip(command, flag)).or_else(|| conflict_tip(error)) {
+        suggest(error, tip.to_owned());
     }
+}
+
+/// Replaces clap's tips by this one.
+fn suggest(error: &mut Error, tip: String) {
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
 }
 
 /// Joins a negative number to the flag before it, if clap took the number for a flag. The flag's parser then refuses
 /// the value with its own message. Returns `None` if there is no such number.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
-    use clap::error::ErrorKind::{InvalidValue, UnknownArgument};
-    if !matches!(error.kind(), InvalidValue | UnknownArgument) {
+    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::UnknownArgument) {
         return None;
     }
     let mut joined: Vec<OsString> = Vec::new();
@@ -163,9 +176,9 @@ fn usage_of(command: &mut Command, words: &[OsString]) -> StyledStr {
 }
 
 fn tip(command: &str, flag: &str) -> Option<&'static str> {
-    let row = ANSWERS.iter().find(|(of, flags, _)| flags.contains(&flag) && (of.is_empty() || of.contains(&command)));
     let loads = ["find", "load", "prove", "compare", "size", "arena"].contains(&command);
-    row.filter(|_| loads).map(|row| row.2)
+    let is_of = |commands: &[&str]| if commands.is_empty() { loads } else { commands.contains(&command) };
+    ANSWERS.iter().find(|(commands, flags, _)| flags.contains(&flag) && is_of(commands)).map(|row| row.2)
 }
 
 /// Returns the tip for two flags that exclude each other.
@@ -235,6 +248,13 @@ mod tests {
             ("load http://h/ -t 4", "--threads N"),
             ("load http://h/ --connections 4 --rate 200", "--rate R --max-connections N"),
             ("load http://h/ --rate 200 -c 4", "--rate R --max-connections N"),
+            ("load http://h/ http://i/", "--requests FILE; for two servers: loadline compare URL URL"),
+            ("load http://h/ -b file", "--body FILE"),
+            ("serve --port 8080", "--listen 127.0.0.1:PORT"),
+            ("serve -p 8080", "--listen 127.0.0.1:PORT"),
+            ("serve http 127.0.0.1:8080", "--listen 127.0.0.1:PORT"),
+            ("watch http://h/", "--port PORT"),
+            ("watch -d 5s --port 80", "--duration TIME"),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says) && !error.contains("-- -"), "{line}: {error}");
@@ -252,8 +272,21 @@ mod tests {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says), "{line}: {error}");
         }
-        let bare = parsed("http://h/ --rate 5").unwrap_err();
-        assert!(bare.contains("tip: name the command first: loadline find http://h/"), "{bare}");
+        for line in [
+            "http://h/ --rate 5",
+            "-c 10 http://h/",
+            "--connections 10 http://h/",
+            "bench http://h/",
+            "run -n 5 http://h/",
+            "attack http://h/",
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains("tip: name the command first: loadline find http://h/ (its capacity)"), "{error}");
+        }
+        let port = parsed("127.0.0.1:8080").unwrap_err();
+        assert!(port.contains("or loadline load 127.0.0.1:8080 (one load)"), "{port}");
+        let misspelt = parsed("fnd http://h/").unwrap_err();
+        assert!(misspelt.contains("'find'") && !misspelt.contains("name the command first"), "{misspelt}");
         let unknown = parsed("list -y").unwrap_err();
         assert!(!unknown.contains("tip:"), "{unknown}");
     }

@@ -1,5 +1,6 @@
 //! Flags of the generator.
 
+use anyhow::ensure;
 use clap::Args;
 use run::{Intensity, Io, LoadPlan, Plan, ThinkTime};
 
@@ -53,8 +54,8 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Puts the given flags into the plan.
-    pub(crate) fn apply(&self, plan: &mut Plan) {
+    /// Puts the given flags into the plan. Flags that would have no effect together are refused.
+    pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let load = &mut plan.load;
         put(&mut load.threads, self.threads);
         put(&mut load.io, self.io);
@@ -69,6 +70,7 @@ impl LoadArgs {
         self.apply_intensity(load);
         put(&mut plan.observe.interval_s, self.interval);
         put(&mut plan.observe.at_rest_s, self.at_rest);
+        check_together(&plan.load)
     }
 
     fn apply_intensity(&self, load: &mut LoadPlan) {
@@ -97,6 +99,21 @@ impl LoadArgs {
     }
 }
 
+/// Checks that no setting of the load makes another one useless.
+fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
+    let in_flight = load.intensity.pipeline();
+    ensure!(
+        !load.new_connections || in_flight <= 1,
+        "--new-connections sends one request on each connection, so --pipeline {in_flight} (--streams) has no use: \
+         leave out one of them"
+    );
+    ensure!(
+        !load.two_process || matches!(load.intensity, Intensity::SClients { .. }),
+        "--two-process is for S-Clients: give --s-clients D, too"
+    );
+    Ok(())
+}
+
 fn put<T>(slot: &mut T, given: Option<T>) {
     if let Some(value) = given {
         *slot = value;
@@ -106,4 +123,27 @@ fn put<T>(slot: &mut T, given: Option<T>) {
 fn think(text: &str) -> Result<ThinkTime, String> {
     let (exponential, time) = text.strip_prefix("exp:").map_or((false, text), |rest| (true, rest));
     Ok(ThinkTime { mean_ms: units::seconds(time)? * 1e3, exponential })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seen: `--pipeline 4 --new-connections` ran with one request in flight, without a word.
+    #[test]
+    fn flags_without_an_effect_are_refused() {
+        let pipeline = |pipeline| Intensity::Closed { connections: 1, pipeline, think: ThinkTime::default() };
+        let plan = |intensity, new_connections, two_process| LoadPlan {
+            intensity,
+            new_connections,
+            two_process,
+            ..LoadPlan::default()
+        };
+        let refused = |plan: &LoadPlan| check_together(plan).map_err(|error| error.to_string());
+        assert!(refused(&plan(pipeline(4), true, false)).unwrap_err().contains("--pipeline 4"));
+        assert!(refused(&plan(pipeline(1), false, true)).unwrap_err().contains("--s-clients"));
+        for good in [plan(pipeline(4), false, false), plan(pipeline(1), true, false)] {
+            assert_eq!(refused(&good), Ok(()));
+        }
+    }
 }

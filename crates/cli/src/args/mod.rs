@@ -18,6 +18,7 @@ mod repeat;
 mod request;
 mod rows;
 mod see;
+mod stray_target;
 mod target;
 mod tls;
 pub(crate) mod units;

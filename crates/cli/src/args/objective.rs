@@ -29,11 +29,13 @@ pub(crate) struct ObjectiveArgs {
 }
 
 fn expectation(text: &str) -> Result<Expectation, String> {
-    Expectation::parse(text, |unit, limit| match unit {
+    let one = Expectation::parse(text, |unit, limit| match unit {
         ExpectedUnit::Time => units::seconds(limit).map(|s| s * 1e6),
         ExpectedUnit::Rate => units::rate(limit),
         ExpectedUnit::Share => units::share(limit),
-    })
+    });
+    let several = text.matches(['<', '>']).count() > 1;
+    one.map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
 }
 
 impl ObjectiveArgs {
@@ -51,5 +53,20 @@ impl ObjectiveArgs {
         }
         objective.errors = self.errors.unwrap_or(objective.errors);
         plan.expect.extend(self.expect.iter().cloned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seen: only the part after the first sign was named, as a time.
+    #[test]
+    fn several_expectations_in_one_are_named() {
+        for text in ["p99<20ms,rate>100", "p99<20ms && rate>100", "p50<1ms<2ms"] {
+            assert!(expectation(text).unwrap_err().contains("give --expect once for each"), "{text}");
+        }
+        assert!(expectation("p99<x").unwrap_err().contains("is not a time"));
+        assert!(expectation("p99<=20ms").is_ok());
     }
 }

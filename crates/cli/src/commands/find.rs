@@ -77,7 +77,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.target.plan("find")?;
     mix::in_time(&mut plan, None)?;
     mix::enough_rows(&plan)?;
-    args.load.apply(&mut plan);
+    args.load.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     args.repeat.apply(&mut plan);
     args.observe.apply(&mut plan)?;

@@ -103,7 +103,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
              an open loop (--rate) has --pipeline, S-Clients have --think"
         );
     }
-    args.load.apply(&mut plan);
+    args.load.apply(&mut plan)?;
     args.blocks.apply(&mut plan)?;
     one_after_the_other(&mut plan, args.connect_rate);
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);

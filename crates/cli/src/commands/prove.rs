@@ -67,7 +67,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     crate::args::mix::in_time(&mut plan, None)?;
     crate::args::mix::enough_rows(&plan)?;
     set_intensity(args, &mut plan);
-    args.load.apply(&mut plan);
+    args.load.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     args.observe.apply(&mut plan)?;
     args.hosts.apply(&mut plan)?;

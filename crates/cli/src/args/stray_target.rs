@@ -1,0 +1,41 @@
+//! Tips for a target at a wrong place of the command line: without a command, or where the command takes none.
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Tips for a URL where a command takes none: commands, and the tip.
+const SURPLUS_URLS: &[(&[&str], &str)] = &[
+    (&["watch", "waits"], "--port PORT names a server on this machine, and --server-pid PID its process"),
+    (&["serve"], "--listen 127.0.0.1:PORT sets the address of this server"),
+    (
+        &["find", "load", "prove", "size", "compare"],
+        "for several URLs of one server: write them to a file, one per line, and give it with --requests FILE; for two \
+         servers: loadline compare URL URL",
+    ),
+];
+
+/// Returns the tip for a command line with a target but without a command of loadline, such as `loadline bench URL`. A
+/// misspelt command has clap's own tip.
+pub(super) fn without_command(error: &Error, words: &[&str]) -> Option<String> {
+    let similar = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(names)) => names.as_slice(),
+        _ => &[],
+    };
+    let misspelt = words.first().is_some_and(|word| run::nearest(word, similar.iter().map(String::as_str)).is_some());
+    let is_flag = words.first().is_some_and(|word| word.starts_with('-'));
+    let named = error.kind() != ErrorKind::InvalidSubcommand && !is_flag;
+    let target = words.iter().find(|word| is_target(word)).filter(|_| !misspelt && !named)?;
+    Some(format!("name the command first: loadline find {target} (its capacity), or loadline load {target} (one load)"))
+}
+
+/// Returns true if a word is a URL or `HOST:PORT`.
+fn is_target(word: &str) -> bool {
+    let port = word.rsplit_once(':').map(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    word.contains("://") || port == Some(true)
+}
+
+/// Returns the tip for a URL where the command takes none.
+pub(super) fn surplus_url(command: &str, word: &str) -> Option<&'static str> {
+    let row = SURPLUS_URLS.iter().find(|(commands, _)| commands.contains(&command));
+    row.filter(|_| is_target(word)).map(|row| row.1)
+}
