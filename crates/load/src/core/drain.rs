@@ -12,9 +12,10 @@ use crate::record::Record;
 /// Time to wait for answers without a request, in mean response times. If a server delays second answers, every other
 /// answer is late, so the delay is about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
-/// Shortest and longest time to wait for such answers, nanoseconds. The minimum is needed because a thread may get no
-/// CPU for some milliseconds. The maximum limits the time that each step of a search needs if the server is overloaded.
-const LISTEN_NS: (u64, u64) = (2_000_000, 250_000_000);
+/// Shortest and longest time to wait for such answers, nanoseconds. A server without TCP_NODELAY sends no second answer
+/// before the client acknowledges the first one. A client that sends no more requests acknowledges after 40 ms, so the
+/// minimum is longer. The maximum limits the time that each step of a search needs if the server is overloaded.
+const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {
     /// Starts the drain.
@@ -110,5 +111,42 @@ impl Core {
         if let Mode::Open(pool) = &self.mode {
             pool.dues().each_waiting(|due| waits(record, due));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Intensity, LoadPlan, Phase, Protocol, ThinkTime};
+
+    use super::super::test_wire::MemoryWire;
+    use super::*;
+    use crate::driver::Completion;
+
+    /// A server without TCP_NODELAY sends a surplus answer only after the client's delayed ACK.
+    #[test]
+    fn an_answer_held_back_until_the_delayed_ack_is_seen() {
+        let plan = LoadPlan {
+            protocol: Protocol::Echo { message_bytes: 1 },
+            intensity: Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() },
+            ..LoadPlan::default()
+        };
+        let client = proto::client(&plan.protocol, None, None).unwrap();
+        let mut core = Core::new(crate::share::task(&plan, 0, 0, 1000), &*client);
+        let mut wire = MemoryWire::default();
+        let hear = |core: &mut Core, wire: &mut MemoryWire, ms: u64| {
+            wire.now_ns = ms * 1_000_000;
+            let bytes = &wire.writes[0].clone();
+            core.on(wire, Completion::Received { conn: 0, bytes });
+        };
+        core.enter(&mut wire, Phase::Measure, 0);
+        core.start(&mut wire);
+        core.on(&mut wire, Completion::Connected { conn: 0 });
+        (1..10).for_each(|ms| hear(&mut core, &mut wire, ms));
+        core.enter(&mut wire, Phase::Drain, 9_000_000);
+        hear(&mut core, &mut wire, 10);
+        assert!(!core.drained(10_000_000 + 44_000_000));
+        hear(&mut core, &mut wire, 54);
+        let tally = core.finish(&mut wire).total;
+        assert_eq!((tally.completed, tally.unasked_messages, tally.doubtful_answers), (10, 1, 10), "{tally:?}");
     }
 }
