@@ -120,7 +120,8 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.0.get(kind).copied().unwrap_or(0),
     };
-    let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty());
+    // The requests of an uncounted kind were sent again.
+    let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
 

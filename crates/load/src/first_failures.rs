@@ -1,6 +1,7 @@
 //! First failure of each kind in a shard, with its reason. Only the first failure of each kind needs a reason, so later
 //! failures cost nothing.
 
+use proto::Fault;
 use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 
 /// Maximum length of a reason, characters.
@@ -20,8 +21,8 @@ pub(crate) struct FirstFailures {
     kept: Vec<FirstFailure>,
     /// Status of the last refusal, if its reason was not stored yet.
     new_status: Option<u16>,
-    /// Kind of the last request that the server ended without an answer.
-    ended: Option<ErrorKind>,
+    /// Reason why the last request failed alone, on a connection that went on.
+    failed: Option<Fault>,
     /// Statuses of the failures in `kept`.
     statuses: Vec<u16>,
 }
@@ -35,15 +36,15 @@ impl FirstFailures {
         self.new_status = is_new.then_some(status);
     }
 
-    /// Records a request that the server ended without an answer (HTTP/2).
-    pub(crate) fn ended_by_server(&mut self, kind: ErrorKind) {
-        self.ended = Some(kind);
+    /// Records a request that failed alone: its stream was reset, its body was wrong, or the server left it unprocessed.
+    pub(crate) fn failed(&mut self, fault: Fault) {
+        self.failed = Some(fault);
     }
 
-    /// Returns the kind of the last request that the server ended; a second call returns nothing.
+    /// Returns the reason of the last request that failed alone; a second call returns nothing.
     #[inline]
-    pub(crate) fn take_ended(&mut self) -> Option<ErrorKind> {
-        self.ended.take()
+    pub(crate) fn take_failed(&mut self) -> Option<Fault> {
+        self.failed.take()
     }
 
     /// Returns the status for which a reason must be stored next.

@@ -46,7 +46,7 @@ impl CompletionSink<'_> {
             // The newest requests are those that were not sent and those that a server left unprocessed.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
-            self.record.counts.unprocessed += 1;
+            self.record.unprocessed(done);
             return true;
         }
         let Some(begun) = gave_up_idle(request, done, self.idle_ns, self.ended == 1) else { return false };

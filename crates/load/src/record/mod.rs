@@ -228,16 +228,27 @@ impl Record {
         self.classes.begun(class);
     }
 
-    /// Stores the server's words about the last refusal, and about the last request that it ended, if they are the
-    /// first of their kind.
+    /// Stores the server's words about the last refusal, and the reason of the last request that failed alone, if they
+    /// are the first of their kind.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
             let at_s = self.since_begin_s(now_ns);
             self.first_failures.keep_status(at_s, status, session.refusal_words().unwrap_or_default());
         }
-        if let Some(kind) = self.first_failures.take_ended() {
-            self.keep_reason(now_ns, kind, || session.close_words());
+        if let Some(fault) = self.first_failures.take_failed() {
+            self.keep_reason(now_ns, kind_of(fault), || match fault {
+                Fault::WrongBody(_) | Fault::Malformed(_) | Fault::Limit(_) => Some(fault.to_string()),
+                _ => session.close_words(),
+            });
+        }
+    }
+
+    /// Counts a request that the server left unprocessed, and that is sent again.
+    pub(crate) fn unprocessed(&mut self, done: &Done) {
+        self.counts.unprocessed += 1;
+        if let Outcome::Failed(fault) = done.outcome {
+            self.first_failures.failed(fault);
         }
     }
 
@@ -297,11 +308,8 @@ impl Record {
         let counts = &mut self.counts;
         counts.answer_bytes += done.bytes;
         if let Outcome::Failed(fault) = done.outcome {
-            let kind = kind_of(fault);
-            counts.fail(kind, 1);
-            if matches!(kind, ErrorKind::StreamReset | ErrorKind::StreamRefused) {
-                self.first_failures.ended_by_server(kind);
-            }
+            counts.fail(kind_of(fault), 1);
+            self.first_failures.failed(fault);
             return self.unanswered(now_ns, request);
         }
         counts.completed += 1;
