@@ -82,6 +82,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
+        // Without this, the time since the last event, such as a connect, would count for the new request, too.
+        self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item });
         self.arm(conn, now.saturating_add(self.task.timeout_ns));
