@@ -53,6 +53,8 @@ pub(crate) struct FailedStretch<'a> {
     end: Option<(&'a Trial, f64)>,
     /// True if most failures were refused connects.
     is_refused: bool,
+    /// True if most failures were refusals by a rate limit.
+    pub(crate) is_limited: bool,
 }
 
 impl<'a> FailedStretch<'a> {
@@ -92,7 +94,8 @@ impl<'a> FailedStretch<'a> {
         let by_load = |failed: &Step<'_>| !good.iter().any(|good| is_no_larger(failed.trial, good.trial));
         let at_rest = |failed: &Step<'_>| failed.trial.incidents.iter().any(|i| i.kind == IncidentKind::RefusedAtRest);
         let by_time = inside.iter().any(|failed| !by_load(failed) || at_rest(failed));
-        by_time.then_some(Self { trials, begin, end, is_refused })
+        let is_limited = limited(&trials) >= MOST * sum(inside, |s| s.failed);
+        by_time.then_some(Self { trials, begin, end, is_refused, is_limited })
     }
 
     /// Returns true if requests of this trial failed in the stretch.
@@ -115,10 +118,20 @@ impl<'a> FailedStretch<'a> {
         };
         let why = match self.is_refused {
             true => NOTHING_LISTENS,
+            false if self.is_limited => "the server limits the rate of requests",
             false => "the server changed, not the load",
         };
         format!("every request failed {when}{kinds}, and none at other times: {why}")
     }
+}
+
+/// Returns the number of answers that a rate limit refused.
+fn limited(trials: &[&Trial]) -> f64 {
+    let of = |trial: &&Trial| {
+        let refusals = trial.measured.tally.refusals();
+        refusals.filter(|(status, _)| run::is_rate_limit(status)).map(|(_, n)| n as f64).sum::<f64>()
+    };
+    trials.iter().map(of).sum()
 }
 
 /// Returns the number of a trial's connects that were refused.
@@ -239,6 +252,25 @@ mod tests {
         assert!(of(0, 10).contains("until 1.0 s into the load"), "{}", of(0, 10));
         assert!(of(5, 10).contains("from 0.5 s to 1.0 s into the load of 8 clients"), "{}", of(5, 10));
         assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
+    }
+
+    /// From 1 s on, a rate limit refuses everything, as after a quota per minute.
+    #[test]
+    fn a_stretch_of_429_is_a_rate_limit_and_no_expired_token() {
+        let told = |status: &str| {
+            let run = judged(&PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]), |run| {
+                let trial = &mut run.trials[0];
+                trial.kind = run::TrialKind::Fixed;
+                refuse(trial, 10, 20);
+                trial.measured.tally.unexpected_statuses =
+                    [(status.to_string(), trial.measured.tally.unexpected_status)].into();
+            });
+            let b = &run.findings.bottleneck;
+            format!("{} {}", b.sentence, b.advice.join(" "))
+        };
+        let limited = told("429");
+        assert!(limited.contains("limits the rate") && limited.contains("--rate"), "{limited}");
+        assert!(!limited.contains("token") && told("401").contains("token"), "{limited} {}", told("401"));
     }
 
     /// Ends the server at 1 s of a window of 2 s. The clients connect in vain, with pauses that double.

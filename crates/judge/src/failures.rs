@@ -75,7 +75,10 @@ impl<'a> Failures<'a> {
     pub(crate) fn advice(&self) -> &'static str {
         let closes = self.trial.silent_closes();
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
-        if self.stretch.is_some() {
+        if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {
+            "Send fewer requests (--rate), or raise the server's limit: it allows only some requests in a time, and then refuses \
+             all others (429 or the like). Then measure again."
+        } else if self.stretch.is_some() {
             "Read the server's log at that time: it tells why every request failed. A token or session may have expired, or the \
              server was not ready. Then measure again."
         } else if let Some(SilentCloses::AfterAnswers(_)) = closes {
