@@ -212,7 +212,7 @@ impl Requester for ClientSession {
 
     fn explain(&self) -> Option<String> {
         // The words of an ordinary answer are shown together with the answer itself.
-        self.close_words().or_else(|| self.requests[0].grpc.then(|| self.refusals.words()).flatten())
+        self.close_words().or_else(|| self.refusals.explain_call())
     }
 
     fn refusal_words(&self) -> Option<String> {

@@ -63,15 +63,19 @@ impl Refusals {
         words.extend_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
     }
 
-    /// Returns the words of the last refusal; for a gRPC call, the status and advice are added.
+    /// Returns the words of the last refusal.
     pub(super) fn words(&self) -> Option<String> {
-        let Some((status, message)) = &self.call else { return self.last.words() };
-        let message = grpc_messages::percent_decoded(message);
-        let message = String::from_utf8_lossy(&message);
-        let message = (!message.is_empty()).then(|| format!("{:?}", run::visible(&message)));
+        let message = self.call.as_ref().map(|(_, message)| grpc_messages::percent_decoded(message));
+        let message = message.filter(|message| !message.is_empty());
+        let message = message.map(|message| format!("{:?}", run::visible(&String::from_utf8_lossy(&message))));
         // If a proxy answers instead of the service, its words are in the body.
-        let words =
-            message.or_else(|| self.last.words()).map_or("no words".into(), |words| format!("the words {words}"));
+        message.or_else(|| self.last.words())
+    }
+
+    /// Returns the status and the words of the last refused gRPC call, with advice.
+    pub(super) fn explain_call(&self) -> Option<String> {
+        let (status, _) = self.call.as_ref()?;
+        let words = self.words().map_or("no words".into(), |words| format!("the words {words}"));
         let (name, code) = (run::STATUS_CLASSES[run::status_class(*status)], status.saturating_sub(run::GRPC_STATUS));
         Some(format!(
             "it was answered {name} ({code}) with {words}; correct the call (path, --body, --header), or give \

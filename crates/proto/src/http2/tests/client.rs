@@ -351,8 +351,8 @@ fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> 
     assert_eq!((progress.unwrap().completed, ended.len()), (1, 1));
     let explained = session.explain();
     assert_eq!(explained.is_some(), ended[0].outcome == Outcome::Unexpected, "{explained:?}");
-    assert_eq!(session.refusal_words(), explained);
     let told = |words: &str| explained.iter().all(|text| text.contains(words));
+    assert!(session.refusal_words().iter().all(|words| told(words) && words.starts_with('"')), "{explained:?}");
     assert!(message != b"busy" || told("the words \"busy\""), "a proxy's words: {explained:?}");
     ended[0]
 }
