@@ -2,7 +2,7 @@
 //! requested.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
-use run::{EndsTogether, ErrorKind, Intensity, SilentCloses, Tally, Trial};
+use run::{EndsTogether, ErrorKind, FailureKind, Intensity, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
@@ -10,8 +10,9 @@ use crate::Unit;
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
+        let why = reason(trial, ErrorKind::StreamRefused).map_or_else(String::new, |why| format!(" ({why})"));
         format!(
-            "{} sent again, since the server closed their connection unanswered",
+            "{} sent again, since the server closed their connection unanswered{why}",
             counted(tally.unprocessed as f64, "request")
         )
     });
@@ -26,7 +27,41 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     });
     let unasked = (tally.unasked_messages > 0)
         .then(|| format!("{} unrequested messages came; none counts as an answer", count(tally.unasked_messages)));
-    [unprocessed, together, races, unannounced(trial), left, unasked].into_iter().flatten().collect()
+    let all = [unprocessed, redirects(tally), together, races, idle_closes(trial), unannounced(trial), left, unasked];
+    all.into_iter().flatten().collect()
+}
+
+/// Returns the reason of the first failure of a kind.
+fn reason(trial: &Trial, kind: ErrorKind) -> Option<&str> {
+    let first = trial.first_failures.iter().find(|first| first.kind == FailureKind::Error(kind))?;
+    Some(first.reason.as_str()).filter(|reason| !reason.is_empty())
+}
+
+/// Returns the number of redirects among the expected answers. If every answer is one, the test request has already
+/// said so.
+fn redirects(tally: &Tally) -> Option<String> {
+    let refused = tally.unexpected_statuses.iter().filter(|(status, _)| status.starts_with('3'));
+    let refused = refused.fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
+    let n = tally.status.get("3xx").copied().unwrap_or(0).saturating_sub(refused);
+    (n > 0 && n < tally.completed).then(|| {
+        format!(
+            "{} of {} had a 3xx status: loadline measures a redirect, not its destination; --expect-status 200 counts \
+             redirects as errors",
+            count(n),
+            counted(tally.completed as f64, "answer")
+        )
+    })
+}
+
+/// Describes a server that closed idle connections, none of which just had a request under way.
+fn idle_closes(trial: &Trial) -> Option<String> {
+    let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
+    let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
+    Some(format!(
+        "the server closed {}, the first of them after {} without a request",
+        counted(closed as f64, "idle connection"),
+        quantity(idle * 1e6, Unit::Micros)
+    ))
 }
 
 /// Returns the number of refused connects.
@@ -162,6 +197,40 @@ mod tests {
                 "the server ended 60 of 64 connections at the same moment, 4.2 s after the load began: it, or a proxy \
                  before it, restarted",
                 "the server closed 8 idle connections just as requests left: most of them at that moment; 8 sent again"
+            ]
+        );
+    }
+
+    /// The server answers 200 at first and redirects to its login page later.
+    #[test]
+    fn redirects_that_begin_during_the_load_are_counted() {
+        let said = |redirects: u64, unexpected: u64| {
+            let status = [("2xx".to_string(), 100 - redirects), ("3xx".to_string(), redirects)].into();
+            let unexpected_statuses = [("302".to_string(), unexpected)].into();
+            let tally = Tally { completed: 100, status, unexpected_statuses, ..Tally::default() };
+            sentences(&Trial { tally, ..Trial::default() })
+        };
+        assert!(said(40, 0)[0].starts_with("40 of 100 answers had a 3xx status"), "{:?}", said(40, 0));
+        assert!(said(0, 0).is_empty() && said(100, 0).is_empty(), "the test request was redirected");
+        assert!(said(40, 40).is_empty(), "they count as errors");
+    }
+
+    #[test]
+    fn idle_closes_and_the_reason_of_unprocessed_requests_are_told() {
+        let kind = FailureKind::Error(ErrorKind::StreamRefused);
+        let reason = "GOAWAY with ENHANCE_YOUR_CALM (11) and the words \"too_many_pings\"".to_owned();
+        let trial = Trial {
+            tally: Tally { unprocessed: 435, closed_by_server: 128, ..Tally::default() },
+            first_failures: vec![run::FirstFailure { kind, at_s: 0.1, reason }],
+            closes_idle_after_s: Some(0.0201),
+            ..Trial::default()
+        };
+        assert_eq!(
+            sentences(&trial),
+            [
+                "435 requests sent again, since the server closed their connection unanswered (GOAWAY with \
+                 ENHANCE_YOUR_CALM (11) and the words \"too_many_pings\")",
+                "the server closed 128 idle connections, the first of them after 20.1 ms without a request"
             ]
         );
     }
