@@ -5,7 +5,7 @@ use run::number::{Unit, quantity};
 use run::{Breach, BreachKind, Limits, Run, SummaryFigure, TimeFigure, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, positive, ratio};
-use crate::single::{failed_share, mostly_refused, several_sizes, unanswered};
+use crate::single::{failed_share, mostly_refused, none_good, several_sizes, unanswered};
 use crate::sweep::lightest;
 use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED_US, UNANSWERED_P99};
 
@@ -120,6 +120,9 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
         return broken(BreachKind::Behind, kept, HELD_RATE);
     }
     longest_mean_us(limits)?;
+    if none_good(trial) {
+        return Some(Breach { kind: BreachKind::NothingCompleted, value: None, limit: None, at_least: false });
+    }
     let lost = unanswered(trial);
     let lost = ratio(lost, lost + trial.measured.tally.completed as f64).unwrap_or(0.0);
     if lost > UNANSWERED_P99 {
@@ -172,7 +175,7 @@ pub(crate) fn words(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
     let time = |value| format!("{}{}", if breach.at_least { "at least " } else { "" }, duration(value));
     match breach.kind {
-        BreachKind::NothingCompleted => "nothing completed".into(),
+        BreachKind::NothingCompleted => "no request got a good answer".into(),
         BreachKind::Errors => format!("{} of the requests failed", percent(value)),
         BreachKind::Behind => format!("{} of the offered load completed", percent(value)),
         BreachKind::Unanswered => {
@@ -212,6 +215,21 @@ mod tests {
         let mut tail = trial(100.0, 1000, 0);
         tail.latency_us.p99 = 1e6;
         assert_eq!(breach(&tail, &limits).map(|b| b.kind), Some(BreachKind::P99), "a packet that is sent again");
+    }
+
+    /// Every answer is a 401 and all of them are quick. The user allows errors, and limits the response time.
+    #[test]
+    fn a_limit_on_the_response_time_is_not_met_without_a_good_answer() {
+        let mut refused = trial(100.0, 1000, 1000);
+        refused.latency_us = Summary { at_least: run::SummaryFigure::ALL.into_iter().collect(), ..refused.latency_us };
+        refused.latency_us.count = 0;
+        let of = |limits: Limits| breach(&refused, &Limits { errors: 1.0, ..limits }).map(|b| b.kind);
+        for limits in
+            [Limits { p99_us: Some(1e6), ..Limits::default() }, Limits { mean_us: Some(1e6), ..Limits::default() }]
+        {
+            assert_eq!(of(limits), Some(BreachKind::NothingCompleted));
+        }
+        assert_eq!(of(Limits::default()), None, "nothing but errors is limited, and all of them are allowed");
     }
 
     /// A rate limit of 100/s refused 98 % of one client's requests within 27 us each. Good answers took 10 ms.

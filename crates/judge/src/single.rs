@@ -32,6 +32,11 @@ pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
+/// Returns true if the window has answers, but no good one. Its only response times are those of refusals.
+pub(crate) fn none_good(trial: &Trial) -> bool {
+    refused(trial) >= 1.0
+}
+
 /// Returns the rate of good answers from the first connect of a trial to the end of its window. Under a rate limit per
 /// second, a short window may see no good answer.
 pub fn good_of_all(trial: &Trial) -> f64 {

@@ -15,6 +15,8 @@ pub(super) struct Figure {
     pub(super) lost: Option<f64>,
     /// True if every tried load held, so that the value is a lower bound.
     pub(super) none_failed: bool,
+    /// Rate of the answers that were refused; they do not count in the rate.
+    pub(super) refused: f64,
     /// Source of the capacity, if only a closed loop gave it.
     pub(super) closed_loop: Option<ClosedLoopSource>,
 }
@@ -46,6 +48,9 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
                 "it is at least {}: no load failed, and higher ones were not tried (give a longer --budget)",
                 one(value)
             )
+        }
+        None if found.refused > 0.0 => {
+            format!("it was {} of good answers{between}; {} of refusals came as well", one(value), one(found.refused))
         }
         None => format!("it was {}{between}{source}", one(value)),
         Some(lost) if lost > 0.0 => {

@@ -12,7 +12,7 @@ use run::{Expectation, ExpectationResult, Findings, Run, TrialKind};
 use stats::Sample;
 use stats::student::t95;
 
-use crate::number::finite;
+use crate::number::{counted, finite};
 use crate::repeats::{at_capacity, finished};
 use figure::{Figure, words};
 use windows::Seen;
@@ -100,6 +100,10 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
     match (figure == "capacity", nothing, held_none) {
         (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
         (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
+        (false, ..) if !parts.is_empty() && parts.iter().flatten().all(Seen::none_good) => {
+            let answers: u64 = parts.iter().flatten().map(Seen::answers).sum();
+            format!("not measured: none of {} in the measured window was good", counted(answers as f64, "answer"))
+        }
         (true, ..) if findings.capacity.as_ref().is_some_and(|c| !c.held) => {
             "not measured: no load held the objective".into()
         }

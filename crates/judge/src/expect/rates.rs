@@ -11,11 +11,8 @@ use crate::single::{failed_and_all, good};
 impl Seen<'_> {
     /// Returns the rate of good answers. The interval comes from the scatter between stretches of the windows.
     pub(super) fn rate(&self) -> Figure {
-        let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
-        let rate = match length_s > 0.0 {
-            true => self.0.iter().map(|t| good(t) * t.measured.length_s).sum::<f64>() / length_s,
-            false => average(&self.0.iter().map(|t| good(t)).collect::<Vec<_>>()),
-        };
+        let rate = self.mean_rate(good);
+        let all = self.mean_rate(|trial| trial.rates.completed_rate);
         let each = STRETCHES.div_ceil(self.0.len());
         let of = |t: &&Trial| {
             let series = &t.measured.series_completed;
@@ -24,7 +21,17 @@ impl Seen<'_> {
         let parts: Vec<f64> = self.0.iter().flat_map(of).collect();
         let half = Sample::of(&parts).map(|sample| t95(sample.n - 1.0) * sample.error());
         let half = half.filter(|half| parts.len() > 2 && half.is_finite());
-        Figure::around(Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
+        let around = Figure::around(Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)));
+        Figure { refused: (all - rate).max(0.0), ..around }
+    }
+
+    /// Returns the mean of a rate over the time of all windows.
+    fn mean_rate(&self, rate: impl Fn(&Trial) -> f64) -> f64 {
+        let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
+        match length_s > 0.0 {
+            true => self.0.iter().map(|t| rate(t) * t.measured.length_s).sum::<f64>() / length_s,
+            false => average(&self.0.iter().map(|t| rate(t)).collect::<Vec<_>>()),
+        }
     }
 
     /// Returns the share of failed requests with Wilson's interval (1927). This interval has a positive width even if

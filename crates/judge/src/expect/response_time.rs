@@ -21,6 +21,9 @@ impl Seen<'_> {
             "p99.9" => (Some(0.999), SummaryFigure::P999),
             _ => (None, SummaryFigure::Mean),
         };
+        if self.none_good() {
+            return Figure::default();
+        }
         let hist = self.responses();
         let times = hist.as_ref().map(|_| self.times());
         let several = times.as_ref().filter(|_| self.0.len() > 1);

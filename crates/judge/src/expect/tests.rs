@@ -171,3 +171,22 @@ fn expectations_at_the_capacity_use_all_windows_near_it() {
     assert!(capacity.rate > 850.0, "{capacity:?}");
     assert!(!one.met, "a twentieth of some of them took 30 ms: {one:?}");
 }
+
+/// Every answer of the window is a 401, so no figure of it is that of a good answer.
+#[test]
+fn without_a_good_answer_no_response_time_is_measured_and_refusals_are_not_the_rate() {
+    let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).steps(&[1]).rates(&[]).run();
+    run.plan.expect = ["p99<1e9", "mean<1e9", "rate>1"].map(expect).into();
+    let trial = &mut run.trials[0];
+    trial.kind = run::TrialKind::Fixed;
+    trial.measured.tally.unexpected_status = trial.measured.tally.completed;
+    trial.latency_us.at_least = run::SummaryFigure::ALL.into_iter().collect();
+    crate::judge(&mut run);
+    let [p99, mean, rate] = &run.findings.expected[..] else { unreachable!("{:?}", run.findings.expected) };
+    for time in [p99, mean] {
+        assert!(!time.met && time.value.is_none(), "{time:?}");
+        assert!(time.found.ends_with("in the measured window was good"), "{time:?}");
+    }
+    assert!(!rate.met && rate.found.starts_with("it was 0/s of good answers"), "{rate:?}");
+    assert!(rate.found.ends_with("of refusals came as well"), "{rate:?}");
+}

@@ -3,6 +3,7 @@
 use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
 
 use super::figure::Figure;
+use crate::single::none_good;
 use crate::thresholds::NEAR_CAPACITY;
 
 /// Minimum number of stretches of all windows together. Each window is divided into equally many stretches. With 10 to
@@ -31,6 +32,16 @@ impl<'a> Seen<'a> {
             "errors" => self.failed(),
             _ => self.time(figure, allowed),
         }
+    }
+
+    /// Returns true if the windows have answers, but no good one.
+    pub(super) fn none_good(&self) -> bool {
+        self.0.iter().all(|trial| none_good(trial))
+    }
+
+    /// Returns the number of answers in all windows.
+    pub(super) fn answers(&self) -> u64 {
+        self.0.iter().fold(0, |sum: u64, trial| sum.saturating_add(trial.measured.tally.completed))
     }
 
     /// Returns the response times of all windows; `None` if the run stored no histograms.

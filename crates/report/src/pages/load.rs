@@ -21,7 +21,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let changed = run.findings.course.as_ref();
     let mut blocks = vec![Block::Answer(vec![latency(trial, run.plan.load.new_connections)])];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
-    let rate = changed.map_or_else(|| rate(trial), course::line);
+    let rate = changed.map_or_else(|| rate(trial, outcome), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
     // If no advice is shown, a command that the user can run next takes its place.
@@ -122,9 +122,11 @@ fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
 }
 
-fn rate(trial: &Trial) -> AnswerLine {
+fn rate(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let rates = &trial.rates;
-    let in_flight = format!("{} in flight", number(rates.concurrency));
+    let good = outcome.good_rate.filter(|_| trial.measured.tally.unexpected_status > 0);
+    let good = good.map_or_else(String::new, |good| format!("; good answers: {}/s", number(good)));
+    let in_flight = format!("{} in flight{good}", number(rates.concurrency));
     let closed = matches!(trial.intensity, Intensity::Closed { .. });
     let detail = match closed {
         true => format!("with {in_flight}"),
@@ -141,11 +143,12 @@ fn rate(trial: &Trial) -> AnswerLine {
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {
-        let nothing = match trial.tally.completed {
-            0 => "nothing completed".into(),
-            n => {
+        let nothing = match (trial.measured.tally.completed, trial.tally.completed) {
+            (0, 0) => "nothing completed".into(),
+            (0, n) => {
                 format!("nothing completed in the measured window ({} before or after it)", counted(n as f64, "answer"))
             }
+            (n, _) => format!("none of {} in the measured window was good", counted(n as f64, "answer")),
         };
         return AnswerLine::new("Latency", "unknown:", nothing).toned(Tone::Bad);
     }
@@ -210,7 +213,9 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
         format!("refusals took {took} (median); percentiles count them where that makes them longer")
     });
     let first = first_failures::sentences(trial);
-    let detail: Vec<String> = [share, measured, failures].into_iter().flatten().chain(first).chain(refused).collect();
+    // A screen may cut the end of the line, so the server's own words come early.
+    let rest = [measured, failures].into_iter().flatten();
+    let detail: Vec<String> = share.into_iter().chain(first).chain(rest).chain(refused).collect();
     AnswerLine::new("Errors", format!("{}:", count(bad)), detail.join("; ")).toned(Tone::Bad)
 }
 
@@ -238,6 +243,22 @@ mod tests {
         trial.histograms.insert("refused".into(), refused);
         assert!(errors(&trial, outcome).detail.contains("refusals took 3.8"), "{:?}", errors(&trial, outcome));
         assert_eq!(errors(&Trial::default(), Outcome::default()).value, "none");
+    }
+
+    /// Each answer of the window is refused.
+    #[test]
+    fn refusals_are_no_completion_and_their_words_come_before_the_counts() {
+        let mut trial = Trial::default();
+        (trial.tally.completed, trial.tally.unexpected_status) = (3000, 2990);
+        (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (1585, 1585);
+        let kind = run::FailureKind::Status(String::new());
+        trial.first_failures = vec![run::FirstFailure { kind, at_s: 0.0263, reason: "\"-NOAUTH\"".into() }];
+        assert_eq!(latency(&trial, false).detail, "none of 1,585 answers in the measured window was good");
+        let outcome = Outcome { good_rate: Some(0.0), failed_share: Some(1.0), ..Outcome::default() };
+        assert!(rate(&trial, outcome).detail.ends_with("good answers: 0/s"), "{:?}", rate(&trial, outcome));
+        let detail = errors(&trial, outcome).detail;
+        let words = detail.find("first error answer at 26.3 ms: \"-NOAUTH\"").unwrap();
+        assert!(words < 60 && words < detail.find("in the measured window").unwrap(), "{detail}");
     }
 
     #[test]

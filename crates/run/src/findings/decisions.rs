@@ -136,7 +136,7 @@ impl LoadState {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BreachKind {
-    /// No request completed.
+    /// No request got a good answer.
     NothingCompleted,
     /// Too many requests failed.
     Errors,
