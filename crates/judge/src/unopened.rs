@@ -6,12 +6,13 @@ use crate::number::{counted, figure};
 use crate::thresholds::ALL_OPEN;
 
 /// Returns a sentence about a window that began before all connections were open. The generator's last report before
-/// the window may be 0.1 s old. Connections that open between this report and the window are not counted as late.
+/// the window may be 0.1 s old. Connections that open between this report and the window are not counted as late, and
+/// neither are those that the server closed after they had opened.
 pub(crate) fn unopened(trial: &Trial) -> Option<String> {
     let Intensity::Closed { connections, .. } = trial.intensity else { return None };
     let (asked, open) = (u64::from(connections), trial.measured.open_at_begin?);
-    let never = asked.saturating_sub(trial.tally.connected);
-    let late = asked.saturating_sub(open).min(trial.measured.tally.connected.saturating_add(never));
+    let before = trial.tally.connected.saturating_sub(trial.measured.tally.connected);
+    let late = asked.saturating_sub(open.max(before));
     (late as f64 > (1.0 - ALL_OPEN) * asked as f64).then(|| {
         format!(
             "only {} of {} were open when measuring began, and {} at most in the end: the figures are those of fewer \
@@ -44,5 +45,6 @@ mod tests {
         assert_eq!(said(None, 15_000, 15_000), None);
         assert_eq!(said(Some(14_950), 50, 15_000), None, "a server that closes some now and then");
         assert_eq!(said(Some(9000), 0, 15_000), None, "all had opened since the last report");
+        assert_eq!(said(Some(9000), 40_000, 80_000), None, "the server closes idle connections");
     }
 }
