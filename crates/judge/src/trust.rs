@@ -1,7 +1,7 @@
 //! Trust in the figures: laws that must hold, counts that must agree, and disturbances. The most important warnings
 //! come first.
 
-use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
+use run::{Capacity, Intensity, Run, TimeSpent, Trial, TrialKind, Trust};
 
 use crate::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited, refuses_the_rest};
@@ -287,8 +287,9 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     // A run without a longest response time has no histogram: another tool collected its figures.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
-            "only {} measured at the limit: p99 depends on {} of them",
+            "only {} measured{}: p99 depends on {} of them",
             counted(n as f64, "request"),
+            if trial.kind == TrialKind::Fixed { "" } else { " at the limit" },
             figure((n as f64 / 100.0).ceil())
         ));
     }

@@ -1,6 +1,6 @@
 //! Servers that died under load. The compared figures would not show the death.
 
-use run::{IncidentKind, Run, SideDeath};
+use run::{Incident, IncidentKind, Run, SideDeath, Trial};
 
 /// Returns the deaths of both sides, those of the old side first.
 pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
@@ -14,7 +14,19 @@ pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
 fn death(run: &Run) -> Option<String> {
     let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
     let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);
-    ended.map(|(_, incident)| incident.text.clone()).or_else(|| silent().then(|| "the server answered nothing".into()))
+    ended
+        .map(|(trial, incident)| described(run, trial, incident))
+        .or_else(|| silent().then(|| "the server answered nothing".into()))
+}
+
+/// Returns the text of an incident. If there are several loads, the text says which of them its time counts from.
+fn described(run: &Run, trial: &Trial, incident: &Incident) -> String {
+    let loads: Vec<&Trial> = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary()).collect();
+    let at = loads.iter().position(|load| std::ptr::eq(*load, trial)).filter(|_| loads.len() > 1);
+    let load = at.map_or_else(String::new, |at| {
+        format!("; the time counts from the start of load {} of {}", at + 1, loads.len())
+    });
+    format!("{}{load}", incident.text)
 }
 
 const fn of_server(kind: IncidentKind) -> bool {

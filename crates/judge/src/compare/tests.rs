@@ -249,6 +249,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
         let c = both(&a, &died(&b, kind));
         assert!(c.outcome == ComparisonOutcome::Regressed && c.regression && c.deaths.len() == 1, "{c:?}");
         assert!(c.verdict == ComparisonResult::Slower && c.decided_by.is_none(), "{c:?}");
+        assert_eq!(c.deaths[0].text, "the server ended at 0.9 s; the time counts from the start of load 20 of 20");
     }
     let old = both(&died(&a, ended), &a);
     assert!(old.outcome != ComparisonOutcome::Regressed && !old.deaths[0].new, "{old:?}");
