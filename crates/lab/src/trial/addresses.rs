@@ -34,7 +34,7 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
         );
         return Err(LabError::Preflight { target: target.url, why });
     };
-    lab.note(described(chosen, &all, &failed));
+    lab.announce(described(chosen, &all, &failed));
     found.addr = chosen.into();
     Ok(())
 }
