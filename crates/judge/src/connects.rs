@@ -87,8 +87,20 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
                 .into(),
             "Give connects time for a second SYN: `loadline load URL --connections 1 --warmup 10s --duration 10s`.".into(),
         ],
+        _ if answers_are_wrong(run) => {
+            vec!["Correct the server's answers: they came, but were wrong. The reason of the first one is at Errors.".into()]
+        }
         _ => vec!["Send one request by hand, and give responses more time: --timeout, --duration.".into()],
     }
+}
+
+/// Returns true if most failures of the run are answers that broke their protocol or had a wrong body.
+fn answers_are_wrong(run: &Run) -> bool {
+    let tallies = || run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| &t.tally);
+    let of = |tally: &Tally, kind| tally.errors.0.get(&kind).copied().unwrap_or(0) as f64;
+    let wrong = |tally| of(tally, ErrorKind::WrongBody) + of(tally, ErrorKind::Malformed);
+    let all: f64 = tallies().map(|tally| tally.error_count() as f64).sum();
+    2.0 * tallies().map(wrong).sum::<f64>() > all
 }
 
 #[cfg(test)]
@@ -128,6 +140,16 @@ mod tests {
             sentence.starts_with("no request completed in the measured window (219 did before or after it)"),
             "{sentence}"
         );
+    }
+
+    #[test]
+    fn answers_with_wrong_bodies_need_no_more_time() {
+        let run = nothing(|tally| {
+            tally.connected = 24;
+            tally.errors.0.insert(ErrorKind::WrongBody, 9389);
+        });
+        let advice = run.findings.bottleneck.advice.join(" ");
+        assert!(advice.contains("Correct the server's answers") && !advice.contains("--timeout"), "{advice}");
     }
 
     #[test]
