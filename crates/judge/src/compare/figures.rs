@@ -61,8 +61,8 @@ pub(crate) const SERVER_CPU: &str = "server CPU per request";
 /// All figures of the table. CPU time per request scatters far less than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
-    part("of that, user", |t| server(t, IN_TABLE[1])),
-    part("of that, system", |t| server(t, IN_TABLE[2])),
+    part("server CPU, user mode", |t| server(t, IN_TABLE[1])),
+    part("server CPU, kernel", |t| server(t, IN_TABLE[2])),
     FigureSpec {
         more_is_better: true,
         zeros: true,

@@ -36,7 +36,7 @@ fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
         run
     };
     let c = both(&side(300.0, 100.0), &side(250.0, 130.0));
-    assert_eq!(of(&c, "of that, system").word, ComparisonResult::Slower, "it is shown anyway");
+    assert_eq!(of(&c, "server CPU, kernel").word, ComparisonResult::Slower, "it is shown anyway");
     assert!(!c.regression && c.verdict == ComparisonResult::Faster, "{:?} by {:?}", c.verdict, c.decided_by);
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }

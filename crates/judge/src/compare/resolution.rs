@@ -49,15 +49,15 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the comparison would have shown. The change is that of the most precise required
-/// figure.
+/// Fills in the smallest change that the comparison would have shown. The change is that of the figure that decided,
+/// or of the most precise required figure.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
-    let required = comparison.comparisons.iter().filter(|c| c.role == FigureRole::Required);
-    let known = required.filter(|c| c.smallest_change.is_some());
-    let Some(best) = known.min_by(|a, b| a.smallest_change.unwrap_or(1.0).total_cmp(&b.smallest_change.unwrap_or(1.0)))
-    else {
-        return;
-    };
+    let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
+    let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));
+    let required = known().filter(|c| c.role == FigureRole::Required);
+    let most_precise =
+        || required.min_by(|a, b| a.smallest_change.unwrap_or(1.0).total_cmp(&b.smallest_change.unwrap_or(1.0)));
+    let Some(best) = decided.or_else(most_precise) else { return };
     let needs = |of: NeededData| best.one_percent.filter(|_| best.one_percent_of == Some(of));
     let measured_s = Some(comparison.measured_s).filter(|s| *s > 0.0);
     let one_percent_s = needs(NeededData::Windows).zip(measured_s).map(|(factor, s)| factor * s);
@@ -84,5 +84,28 @@ impl Widths {
     pub(super) fn after(&self, half: f64, times: f64, of: NeededData) -> f64 {
         let fixed = if of == NeededData::Runs { 0.0 } else { self.fixed };
         half * (fixed.powi(2) + (1.0 - fixed.powi(2)) / times).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_change_is_that_of_the_figure_that_decided() {
+        let figure = |name: &str, change| ComparedFigure {
+            figure: name.into(),
+            role: FigureRole::Required,
+            smallest_change: Some(change),
+            ..ComparedFigure::default()
+        };
+        let of = |decided_by: Option<&str>| {
+            let comparisons = vec![figure("server CPU per request", 0.05), figure("p50", 0.02)];
+            let mut all = Comparison { comparisons, decided_by: decided_by.map(Into::into), ..Comparison::default() };
+            of_comparison(&mut all, 1);
+            all.smallest_change_of
+        };
+        assert_eq!(of(Some("server CPU per request")).as_deref(), Some("server CPU per request"));
+        assert_eq!(of(None).as_deref(), Some("p50"));
     }
 }

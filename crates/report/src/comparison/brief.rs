@@ -2,7 +2,7 @@
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
 
-use super::{advice, clause, describe, head, names, remark, shown, smallest_change, still_open, table, title};
+use super::{advice, describe, names, remark, sentence, shown, smallest_change, still_open, table};
 use crate::words::capital;
 use crate::{Block, Doc, Note, Section, Style, Table, Tone, Warnings, Weight};
 
@@ -22,13 +22,6 @@ pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     let sections = vec![Section::new("compare", "", Weight::First, blocks)];
     let doc = Doc { title: sentence(comparison), subtitle: names(comparison), sections, ..Doc::default() };
     crate::forms::brief(&doc, style, usize::MAX)
-}
-
-/// Returns the conclusion, including the figure that decided it.
-fn sentence(comparison: &Comparison) -> String {
-    let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
-    let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
-    figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
 }
 
 fn decides(figure: &ComparedFigure) -> bool {

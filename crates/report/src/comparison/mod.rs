@@ -41,7 +41,7 @@ fn document(comparison: &Comparison) -> Doc {
     blocks.extend(intervals(comparison));
     blocks.extend(curves(comparison));
     Doc {
-        title: title(comparison),
+        title: sentence(comparison),
         subtitle: names(comparison),
         sections: vec![Section::new("compare", "", Weight::First, blocks)],
         ..Doc::default()
@@ -75,7 +75,14 @@ fn smallest_change(comparison: &Comparison) -> Option<String> {
     Some(format!("Smallest change that this comparison shows in 19 of 20 cases: {change} of {figure}{needs}."))
 }
 
-/// Returns the conclusion with the figures that decide it.
+/// Returns the conclusion with the figure that decided it.
+fn sentence(comparison: &Comparison) -> String {
+    let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
+    let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
+    figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
+}
+
+/// Returns the conclusion with all figures that decide it.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -211,27 +218,41 @@ fn tone(word: ComparisonResult) -> Tone {
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {
-    let change = format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let change = format!("{:+.1}", 100.0 * (ratio - 1.0));
     match ratio >= TIMES {
         true => format!("×{}", number(ratio)),
-        false if ["+0.0 %", "-0.0 %"].contains(&change.as_str()) => "0 %".into(),
-        false => change,
+        false if ["+0.0", "-0.0"].contains(&change.as_str()) => "0 %".into(),
+        false => format!("{change} %"),
     }
 }
 
+/// Formats a change with its interval. All three numbers have one unit: percent, a factor, or percentage points.
 fn change(c: &ComparedFigure) -> String {
     if let Some(apart) = c.difference {
-        let points =
-            |share: f64| format!("{}{}", if share < 0.0 { "-" } else { "+" }, significant(100.0 * share.abs()));
-        return format!("{} ({} to {}) points", points(apart.value), points(apart.low), points(apart.high));
+        return format!("{} points ({} to {})", points(apart.value), points(apart.low), points(apart.high));
     }
     if !c.ratio.is_finite() {
-        return "-".into();
+        return "n/a".into();
     }
     match c.low.zip(c.high) {
-        Some((low, high)) => format!("{} ({} to {})", percent(c.ratio), percent(low), percent(high)),
+        Some((low, high)) if c.ratio.max(high) >= TIMES => {
+            format!("×{} (×{} to ×{})", number(c.ratio), number(low), number(high))
+        }
+        Some((low, high)) => {
+            let [low, high] = [low, high].map(|ratio| percent(ratio).replace(" %", ""));
+            format!("{} ({low} to {high})", percent(c.ratio))
+        }
         None => percent(c.ratio),
     }
+}
+
+/// Formats a difference of shares in percentage points, with two significant digits.
+fn points(share: f64) -> String {
+    let points = 100.0 * share;
+    let digits = if points.abs() >= 1.0 || points == 0.0 { 1 } else { 1 - points.abs().log10().floor() as i32 };
+    let scale = 10_f64.powi(digits.min(6));
+    let rounded = (points.abs() * scale).round() / scale;
+    format!("{}{}", if points < 0.0 { "-" } else { "+" }, significant(rounded))
 }
 
 /// Returns the chart of ratios with intervals. Figures without an interval are only in the table.
@@ -294,14 +315,29 @@ fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
 }
 
 fn table(comparison: &Comparison) -> Table {
-    let row = |c| row(c, comparison);
-    // If there is not enough space, the p-value is left out first, because another column has the result in words.
-    let names =
-        [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change (interval)", true, 0), ("p", true, 1)];
-    let mut columns: Vec<Col> =
-        names.into_iter().map(|(name, right, rank)| Col { name: name.into(), right, rank }).collect();
-    columns.push(Col { name: "word".into(), right: false, rank: 0 });
-    Table { columns, rows: shown(comparison).map(row).collect(), notes: notes(comparison), ..Table::default() }
+    let rows: Vec<Vec<Cell>> = shown(comparison).map(|c| row(c, comparison)).collect();
+    let mut table = Table { columns: columns().into(), rows, notes: notes(comparison), ..Table::default() };
+    if table.rows.iter().all(|row| row[NEEDS].text.is_empty()) {
+        table.columns.remove(NEEDS);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(NEEDS)));
+    }
+    table
+}
+
+/// Place of the column with the data that would decide an undecided figure.
+const NEEDS: usize = 5;
+
+/// Returns the columns. A terminal of 80 columns has no space for the last two.
+fn columns() -> [Col; 7] {
+    [
+        Col::words("figure", 0),
+        Col::figures("old", 0),
+        Col::figures("new", 0),
+        Col::figures("change (interval)", 0),
+        Col::words("result", 0),
+        Col::words("needs", 1),
+        Col::figures("p-value", 2),
+    ]
 }
 
 /// Returns notes: advice for the undecided figures, and remarks on single figures.
@@ -310,10 +346,10 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         let needs = |c: &ComparedFigure| c.more.is_some() && c.resolution.is_none();
         shown(comparison).any(|c| needs(c) && c.more_of.unwrap_or(NeededData::Windows) == of)
     };
-    let level = "the word follows from the interval; \"slower\" and \"faster\" of equal servers, and \"same\" of servers \
+    let level = "the result follows from the interval; \"slower\" and \"faster\" of equal servers, and \"same\" of servers \
                  that differ by more, are wrong in at most 5 of 100 comparisons";
-    let windows = "undecided (N min): a measurement of about this length decides (--budget, or --duration of a load)";
-    let runs = "undecided (×N runs): more time will not help; use about N times as many runs or repeats of each side (--repeat N, \
+    let windows = "needs: a measurement of about this length decides (--budget, or --duration of a load)";
+    let runs = "needs ×N runs: more time will not help; use about N times as many runs or repeats of each side (--repeat N, \
                 --old RUN… --new RUN…)";
     let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
     let untold: Vec<String> = shown(comparison).filter_map(untold).collect();
@@ -355,20 +391,22 @@ fn still_open(c: &ComparedFigure) -> Option<String> {
 }
 
 fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
-    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
-    let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());
-    let more = match needed_s(c, comparison) {
-        Some(seconds) => Some(format!(" ({})", length(seconds))),
-        None => times.map(|times| format!(" (×{} {of})", significant(times.ceil()))),
-    };
-    let word = format!("{}{}", word(c.word), more.unwrap_or_default());
-    let p = c.p.map_or_else(|| "-".into(), |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });
+    let p = c.p.map_or_else(String::new, |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });
     vec![
         Cell { hint: if c.title.is_empty() { String::new() } else { c.figure.clone() }, ..Cell::new(name_of(c)) },
         value(c, 0).into(),
         value(c, 1).into(),
         change(c).into(),
+        Cell { text: word(c.word).into(), ..Cell::default() }.toned(tone(c.word)),
+        needs(c, comparison).into(),
         p.into(),
-        Cell { text: word, ..Cell::default() }.toned(tone(c.word)),
     ]
+}
+
+/// Returns the length of a measurement or the number of runs that would decide an undecided figure; empty for others.
+fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
+    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
+    let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());
+    let times = || times.map(|times| format!("×{} {of}", significant(times.ceil())));
+    needed_s(c, comparison).map(length).or_else(times).unwrap_or_default()
 }

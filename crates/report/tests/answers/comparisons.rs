@@ -1,6 +1,6 @@
 //! Answers of `compare`.
 
-use loadline_report::{brief_comparison, render_comparison};
+use loadline_report::{Style, brief_comparison, render_comparison};
 use run::{
     ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole,
     NeededData, SideDeath, WindowOrder,
@@ -94,7 +94,7 @@ fn failures_a_missing_capacity_and_undecided_figures_are_described() {
         [("failed share", "failed share 10 points higher"), ("capacity", "held the objective at no tried rate")]
     {
         let text = render_comparison("text", &comparison(by), &WIDE).unwrap();
-        let wanted = ["+10 (+9.4 to +10.7) points", "undecided (×3 runs)", "more time will not help", "after 3 pairs"];
+        let wanted = ["+10 points (+9.4 to +10.7)", "×3 runs", "more time will not help", "after 3 pairs"];
         all_in(&text, &wanted, "text");
         assert!(text.lines().take(3).any(|line| line.contains(title)), "{title}: {text}");
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
@@ -109,10 +109,9 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
         let made = render_comparison(form, &slower(), &WIDE).unwrap();
         harmless(form, &made);
         let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
-        let verdict =
-            ["Regression: CPU per request 5.1 % higher", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
+        let verdict = ["Regression: CPU per request 5.1 % higher", "decided by CPU per request: +5.1 % (+4.3 to +6.2)"];
         all_in(&text, &verdict, form);
-        all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "undecided (×4 the time)", "0.0001", "Differs: kernel"], form);
+        all_in(&text, &["-1.0 % (-5.0 to +4.0)", "×4 the time", "p-value", "0.0001", "Differs: kernel"], form);
         all_in(&text, &["4 pairs of windows, in the order of", "seed 7"], form);
         assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
     }
@@ -128,12 +127,36 @@ fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     let text = brief_comparison(&comparison, &WIDE);
     harmless("text", &text);
     assert_eq!(text.lines().next().unwrap(), "Regression: CPU per request 5.1 % higher");
-    all_in(&text, &["+5.1 % (+4.3 % to +6.2 %)", "rate", "undecided", "! Differs: kernel", "! The first note"], "text");
+    all_in(&text, &["+5.1 % (+4.3 to +6.2)", "rate", "undecided", "! Differs: kernel", "! The first note"], "text");
     all_in(&text, &["1 more warning with -v", "1 more figure with -v"], "text");
     assert!(!text.contains("memory") && !text.contains("second note") && !text.contains("decided by"), "{text}");
     let died = SideDeath { new: true, text: "the server ended at 0.9 s".into() };
     let text = brief_comparison(&Comparison { deaths: vec![died], ..comparison }, &WIDE);
     assert!(text.starts_with("Regression: the new server ended at 0.9 s\n"), "{text}");
+}
+
+/// In a terminal of 80 columns, each row is one line, and all numbers of a change have one unit.
+#[test]
+fn a_row_fits_into_80_columns_and_a_change_has_one_unit() {
+    let cpu = figure("server CPU per request", (1.62, 0.74, 2.4), ComparisonResult::NotEnough);
+    let failed = ComparedFigure {
+        old: 0.0,
+        new: 0.0,
+        difference: Some(estimate(0.0, -0.000_699, 0.000_829)),
+        ..figure("failed share", (1.0, 1.0, 1.0), ComparisonResult::Same)
+    };
+    let cpu = ComparedFigure { unit: run::FigureUnit::Micros, more: Some(3.0), ..cpu };
+    let comparison = Comparison { comparisons: vec![cpu, failed], measured_s: 19.0, ..slower() };
+    let narrow = Style { width: 80, ..WIDE };
+    for text in [brief_comparison(&comparison, &narrow), render_comparison("text", &comparison, &narrow).unwrap()] {
+        for row in [
+            "server CPU per request  400 µs  648 µs        ×1.62 (×0.74 to ×2.4)  undecided",
+            "+0 points (-0.07 to +0.083)  same",
+        ] {
+            assert!(text.lines().any(|line| line.trim_end().ends_with(row)), "{row}: {text}");
+        }
+    }
+    assert!(render_comparison("text", &comparison, &WIDE).unwrap().contains("57 s"));
 }
 
 /// The title must name the conclusion and its figures. A huge change must be written as a factor, and a server that
