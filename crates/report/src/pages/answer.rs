@@ -3,7 +3,7 @@
 use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
 
 use super::answered::{has_answer, is_of_search, searched};
-use super::limited::{advice, limited_by};
+use super::limited::{advice, is_stated, limited_by};
 use super::{answered, load, pick, proof, rate, warned};
 use crate::{AnswerLine, Block, Section, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
@@ -39,8 +39,12 @@ fn lines(run: &Run) -> Vec<AnswerLine> {
 
 /// Returns the capacity and the bottleneck of a search.
 pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
-    let lines = [capacity(run), limited_by(run)].into_iter().flatten();
-    if searched(run).is_some() { lines.collect() } else { Vec::new() }
+    let Some(found) = searched(run) else { return Vec::new() };
+    let mut capacity = capacity(run);
+    if let Some(line) = capacity.as_mut().filter(|_| found.low.is_none() && run.findings.users.is_none()) {
+        line.value += " (no interval yet)";
+    }
+    [capacity, limited_by(run)].into_iter().flatten().collect()
 }
 
 /// Returns the capacity as a rate or in users.
@@ -159,7 +163,15 @@ fn tested(run: &Run) -> Option<AnswerLine> {
     }
     let value = if proof.why.is_empty() { proof::word(proof).into() } else { format!("{}:", proof::word(proof)) };
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
-    Some(AnswerLine::new("Tested", value, proof.why.clone()).toned(tone).leading("proof"))
+    Some(AnswerLine::new("Tested", value, without_repeat(run, &proof.why)).toned(tone).leading("proof"))
+}
+
+/// Shortens the reason of an outcome if it ends with an observation that the line "Limited by" states.
+fn without_repeat(run: &Run, why: &str) -> String {
+    match why.split_once("seen directly: ") {
+        Some((before, seen)) if is_stated(run, seen) => format!("{before}the queue was seen directly"),
+        _ => why.into(),
+    }
 }
 
 #[cfg(test)]
@@ -234,6 +246,20 @@ mod tests {
         assert_eq!(threads(&run), 1);
         run.findings.bottleneck.sentence = "all workers wait; the server handles 4 requests at a time".into();
         assert_eq!(threads(&run), 1);
+    }
+
+    #[test]
+    fn the_test_does_not_repeat_what_was_seen() {
+        let mut run = found();
+        run.findings.bottleneck.sentence = "7 of 9 threads wait; its holder sleeps; the rest is idle".into();
+        let mut tested = |seen: &str| {
+            let why = format!("the CPU explains little; seen directly: {seen}");
+            run.findings.proof = Some(Proof { outcome: ProofOutcome::Supported, why, ..Proof::default() });
+            told(&run)[3].clone()
+        };
+        let short = "Tested|supported: the CPU explains little; the queue was seen directly";
+        assert_eq!(tested("sampled threads: 7 of 9 threads wait; its holder sleeps"), short);
+        assert!(tested("60 bytes waited unread").ends_with("seen directly: 60 bytes waited unread"));
     }
 
     #[test]

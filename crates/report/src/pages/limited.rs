@@ -2,7 +2,7 @@
 
 use run::Run;
 
-use super::answered::is_judged;
+use super::answered::{is_judged, is_of_search};
 use crate::{AnswerLine, Tone, Unit};
 use run::number::quantity;
 
@@ -18,6 +18,12 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     };
     let value = if sentence.is_empty() || value.is_empty() { value } else { format!("{value}:") };
     is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
+}
+
+/// Returns true if the line "Limited by" of a search already states this observation.
+pub(super) fn is_stated(run: &Run, observation: &str) -> bool {
+    let text = observation.strip_prefix("sampled threads: ").unwrap_or(observation);
+    is_of_search(run) && is_judged(run) && !text.is_empty() && run.findings.bottleneck.sentence.contains(text)
 }
 
 /// Returns the first advice. For a verdict without advice, returns the data that it lacks.

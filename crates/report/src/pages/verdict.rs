@@ -3,7 +3,7 @@
 use run::{Bottleneck, Run};
 
 use super::answered::{self, is_judged};
-use super::{figures, proof, rate};
+use super::{figures, limited, proof, rate};
 use crate::words::capital;
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
@@ -24,7 +24,7 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     let figures = key_figures(run);
     let mut blocks = if figures.is_empty() { Vec::new() } else { vec![Block::KeyFigures(figures)] };
     if is_judged(run) {
-        blocks.extend(reasons(&run.findings.bottleneck, answered::has_answer(run)));
+        blocks.extend(reasons(run, answered::has_answer(run)));
     }
     let title = if answered::has_answer(run) { "Why" } else { title };
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
@@ -86,13 +86,13 @@ fn sure(confidence: f64) -> String {
     if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
-/// Returns the evidence and the advice that follows from it. If `advised` is true, the page's answer already contains
-/// the first advice.
-fn reasons(found: &Bottleneck, advised: bool) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    if !found.evidence.is_empty() {
-        blocks.push(Block::Evidence(found.evidence.iter().map(evidence).collect()));
-    }
+/// Returns the evidence and the advice that follows from it, without evidence that the answer already states. If
+/// `advised` is true, the page's answer already contains the first advice.
+fn reasons(run: &Run, advised: bool) -> Vec<Block> {
+    let found = &run.findings.bottleneck;
+    let lines: Vec<EvidenceLine> =
+        found.evidence.iter().filter(|line| !limited::is_stated(run, &line.text)).map(evidence).collect();
+    let mut blocks = if lines.is_empty() { Vec::new() } else { vec![Block::Evidence(lines)] };
     blocks.extend(
         closest(found)
             .map(|text| Block::List(List { title: "Margin".into(), items: vec![Item::new("", text)], brief: 1 })),

@@ -3,6 +3,7 @@
 use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitProfile};
 
 use super::databases;
+use super::limited::is_stated;
 use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
@@ -10,7 +11,8 @@ use run::number::{number, prose::counted, quantity};
 const BRIEF_ROWS: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let findings = run.findings.waits.iter().map(|f| Note::block(Tone::Warn, format!("{}.", f.sentence)));
+    let others = run.findings.waits.iter().filter(|f| !is_stated(run, &f.sentence));
+    let findings = others.map(|f| Note::block(Tone::Warn, format!("{}.", f.sentence)));
     let threads = run.sampled_waits().map(blocks).unwrap_or_default();
     let databases = run.sampled_databases().iter().flat_map(databases::blocks);
     let blocks: Vec<Block> = findings.chain(threads).chain(databases).collect();
