@@ -68,6 +68,15 @@ impl Screen {
         Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
     }
 
+    /// Tells the view that this run searches a capacity within a limit of the 99th percentile, microseconds.
+    #[must_use]
+    pub(crate) fn searching(self, limit_us: Option<f64>) -> Self {
+        if let Some(mut model) = self.shared.as_ref().map(Shared::lock) {
+            (model.searches, model.limit_us) = (true, limit_us);
+        }
+        self
+    }
+
     /// Lets the user change the rate of an open loop.
     #[must_use]
     pub(crate) fn by_hand(self, rate: Option<f64>) -> Self {

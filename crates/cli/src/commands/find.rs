@@ -62,12 +62,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
     let kept = args.target.out.prepare(&plan)?;
-    let mut screen = Screen::seen(
-        &args.target.out,
-        &args.see,
-        plan.search.budget_s * f64::from(plan.repeat_count()),
-        &screen::title(&plan),
-    )?;
+    let budget_s = plan.search.budget_s * f64::from(plan.repeat_count());
+    let screen = Screen::seen(&args.target.out, &args.see, budget_s, &screen::title(&plan))?;
+    let mut screen = screen.searching(plan.objective.p99_us);
     let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
     finish::ended(result, &Ends::of(&args.target.out, kept, used))

@@ -6,13 +6,15 @@ use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line, Span, Text};
 use report::{Unit, quantity};
 
+use super::axis::Axis;
+use super::fit::{LABEL, filled, fit};
 use super::history::Moment;
 use super::model::Model;
 use super::parts::{cpu, devices, errors, now, seconds, short_spread, so_far, spread, step, steps, title};
-use super::spread::{EIGHTHS, scale, stretched};
+use super::spread::stretched;
 
 /// Minimum and maximum number of lines of a chart with its title.
-const CHART: (usize, usize) = (3, 20);
+const CHART: (usize, usize) = (3, 11);
 /// Minimum number of lines of a terminal on which the distribution of response times has one line per range.
 const TALL: usize = 36;
 
@@ -21,12 +23,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: 
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };
     page.lines(vec![title(model, area.width), step(model)]);
-    page.lines(explained.iter().map(|line| Line::from(line.clone())).collect());
-    let parts = Parts::of(model, area.width, usize::from(area.height).saturating_sub(explained.len()));
+    let parts = Parts::of(model, area.width, usize::from(area.height));
     page.lines(parts.so_far);
     for (title, of) in charts(model) {
         page.chart(title, parts.chart, model, of);
     }
+    page.lines(parts.time);
     page.lines(now(model));
     page.lines(parts.spread);
     page.lines(parts.cpu);
@@ -35,11 +37,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: 
     page.lines(parts.notes);
     page.lines(parts.steps);
     page.foot(keys);
+    page.over(explained);
 }
 
 /// Number of lines for each part of the view.
 struct Parts {
     chart: usize,
+    time: Vec<Line<'static>>,
     so_far: Vec<Line<'static>>,
     spread: Vec<Line<'static>>,
     cpu: Vec<Line<'static>>,
@@ -59,20 +63,23 @@ impl Parts {
             room -= lines.len();
             lines
         };
-        let so_far = take(so_far(model));
+        let so_far = take(so_far(model, width, if height >= TALL { 2 } else { 1 }));
         let (cpu, errors, devices) = (take(cpu(model)), take(vec![errors(model)]), take(devices(model)));
         let spread = take(if height >= TALL { spread(model) } else { short_spread(model, width) });
         let charts = charts(model).len().max(1);
-        let least = if room / charts >= CHART.0 { charts * CHART.0 } else { 0 };
+        let least = if room > charts * CHART.0 { charts * CHART.0 + 1 } else { 0 };
+        let time: Vec<Line<'static>> = time_axis(model, width).into_iter().take(least).collect();
         let mut room = room - least;
-        let note = model.notes.back().map(|note| Line::from(format!("note     {note}")).dim());
-        let notes: Vec<Line<'static>> = note.into_iter().take(room.min(1)).collect();
+        let note =
+            model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
+        let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
-        // Charts get half of the remaining lines, and the list of steps gets the rest.
-        let steps = steps(model, room.min(3 + room / 3));
-        room -= steps.len();
+        // The list of steps always has the same height, so that the charts keep theirs while it grows.
+        let most_steps = room.min(3 + room / 3);
+        let steps = filled(steps(model, most_steps), most_steps);
+        room -= most_steps;
         let chart = if least == 0 { 0 } else { (CHART.0 + room / charts).min(CHART.1) };
-        Self { chart, so_far, spread, cpu, devices, errors, notes, steps }
+        Self { chart, time, so_far, spread, cpu, devices, errors, notes, steps }
     }
 }
 
@@ -94,26 +101,40 @@ impl Page<'_, '_> {
 
     fn lines(&mut self, lines: Vec<Line<'static>>) {
         if let Some(rect) = self.rect(lines.len()) {
-            self.frame.render_widget(Text::from(lines), rect);
+            let width = usize::from(rect.width);
+            self.frame.render_widget(Text::from_iter(lines.into_iter().map(|line| fit(line, width))), rect);
         }
     }
 
-    /// Draws a chart of the whole run: a title with the largest value, and bars.
+    /// Draws a chart of the whole run: a title, labels of the vertical axis, and bars.
     fn chart(&mut self, title: &str, height: usize, model: &Model, of: Of) {
         let Some(rect) = self.rect(height).filter(|rect| rect.height > 1) else { return };
-        let width = usize::from(rect.width);
+        let width = usize::from(rect.width).saturating_sub(LABEL);
         let kept: Vec<f64> = model.history.in_columns(width).iter().map(of.value).collect();
-        let (gone_s, whole_s) = (model.start.elapsed().as_secs_f64(), model.budget_s);
-        let share = if whole_s > 0.0 { (gone_s / whole_s).min(1.0) } else { 1.0 };
-        let values = stretched(&kept, (width as f64 * share) as usize);
-        let (full, most) = (scale(&values), values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
-        let cut = if full < most { format!(", cut at {}", quantity(full, of.unit)) } else { String::new() };
-        let axis = format!("  0 to {}{cut}, over {}", quantity(most, of.unit), seconds(whole_s.max(gone_s)));
-        let head = Line::from(vec![Span::from(title.to_string()).bold(), Span::from(axis).dim()]);
-        self.frame.render_widget(head, Rect { height: 1, ..rect });
-        let lines =
-            bars(&values, full, usize::from(rect.height - 1)).into_iter().map(|line| Line::from(line).fg(of.color));
+        let gone_s = model.start.elapsed().as_secs_f64();
+        let values = stretched(&kept, (width as f64 * (gone_s / whole_s(model)).min(1.0)) as usize);
+        let limit = model.limit_us.filter(|_| of.is_log);
+        let axis = if of.is_log { Axis::log(&values, limit) } else { Axis::linear(&values) };
+        let head =
+            Line::from(vec![Span::from(title.to_string()).bold(), Span::from(about(axis, &values, limit, of)).dim()]);
+        self.frame.render_widget(fit(head, usize::from(rect.width)), Rect { height: 1, ..rect });
+        let height = usize::from(rect.height - 1);
+        let rows = axis.labels(height, of.unit, limit).into_iter().zip(axis.bars(&values, height, width, limit));
+        let lines = rows.map(|(label, bars)| {
+            let label = format!("{label:>room$} ", room = LABEL - 1);
+            Line::from(vec![Span::from(label).dim(), Span::from(bars).fg(of.color)])
+        });
         self.frame.render_widget(Text::from_iter(lines), Rect { y: rect.y + 1, height: rect.height - 1, ..rect });
+    }
+
+    /// Draws lines over the end of the view, above its last line.
+    fn over(&mut self, lines: Vec<String>) {
+        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(self.area.height.saturating_sub(1));
+        let (width, y) = (usize::from(self.area.width), self.area.y + self.area.height.saturating_sub(height + 1));
+        let lines = lines.into_iter().map(|line| Line::from(format!("{line:<width$}")));
+        if height > 0 {
+            self.frame.render_widget(Text::from_iter(lines), Rect { y, height, ..self.area });
+        }
     }
 
     fn foot(&mut self, keys: &str) {
@@ -123,11 +144,28 @@ impl Page<'_, '_> {
     }
 }
 
-/// Returns the bars of all values as lines of text, top line first, with a resolution of an eighth of a block.
-fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
-    let eighths = |v: f64| if most > 0.0 && v.is_finite() { (v / most * (height * 8) as f64) as usize } else { 0 };
-    let line = |below: usize| values.iter().map(|v| EIGHTHS[eighths(*v).saturating_sub(below * 8).min(8)]).collect();
-    (0..height).rev().map(line).collect()
+/// Describes the scale of a chart, its limit, and a value that it cuts.
+fn about(axis: Axis, values: &[f64], limit: Option<f64>, of: Of) -> String {
+    let most = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let cut = axis.cut(most).map(|_| format!("cut, the largest value is {}", quantity(most, of.unit)));
+    let log = of.is_log.then(|| "logarithmic".to_string());
+    let limit = limit.map(|limit| format!("╌ limit {}", quantity(limit, of.unit)));
+    let all: Vec<String> = [log, limit, cut].into_iter().flatten().collect();
+    if all.is_empty() { String::new() } else { format!("  {}", all.join(", ")) }
+}
+
+/// Returns the length of the horizontal axis, seconds.
+fn whole_s(model: &Model) -> f64 {
+    model.budget_s.max(model.start.elapsed().as_secs_f64()).max(1e-3)
+}
+
+/// Returns the labels of the horizontal axis, which all charts share: its start, middle and end.
+fn time_axis(model: &Model, width: u16) -> Option<Line<'static>> {
+    let [middle, end] = [0.5, 1.0].map(|share| seconds(whole_s(model) * share));
+    let room = usize::from(width).checked_sub(LABEL)?;
+    let before = (room / 2).checked_sub(3 + middle.chars().count() / 2)?;
+    let after = room.checked_sub(3 + before + middle.chars().count() + end.chars().count())?;
+    Some(Line::from(format!("{:<LABEL$}0 s{:before$}{middle}{:after$}{end}", "time", "", "")).dim())
 }
 
 /// Function that returns the charted figure of a moment.
@@ -136,16 +174,17 @@ struct Of {
     value: fn(&Moment) -> f64,
     unit: Unit,
     color: Color,
+    is_log: bool,
 }
 
 fn charts(model: &Model) -> Vec<(&'static str, Of)> {
-    let of = |value, unit, color| Of { value, unit, color };
+    let linear = |value, unit, color| Of { value, unit, color, is_log: false };
     if model.watches {
-        return vec![("CPU busy", of(|m| m.cpu, Unit::Share, Color::Green))];
+        return vec![("CPU busy", linear(|m| m.cpu, Unit::Share, Color::Green))];
     }
     vec![
-        ("completed", of(|m| m.completed, Unit::PerSecond, Color::Green)),
-        ("p99", of(|m| m.p99_us, Unit::Micros, Color::Yellow)),
+        ("completed requests per second", linear(|m| m.completed, Unit::PerSecond, Color::Green)),
+        ("p99 of the response time", Of { is_log: true, ..linear(|m| m.p99_us, Unit::Micros, Color::Yellow) }),
     ]
 }
 
@@ -194,17 +233,18 @@ mod tests {
         let text = drawn(&model(), 80, 24);
         for part in [
             "loadline find",
-            "of 30 s",
+            "30 s left at most",
             "step 2: 16 connections, warming up",
             "completed",
             "p99",
-            "0 to 399",
-            "now      1",
-            "latency  ",
-            "client █",
-            "server █",
+            " 1 ms ",
+            "logarithmic",
+            "now        1",
+            "latency    ▁",
+            "client CPU █",
+            "server CPU █",
             "user 40 %",
-            "busiest █",
+            "busiest    █",
             " 97 % server thread nginx:7",
             "7 resets",
             "8 connections",
@@ -216,14 +256,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_proportional_to_its_value() {
-        assert_eq!(bars(&[0.0, 1.0, 8.5, 12.0, 16.0, f64::NAN], 16.0, 2), ["   ▄█ ", " ▁███ "]);
-        assert_eq!(bars(&[0.0, f64::NAN], 0.0, 1), ["  "]);
-    }
-
-    #[test]
     fn the_capacity_and_the_suspect_so_far_come_first_and_keys_are_explained() {
         let mut model = model();
+        model.searches = true;
         let line = |name, value, detail| AnswerLine::new(name, value, detail);
         model.so_far =
             vec![line("Rate", "810 requests/s (790 to 830)", "with p99"), line("", "server-cpu (likely):", "full")];
@@ -231,8 +266,8 @@ mod tests {
         terminal.draw(|frame| draw(frame, &model, "q ends", super::super::keys::lines(true))).unwrap();
         let text = terminal.backend().to_string();
         for part in [
-            "so far   810 requests/s (790 to 830) with p99",
-            "suspect  server-cpu (likely): full",
+            "so far     810 requests/s (790 to 830) with p99",
+            "suspect    server-cpu (likely): full",
             "raise or lower",
             "q ends",
         ] {
@@ -245,7 +280,10 @@ mod tests {
         let mut model = model();
         model.client_hosts = (0..7).map(|i| (format!("gen{i}"), f64::from(i) / 10.0)).collect();
         let text = drawn(&model, 80, 24);
-        assert!(text.contains("clients  gen6 60 %, gen5 50 %, gen4 40 %, gen3 30 %, gen2 20 %, 2 less busy"), "{text}");
+        assert!(
+            text.contains("clients    gen6 60 %, gen5 50 %, gen4 40 %, gen3 30 %, gen2 20 %, 2 less busy"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -257,5 +295,38 @@ mod tests {
         let small = drawn(&model, 80, 10);
         assert!(small.contains("now ") && small.contains("7 resets") && !small.contains("the sweep ended"), "{small}");
         drawn(&Model::new(String::new(), String::new(), 0.0), 80, 24);
+    }
+
+    /// The conductor has not yet measured anything, or a new step begins: each part keeps its lines.
+    #[test]
+    fn no_row_jumps_while_figures_come_and_go() {
+        let mut full = model();
+        (full.searches, full.limit_us, full.one_host) = (true, Some(20_000.0), true);
+        let mut begins = full.clone();
+        begins.phase("32 connections", 1.5);
+        let mut fresh = Model::new(full.title.clone(), full.steps_head.clone(), 30.0);
+        fresh.searches = true;
+        for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+            let rows = |model: &Model| {
+                let text = drawn(model, width, height);
+                let at = |label: &str| text.lines().position(|line| line.trim_start_matches('"').starts_with(label));
+                ["p99 of", "time", "now", "latency", "busiest", "errors", "q ends"].map(at)
+            };
+            let [full, begins, fresh] = [&full, &begins, &fresh].map(rows);
+            assert_eq!(full, begins, "{width} x {height}");
+            assert_eq!([full[0], full[3], full[5]], [fresh[0], fresh[3], fresh[5]], "{width} x {height}");
+        }
+        let text = drawn(&full, 80, 24);
+        assert!(text.contains("╌ limit 20 ms") && text.contains("     20 ms ╌"), "{text}");
+        assert!(text.contains("host CPU   █") && text.contains("time       0 s"), "{text}");
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_ends_with_an_ellipsis() {
+        let mut model = model();
+        model.searches = true;
+        model.so_far = vec![AnswerLine::new("Rate", "810 requests/s", "with p99 under 20 ms ".repeat(9))];
+        let text = drawn(&model, 80, 24);
+        assert!(text.lines().any(|line| line.contains("so far") && line.contains('…')), "{text}");
     }
 }

@@ -1,8 +1,10 @@
 //! The full-screen view of a run. The conductor's thread updates the state, and a separate thread draws it four times
 //! per second. Neither thread waits for the other.
 
+mod axis;
 mod backend;
 mod draw;
+mod fit;
 mod history;
 mod keys;
 mod model;
@@ -171,7 +173,9 @@ impl Painter {
         if let Some(mut run) = unjudged {
             judge::judge_so_far(&mut run);
             let found = report::so_far(&run);
-            self.shared.lock().so_far = found;
+            let mut model = self.shared.lock();
+            model.so_far = found;
+            model.limit_us = run.findings.limits.p99_us.or(model.limit_us);
         }
     }
 

@@ -56,6 +56,10 @@ pub(crate) struct Model {
     pub(crate) notes: VecDeque<String>,
     /// The run so far, until the view's thread judges it.
     pub(crate) unjudged: Option<Box<Run>>,
+    /// True for `find`, which has a capacity and a suspect so far.
+    pub(crate) searches: bool,
+    /// Maximum 99th percentile of the response time, microseconds, as soon as it is known.
+    pub(crate) limit_us: Option<f64>,
     /// Capacity and bottleneck according to the trials so far; empty before the first trial.
     pub(crate) so_far: Vec<AnswerLine>,
 }
@@ -85,6 +89,8 @@ impl Model {
             steps: VecDeque::new(),
             notes: VecDeque::new(),
             unjudged: None,
+            searches: false,
+            limit_us: None,
             so_far: Vec::new(),
         }
     }
@@ -93,6 +99,8 @@ impl Model {
     pub(crate) fn phase(&mut self, name: &str, expected_s: f64) {
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
+        // Figures of the step before would look like figures of this step.
+        self.moment = None;
         self.since = Default::default();
     }
 

@@ -5,43 +5,66 @@ use ratatui_core::text::{Line, Span};
 use report::{AnswerLine, Unit, count, quantity};
 use run::Device;
 
+use super::fit::{LABEL, filled};
 use super::model::Model;
 use super::sides::{CpuKinds, SideNow};
-use super::spread::{name, ranges, strip};
+use super::spread::{MAX_RANGES, name, ranges, strip};
 
 /// Width of a bar in columns.
-const BAR: usize = 30;
+const BAR: usize = 24;
 /// Maximum number of client hosts that are named.
 const HOSTS: usize = 5;
 /// Maximum number of busy devices that are named.
 const DEVICES: usize = 3;
+
+/// Formats the label of a part.
+fn label(text: &str) -> Span<'static> {
+    Span::from(format!("{text:<LABEL$}"))
+}
 
 /// Draws the command, the elapsed time and the remaining time.
 pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     let gone = model.start.elapsed().as_secs_f64();
     let time = match model.budget_s {
         budget if budget > 0.0 => {
-            format!("{} of {}, {} left", seconds(gone), seconds(budget), seconds((budget - gone).max(0.0)))
+            format!("{} gone, {} left at most", seconds(gone), seconds((budget - gone).max(0.0)))
         }
         _ => seconds(gone),
     };
     let room = usize::from(width).saturating_sub(time.chars().count() + 2);
-    let name: String = model.title.chars().take(room).collect();
+    let mut name: String = model.title.chars().take(room).collect();
+    if name.chars().count() < model.title.chars().count() {
+        name = format!("{}…", name.chars().take(room.saturating_sub(1)).collect::<String>());
+    }
     Line::from(vec![Span::from(format!("{name:<room$}  ")).bold(), Span::from(time)])
 }
 
-/// Draws the capacity and the suspected bottleneck according to the trials so far.
-pub(super) fn so_far(model: &Model) -> Vec<Line<'static>> {
-    let line = |(i, line): (usize, &AnswerLine)| {
-        let name = if i == 0 { "so far" } else { "suspect" };
-        let value = Span::from(run::visible(&line.value).into_owned()).bold();
-        Line::from(vec![
-            Span::from(format!("{name:<9}")),
-            value,
-            Span::from(format!(" {}", run::visible(&line.detail))),
-        ])
+/// Draws the capacity and the suspected bottleneck according to the trials so far, each on a fixed number of lines.
+pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'static>> {
+    let parts = if model.searches { &["so far", "suspect"][..] } else { &[] };
+    let width = usize::from(width).saturating_sub(LABEL);
+    let part = |(i, name): (usize, &&'static str)| match model.so_far.get(i) {
+        Some(line) => answer(name, line, width, lines_each),
+        None => filled(vec![Line::from(vec![label(name), Span::from("not known yet")]).dim()], lines_each),
     };
-    model.so_far.iter().enumerate().map(line).collect()
+    parts.iter().enumerate().flat_map(part).collect()
+}
+
+/// Wraps an answer into a fixed number of lines. The rest of a longer answer follows on the last line, which the view
+/// cuts with an ellipsis.
+fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec<Line<'static>> {
+    let text = format!("{} {}", run::visible(&line.value), run::visible(&line.detail));
+    let mut rows = report::wrap(text.trim(), width);
+    let rest = rows.split_off(lines_each.min(rows.len())).join(" ");
+    if let Some(last) = rows.last_mut().filter(|_| !rest.is_empty()) {
+        *last = format!("{last} {rest}");
+    }
+    let of_row = |(i, row): (usize, String)| {
+        let value = if i == 0 { line.value.chars().count() } else { 0 };
+        let (bold, plain): (String, String) = (row.chars().take(value).collect(), row.chars().skip(value).collect());
+        Line::from(vec![label(if i == 0 { name } else { "" }), Span::from(bold).bold(), Span::from(plain)])
+    };
+    filled(rows.into_iter().enumerate().map(of_row).collect(), lines_each)
 }
 
 /// Draws the distribution of the current trial's response times.
@@ -50,21 +73,28 @@ pub(super) fn spread(model: &Model) -> Vec<Line<'static>> {
     let most = ranges.iter().map(|(_, share)| *share).fold(0.0, f64::max);
     let line = |(i, (end_us, share)): (usize, &(Option<f64>, f64))| {
         let columns = (share / most.max(1e-9) * BAR as f64).round() as usize;
-        let head = if i == 0 { "latency" } else { "" };
         Line::from(vec![
-            Span::from(format!("{head:<9}{:<11}", name(*end_us))),
+            label(if i == 0 { "latency" } else { "" }),
             Span::from("█".repeat(columns)).fg(Color::Yellow),
-            Span::from(format!(" {}", quantity(*share, Unit::Share))),
+            Span::from("·".repeat(BAR - columns.min(BAR))).dim(),
+            Span::from(format!(" {:>6} {}", quantity(*share, Unit::Share), name(*end_us))),
         ])
     };
-    ranges.iter().enumerate().map(line).collect()
+    let lines: Vec<Line<'static>> = ranges.iter().enumerate().map(line).collect();
+    filled(if lines.is_empty() { vec![no_answers()] } else { lines }, MAX_RANGES)
 }
 
 /// Draws the distribution of the current trial's response times in one line.
 pub(super) fn short_spread(model: &Model, width: u16) -> Vec<Line<'static>> {
-    let head = "latency  ";
-    let strip = strip(&model.now.detail.responses, usize::from(width).saturating_sub(head.len()));
-    strip.into_iter().map(|strip| Line::from(vec![Span::from(head), Span::from(strip).fg(Color::Yellow)])).collect()
+    let strip = strip(&model.now.detail.responses, usize::from(width).saturating_sub(LABEL));
+    let line = |(blocks, ends)| {
+        Line::from(vec![label("latency"), Span::from(blocks).fg(Color::Yellow), Span::from(format!(" {ends}"))])
+    };
+    vec![strip.map_or_else(no_answers, line)]
+}
+
+fn no_answers() -> Line<'static> {
+    Line::from(vec![label("latency"), Span::from("no answers in this step yet")]).dim()
 }
 
 /// Draws the current step and its phase.
@@ -72,12 +102,13 @@ pub(super) fn step(model: &Model) -> Line<'static> {
     let (name, began, expected_s) = &model.step;
     let gone = began.elapsed().as_secs_f64();
     let phase = match model.now.tick.phase {
-        _ if model.now.tick.t_s <= 0.0 => "",
+        _ if model.now.tick.t_s <= 0.0 => ", starting",
         run::Phase::WarmUp => ", warming up",
         run::Phase::Measure => ", measuring",
         run::Phase::Drain => ", awaiting the last answers",
     };
-    let of = if *expected_s > 0.0 { format!(" of at most {}", seconds(*expected_s)) } else { String::new() };
+    let of =
+        if *expected_s > 0.0 { format!(" of at most {} with warm-up", seconds(*expected_s)) } else { String::new() };
     Line::from(format!("step {}: {name}{phase}, {}{of}", model.trials + 1, seconds(gone)))
 }
 
@@ -104,8 +135,12 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
         moment.map_or(f64::NAN, |m| m.p99_us),
     ];
     let tick = &model.now.tick;
+    if moment.is_none() {
+        return vec![Line::from(format!("{:<LABEL$}no figures of this step yet", "now")).dim()];
+    }
     vec![Line::from(format!(
-        "now      {} completed, p50 {}, p99 {}, {} in flight, {} open",
+        "{:<LABEL$}{}, p50 {}, p99 {}, {} in flight, {} connections",
+        "now",
         known(rate, Unit::PerSecond),
         known(p50, Unit::Micros),
         known(p99, Unit::Micros),
@@ -117,17 +152,17 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
 /// Draws the CPU time by kind (once if both sides share a host) and the CPU use of each side's processes.
 pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
-        return vec![Line::from("CPU      no counters yet").dim()];
+        return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);
     }
     let mut lines = Vec::new();
     let hosts = if model.one_host { &model.sides[..1] } else { &model.sides[..] };
     for side in hosts {
-        let name = if model.one_host { "both" } else { side.role };
-        lines.extend(side.cpu.as_ref().map(|cpu| kinds(name, cpu)));
+        let whose = if model.one_host { "host" } else { side.role };
+        lines.extend(side.cpu.as_ref().map(|cpu| kinds(&format!("{whose} CPU"), cpu)));
     }
     lines.extend(client_hosts(model));
     let uses: Vec<String> = model.sides.iter().map(uses).collect();
-    lines.push(Line::from(format!("use      {}", uses.join("; "))));
+    lines.push(Line::from(format!("{:<LABEL$}{}", "processes", uses.join("; "))));
     lines
 }
 
@@ -139,7 +174,7 @@ fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let told: Vec<String> = hosts.iter().take(HOSTS).map(|(name, busy)| format!("{name} {}", percent(*busy))).collect();
     let more = hosts.len().saturating_sub(HOSTS);
     let more = if more > 0 { format!(", {more} less busy") } else { String::new() };
-    (!told.is_empty()).then(|| Line::from(format!("clients  {}{more}", told.join(", "))))
+    (!told.is_empty()).then(|| Line::from(format!("{:<LABEL$}{}{more}", "clients", told.join(", "))))
 }
 
 fn kinds(name: &str, cpu: &CpuKinds) -> Line<'static> {
@@ -149,7 +184,7 @@ fn kinds(name: &str, cpu: &CpuKinds) -> Line<'static> {
         (cpu.interrupts, '▒', "interrupts", Color::Magenta),
         (cpu.stolen, '░', "stolen", Color::Red),
     ];
-    let mut spans = vec![Span::from(format!("{name:<6} "))];
+    let mut spans = vec![label(name)];
     let mut used = 0;
     for (share, symbol, _, color) in kinds {
         let columns = ((share * BAR as f64).round() as usize).min(BAR - used);
@@ -168,7 +203,7 @@ fn uses(side: &SideNow) -> String {
     let cpus = uses.cpus.map(|cpus| format!("{cpus:.2} CPUs"));
     let memory = uses.memory.map(|bytes| quantity(bytes, Unit::Bytes));
     // The texts of both sides must fit into one line of 80 columns.
-    let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} descriptors"));
+    let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} open files"));
     let all: Vec<String> = cpus.into_iter().chain(memory).chain(descriptors).collect();
     format!("{} {}", side.role, if all.is_empty() { "unknown".into() } else { all.join(", ") })
 }
@@ -183,27 +218,27 @@ pub(super) fn devices(model: &Model) -> Vec<Line<'static>> {
         let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);
         let color = if device.full { Color::Red } else { Color::Blue };
         Line::from(vec![
-            Span::from(if i == 0 { "busiest " } else { "        " }),
+            label(if i == 0 { "busiest" } else { "" }),
             Span::from("█".repeat(columns)).fg(color),
             Span::from("·".repeat(BAR - columns)).dim(),
             Span::from(format!(" {:>5} {}", percent(device.busy), run::visible(&device.name()))),
         ])
     };
-    model.busiest.iter().take(DEVICES).enumerate().map(line).collect()
+    filled(model.busiest.iter().take(DEVICES).enumerate().map(line).collect(), DEVICES)
 }
 
 /// Draws the failures of the whole run by kind.
 pub(super) fn errors(model: &Model) -> Line<'static> {
     if model.watches {
-        return Line::from("errors   unknown: only the load generator counts them").dim();
+        return Line::from(format!("{:<LABEL$}unknown: only the load generator counts them", "errors")).dim();
     }
     let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), kind.words()));
     let statuses = model.unexpected().into_iter().map(|(status, n)| format!("{} × {status}", count(n)));
     let told: Vec<String> = kinds.chain(statuses).collect();
     if told.is_empty() {
-        return Line::from("errors   none").dim();
+        return Line::from(format!("{:<LABEL$}none", "errors")).dim();
     }
-    Line::from(format!("errors   {}", told.join(", "))).fg(Color::Red)
+    Line::from(format!("{:<LABEL$}{}", "errors", told.join(", "))).fg(Color::Red)
 }
 
 /// Draws the newest steps with their heading.

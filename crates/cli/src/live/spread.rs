@@ -5,6 +5,8 @@ use run::CoarseHist;
 
 /// Number of ranges of response times.
 const RANGES: i32 = 6;
+/// Maximum number of ranges, including that of slower responses.
+pub(super) const MAX_RANGES: usize = RANGES as usize + 1;
 /// Share of the values that the scale must show, and factor beyond the scale from which a value counts as an outlier.
 const USUAL: f64 = 0.95;
 const OUTLIER: f64 = 3.0;
@@ -29,13 +31,17 @@ pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
 /// Blocks of growing height: eighths of a line.
 pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Returns a histogram as one line of at most this many columns. The line begins with the shortest response time and
+/// Width of the text with the shortest and the longest response time: `9.99 ms to 999 ms`.
+const ENDS_WIDTH: usize = 18;
+
+/// Returns a histogram as one line of blocks, and its ends as text; together at most this many columns. The line begins with the shortest response time and
 /// ends with the longest one, without the extreme 0.1 % at both ends. Between them, each column stands for times that
 /// are longer by the same factor than those of the column before it. A column with any response is visible.
-pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<String> {
+pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
-    let ends = [low_us, high_us].map(|us| quantity(us, Unit::Micros));
-    let room = columns.checked_sub(ends.iter().map(|end| end.chars().count() + 1).sum())?;
+    let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
+    // The text has a fixed width, so that the length of the bar does not change with the times.
+    let room = columns.checked_sub(1 + ENDS_WIDTH)?;
     let bucket = |us: f64| CoarseHist::bucket((us * 1e3) as u64);
     let (first, last) = (bucket(low_us), bucket(high_us).max(bucket(low_us)));
     let buckets = last - first + 1;
@@ -48,8 +54,7 @@ pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<String> {
     let most = sums.iter().copied().fold(0.0, f64::max);
     let block = |n: f64| EIGHTHS[((n / most * 8.0).ceil() as usize).min(8)];
     let blocks: String = stretched(&sums, room).into_iter().map(block).collect();
-    let [low, high] = ends;
-    (most > 0.0).then(|| format!("{low} {blocks} {high}"))
+    (most > 0.0).then_some((blocks, ends))
 }
 
 /// Returns the share of the responses up to a time, as precise as the buckets allow.
@@ -109,9 +114,9 @@ mod tests {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(100_000)] = 1000;
         counts[CoarseHist::bucket(9_000_000)] = 9;
-        let line = strip(&CoarseHist::of(counts), 70).unwrap();
-        assert!(line.chars().count() <= 70 && line.contains('█') && line.contains('▁'), "{line:?}");
-        assert!(line.find('█') < line.find('▁') && line.ends_with(" ms"), "{line:?}");
+        let (line, ends) = strip(&CoarseHist::of(counts), 70).unwrap();
+        assert!(line.chars().count() == 70 - 19 && line.contains('█') && line.contains('▁'), "{line:?}");
+        assert!(line.find('█') < line.find('▁') && ends.ends_with(" ms"), "{line:?} {ends}");
         assert_eq!((strip(&CoarseHist::default(), 70), strip(&CoarseHist::default(), 0)), (None, None));
     }
 

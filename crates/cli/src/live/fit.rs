@@ -1,0 +1,28 @@
+//! Lines that fit: cut with an ellipsis, wrapped, or filled up to a fixed number.
+
+use ratatui_core::text::{Line, Span};
+
+/// Width of the labels on the left; all bars and texts begin after it.
+pub(super) const LABEL: usize = 11;
+
+/// Cuts a line to a width. A cut line ends with an ellipsis.
+pub(super) fn fit(line: Line<'static>, width: usize) -> Line<'static> {
+    if line.width() <= width {
+        return line;
+    }
+    let mut room = width.saturating_sub(1);
+    let mut spans: Vec<Span<'static>> = Vec::new();
+    for span in &line.spans {
+        let text: String = span.content.chars().take(room).collect();
+        room -= text.chars().count();
+        spans.push(Span::styled(text, span.style));
+    }
+    spans.push(Span::from("…"));
+    Line { spans, ..line }
+}
+
+/// Fills lines up to a fixed number, so that the parts below do not move.
+pub(super) fn filled(mut lines: Vec<Line<'static>>, number: usize) -> Vec<Line<'static>> {
+    lines.resize(number, Line::default());
+    lines
+}
