@@ -103,7 +103,8 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     class.unanswered.under_way.iter().for_each(|(ns, n)| under_way.record_many_ns(*ns, *n));
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // The offered rate of a class is unknown. A backlog of the class shows in its response times instead.
+        // The offered rate of a class is unknown. A backlog of this request class shows as long response times, not as
+        // a completed rate below the offered rate.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },

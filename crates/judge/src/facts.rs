@@ -196,8 +196,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
-    /// where the share is larger. Processes that a side on that machine watches do not count, whatever their namespace.
-    /// A share of 10 % or more weakens every verdict that does not rest on counts.
+    /// where the share is larger. Processes watched by a side on that machine are not counted, whatever their
+    /// namespace. A share of 10 % or more weakens every verdict that does not rest on counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -245,8 +245,8 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 }
 
 /// Returns the share of a trial's window, 0 to 1, for which the hypervisor kept a CPU from a machine. Of two machines,
-/// the larger share counts. Returns 0 if unknown. The machine stands still for milliseconds each time, which dominates
-/// high percentiles.
+/// the larger share counts. Returns 0 if unknown. Each time the hypervisor takes the CPU, the machine pauses for
+/// milliseconds. These pauses dominate high percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }

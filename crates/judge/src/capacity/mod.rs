@@ -25,9 +25,9 @@ pub(crate) struct Found<'a> {
     pub(crate) failing: Option<&'a Trial>,
 }
 
-/// Finds the capacity and its trial from the open-loop search and the sweep. Without search and sweep, uses the other
-/// loads of the run. A step of the sweep counts only below the offered rate at which the search failed, because
-/// closed-loop clients send less while the server is slow. `chances` is the result of [`chances`] for this run.
+/// Finds the capacity, and the trial that shows it, from the open-loop search and the sweep. Without search and sweep,
+/// uses the other loads of the run. A step of the sweep counts only below the offered rate at which the search failed,
+/// because closed-loop clients send less while the server is slow. `chances` is the result of [`chances`] for this run.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters collected by other tools have neither response times nor failures, so no objective applies.
     if !facts.run.sent_requests() {

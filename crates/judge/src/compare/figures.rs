@@ -102,7 +102,7 @@ pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// Returns a time that an experiment measured without requests, microseconds.
+/// Returns one of the experiment's timings, microseconds. Returns `None` if the trial sent requests.
 pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
     let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))

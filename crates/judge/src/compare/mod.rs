@@ -45,8 +45,8 @@ pub fn compare(
     compare_at(old, new, threshold, (pairing, &[1.0]))
 }
 
-/// Compares at one look of a sequential test. `looks` are the shares of the planned data at all looks so far, and the
-/// last one is this look's share. If a look does not decide, more data follows, until the share is 1.
+/// Compares at one look of a sequential test. `looks` holds the share of the planned data at each look so far; the last
+/// entry is for this look. If a look does not decide, more data follows, until the share is 1.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),

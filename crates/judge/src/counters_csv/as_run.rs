@@ -8,7 +8,7 @@ use crate::number::positive;
 
 /// Name that is given to the server's process, if the file holds its CPU use.
 const PROCESS: &str = "server:1";
-/// Name that is given to the link.
+/// Instance name of the network link in the converted run's counters.
 const LINK: &str = "link";
 
 /// Converts the cases to a run. Leaves out cases without a rate. Little's law gives the mean response time, N / X.

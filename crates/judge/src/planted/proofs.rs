@@ -33,8 +33,8 @@ fn noise(slot: usize) -> f64 {
     1.0 + 0.02 * ((slot * 7919 % 13) as f64 / 13.0 - 0.5)
 }
 
-/// Makes slots with levers on a first resource, the generator's CPU and the server's CPU. `own` and `server` are
-/// elasticities.
+/// Makes slots with three levers: on the resource `first`, on the generator's CPU, and on the server's CPU. `own` and
+/// `server` are elasticities.
 pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     let mut trial = slots(first, own, 0.0);
     let mut random = fastrand::Rng::with_seed(5);

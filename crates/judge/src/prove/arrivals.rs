@@ -16,8 +16,8 @@ pub(super) struct OpenNetwork {
 
 /// Number of blocks of slots in a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, and of the part at its start that is left out, seconds. This part is some hundred service times
-/// long, because the queues of the preceding slot last that long.
+/// Length of a slot, and of the part at its start that is left out, seconds. The part left out lasts several hundred
+/// service times, because the queues of the preceding slot last that long.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 

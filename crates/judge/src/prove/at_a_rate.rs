@@ -129,8 +129,8 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
-/// Compares the measured shares with the prediction, and sets the outcome. If the predicted share is small, a large
-/// remainder proves nothing, because no lever acted on it.
+/// Compares the measured shares with the prediction, and sets the outcome. If the prediction gives the lever a small
+/// share, a large remainder only supports the verdict: no lever acted on the remainder.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);

@@ -179,8 +179,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the verdict's resource. The effects of other levers then cannot prove the
-/// verdict.
+/// Decides the outcome if no lever acted on the verdict's resource. Without that lever, only `not-saturated` can be
+/// proven, if a larger load raised throughput as predicted.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {

@@ -81,7 +81,8 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     proof.elasticities.push(Elasticity { lever: CLIENT_CPU.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
-/// Adds the elasticities of the number of CPUs and of the load. These two do not count as parts of the throughput.
+/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. These two do not count
+/// as parts of the throughput.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));

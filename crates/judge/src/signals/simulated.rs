@@ -34,7 +34,7 @@ impl Draw {
 }
 
 /// Returns the share of the time that the thread runs at the plateau, as its counters would show it. Also returns true
-/// if the thread limits most of the throughput.
+/// if throughput's elasticity to the thread's service time exceeds 0.5.
 fn network(seed: u64) -> (f64, bool) {
     let mut draw = Draw(seed);
     let others = (draw.next() * 4.0) as usize;

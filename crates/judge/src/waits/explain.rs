@@ -121,8 +121,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     }
 }
 
-/// Returns a finding without the holder's activity, if this activity would contradict a verdict about the disk. Samples
-/// often meet a thread that flushes a file under a lock just before or after the flush, on the CPU.
+/// Returns a finding without the holder's activity, if this activity would contradict a verdict about the disk. A
+/// thread that flushes a file under a lock is often sampled on the CPU, just before or after the flush.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {

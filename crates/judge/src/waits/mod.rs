@@ -84,7 +84,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
     let mut inside = databases::sessions(databases, &found);
-    // Sampled sessions say more than the titles of their processes.
+    // Titles of PostgreSQL's processes are ignored if its sessions were sampled, which say more.
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));

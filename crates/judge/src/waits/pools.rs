@@ -148,8 +148,8 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
     ((all - peer.open).abs() <= WAIT_FEW).then(|| PeerConnections { busy, ..peer.clone() })
 }
 
-/// Returns a lower bound of the requests at a process. A process of an upstream service has the requests that other
-/// sampled processes sent; `None` if their connections are unknown, as for unix sockets.
+/// Returns a lower bound of the requests at a process. For a process of an upstream service, this is the number of busy
+/// connections from sampled processes: `None` without such connections, NaN for unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());

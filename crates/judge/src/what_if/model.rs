@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     /// An earlier version modelled a link that carried 6 % more than its nominal rate as two links of half the speed.
-    /// It predicted half of the throughput for one client.
+    /// That version predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

@@ -12,11 +12,11 @@ const SPARE: f64 = 2.0;
 
 /// Returns the number of connections that an open loop needs at a rate, by Little's law.
 ///
-/// Little's law is applied to the larger of two mean response times. One is the longest mean that the objective allows.
-/// The other is the mean at the highest rate of the closed loop, multiplied by [`SPARE`]. The second one is larger if
-/// few answers take much longer than the median. Such answers occupy most connections, but break no limit on the median
-/// or the 99th percentile. With more connections than this, too many requests could queue at a slow server, which would
-/// then recover slowly.
+/// Little's law is applied to the larger of two mean response times. The first is the longest mean that the objective
+/// allows. The other is the mean at the highest rate of the closed loop, multiplied by [`SPARE`]. The second one is
+/// larger if few answers take much longer than the median. Such answers occupy most connections, but break no limit on
+/// the median or the 99th percentile. With more connections than this, too many requests could queue at a slow server,
+/// which would then recover slowly.
 pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f64) -> u32 {
     (rate * longest_mean_s.max(SPARE * mean_at_best_s)).clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32
 }

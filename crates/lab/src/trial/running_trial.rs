@@ -208,8 +208,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event. Returns the way in which the trial ended, or that the trial continues. S-Clients
-    /// continue whatever happens to the server.
+    /// Handles at most one event. Returns the way in which the trial ended, or that the trial continues. No incident
+    /// ends a trial with S-Clients (Banga and Druschel, 1997), not even the loss of a generator.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {

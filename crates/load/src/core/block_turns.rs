@@ -11,7 +11,7 @@ pub(crate) struct BlockTurns {
     pub(super) connect_ns: u64,
     /// Messages per connection.
     pub(super) messages: u32,
-    /// True to end connections in the same way as the client of Jones and Deshpande (2000).
+    /// True to half-close first, and close when the server has ended its side (Jones and Deshpande, 2000).
     pub(super) compat: bool,
 }
 

@@ -4,8 +4,8 @@
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
 //! so that TIME_WAIT stays with the server ([`super::closing`]). The client meanwhile connects again. With any other
-//! server, the client closes first with a normal FIN and gets TIME_WAIT itself. Running out of ports is then counted as
-//! `client_ports`.
+//! server, the client closes first with a normal FIN and gets TIME_WAIT itself. If the client then runs out of ports
+//! because of its TIME_WAITs, these errors count as `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;

@@ -17,8 +17,9 @@ const MAX_USERS: usize = 4096;
 /// Maximum number of users of all futexes together. Threads that come and go for hours would need hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
-/// Number of rounds below which a thread counts as short-lived: it need not be seen in a wait for a lock that it uses.
-/// If a server has one thread per request, each thread ends soon after it held a lock.
+/// Number of rounds of a long-lived thread: a thread seen in fewer rounds is short-lived. It counts as active at a lock
+/// even if it was never seen waiting for it. If a server has one thread per request, each thread ends soon after it
+/// held a lock.
 const SHORT_LIFE_ROUNDS: u64 = 4;
 
 /// Number of rounds in which each thread was seen.

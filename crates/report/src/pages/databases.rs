@@ -18,7 +18,7 @@ pub(crate) fn blocks(database: &DatabaseProfile) -> Vec<Block> {
 fn table(database: &DatabaseProfile) -> Table {
     let (kind, address) = (database.kind.name(), &database.address);
     let cost = format!(
-        "{} of {kind} at {address}, {} each.",
+        "{} of {kind} at {address}; one took {} on average.",
         counted(database.samples as f64, "sample"),
         quantity(database.sample_ms / 1e3, Unit::Seconds)
     );

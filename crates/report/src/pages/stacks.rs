@@ -62,7 +62,7 @@ fn hottest(profile: &StackProfile, hot: &[HotFunction]) -> Table {
         ]
     };
     let samples = counted(profile.cpu_samples as f64, "sample");
-    let note = format!("{samples} of user code. The share is that of the function's own code.");
+    let note = format!("{samples} of user code. The share excludes the functions that it calls.");
     let inclusive =
         hot.iter().find(|function| function.inclusive.is_some()).map(|caller| format!("{}.", title(caller)));
     Table {
