@@ -238,7 +238,8 @@ impl Record {
         }
         if let Some(fault) = self.first_failures.take_failed() {
             self.keep_reason(now_ns, kind_of(fault), || match fault {
-                Fault::WrongBody(_) | Fault::Malformed(_) | Fault::Limit(_) => Some(fault.to_string()),
+                Fault::WrongBody(why) => Some(why.into()),
+                Fault::Malformed(_) | Fault::Limit(_) => Some(fault.to_string()),
                 _ => session.close_words(),
             });
         }
