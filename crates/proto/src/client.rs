@@ -114,6 +114,14 @@ pub enum ProtoError {
         /// Advice to the user.
         advice: &'static str,
     },
+    /// A placeholder names no value.
+    #[error("the placeholder {{{{{name}}}}} names no value: {advice}")]
+    UnknownPlaceholder {
+        /// Text between the braces.
+        name: String,
+        /// Advice to the user.
+        advice: String,
+    },
     /// A flag's value cannot be used.
     #[error("--{flag} {value}: {advice}")]
     Flag {

@@ -146,16 +146,23 @@ impl Source {
                 let column = self.columns.iter().position(|column| column == name);
                 let captured = self.captured.iter().position(|captured| captured == name);
                 let known = column.map(|at| Piece::Column { at, in_path }).or(captured.map(Piece::Captured));
-                known.ok_or_else(|| {
-                    let names = self.columns.iter().chain(&self.captured).map(String::as_str);
-                    let near = run::nearest(name, names.chain(["seq", "uuid", "random", "zipf"]));
-                    let near =
-                        near.map_or_else(|| inside.into(), |near| format!("{inside}; did you mean {{{{{near}}}}}?"));
-                    wrong(&near, "name a column of --data, something captured, seq, uuid, random A B or zipf A B S")
-                })
+                known.ok_or_else(|| self.unknown(name))
             }
             _ => Err(wrong(inside, "write {{NAME}}, {{seq}}, {{uuid}}, {{random A B}} or {{zipf A B S}}")),
         }
+    }
+
+    /// Returns the error for a placeholder that is neither a column, nor captured, nor a word of placeholders.
+    fn unknown(&self, name: &str) -> ProtoError {
+        let names = self.columns.iter().chain(&self.captured).map(String::as_str);
+        let near = run::nearest(name, names.chain(["seq", "uuid", "random", "zipf"]));
+        let near = near.map_or(String::new(), |near| format!("; did you mean {{{{{near}}}}}?"));
+        let column = match self.columns.is_empty() {
+            true => format!("give values with --data FILE, in a column {name}"),
+            false => format!("name a column of --data ({})", self.columns.join(", ")),
+        };
+        let advice = format!("{column}, or write something captured, seq, uuid, random A B or zipf A B S{near}");
+        ProtoError::UnknownPlaceholder { name: name.into(), advice }
     }
 
     /// Appends pieces with their placeholders filled.
@@ -228,7 +235,7 @@ pub(crate) fn without_placeholders(text: &str) -> String {
 }
 
 fn wrong(inside: &str, advice: &'static str) -> ProtoError {
-    ProtoError::Invalid { what: "the place", value: inside.into(), advice }
+    ProtoError::Invalid { what: "the placeholder", value: inside.into(), advice }
 }
 
 /// Writes a number in digits.
@@ -323,5 +330,11 @@ mod tests {
             assert!(error.contains(says), "{text}: {error}");
         }
         assert_eq!(without_placeholders("/a/{{random 1 2}}/b{{"), "/a/0/b{{");
+        let bare = Source::new(&RequestSet { templates: true, ..RequestSet::default() });
+        assert_eq!(
+            bare.cut("/d/{{id}}", true).unwrap_err().to_string(),
+            "the placeholder {{id}} names no value: give values with --data FILE, in a column id, or write something \
+             captured, seq, uuid, random A B or zipf A B S; did you mean {{uuid}}?"
+        );
     }
 }

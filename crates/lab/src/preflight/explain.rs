@@ -78,6 +78,8 @@ pub(super) fn explain_exchange(
             format!("the response exceeds a limit of the client: {what}; is this the right server?")
         }
         ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
+            // The server speaks HTTP/2, and the fault names its error.
+            Some("HTTP/2") if protocol == "http2" => fault.to_string(),
             Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
                 format!("{fault}: does it speak {protocol}?")
             }

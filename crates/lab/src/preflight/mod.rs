@@ -193,6 +193,16 @@ mod tests {
         }
     }
 
+    /// Seen: the user was asked if a server that had pushed a response over HTTP/2 speaks HTTP/2.
+    #[test]
+    fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
+        let protocol = run::Protocol::Http2(run::HttpPlan::default());
+        let plan = LoadPlan { protocol, ..LoadPlan::default() };
+        let (settings, push) = (b"\0\0\0\x04\0\0\0\0\0", b"\0\0\x04\x05\x04\0\0\0\x01\0\0\0\x02");
+        let error = plan_against(&plan, &[&settings[..], push].concat(), false, PATIENT).unwrap_err();
+        assert!(error.contains("PUSH_PROMISE") && !error.contains('?'), "{error}");
+    }
+
     /// The server reads only the beginning of the request. One write may then last for the whole timeout.
     #[test]
     fn a_server_that_does_not_read_a_large_request_is_named_once_the_timeout_is_over() {

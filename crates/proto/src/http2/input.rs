@@ -4,6 +4,13 @@
 use super::frame::{DATA, FrameHeader, HEADER_BYTES, MAX_PAYLOAD, PADDED, TOO_LONG};
 use crate::Fault;
 
+/// Fault for an answer in HTTP/1.1.
+pub(super) const IN_HTTP1: Fault =
+    Fault::Malformed("it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (write http:// without --http2)");
+/// Fault for an answer in HTTP/1.1 to a call of gRPC.
+pub(super) const GRPC_IN_HTTP1: Fault =
+    Fault::Malformed("it answers in HTTP/1.1, and gRPC needs HTTP/2: give the port of the gRPC server");
+
 /// A part of the input that is passed on.
 pub(super) enum Piece<'a> {
     /// A part of a DATA frame: its part of the body, the number of bytes that count for the window, and true if the
@@ -75,9 +82,7 @@ impl Input {
         self.have = 0;
         let head = FrameHeader::read(&self.head);
         match head.length {
-            _ if self.head.starts_with(b"HTTP/1.") => Err(Fault::Malformed(
-                "it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (write http:// without --http2)",
-            )),
+            _ if self.head.starts_with(b"HTTP/1.") => Err(IN_HTTP1),
             0..=MAX_PAYLOAD => {
                 self.padding = (!head.has(PADDED)).then_some(0);
                 Ok(Some(head))

@@ -96,6 +96,22 @@ impl Client for ClientPlan {
     }
 }
 
+/// Advice for errors of the server's state: a part of the error, and the advice.
+const ADVICE: &[(&str, &str)] = &[
+    (
+        "Too many open connections",
+        "it has no free connection: give fewer --connections, end other clients, or raise its limit (-c)",
+    ),
+    ("out of memory", "its memory is full: raise its limit (-m), or let it drop old values (without -M)"),
+    ("object too large", "the value is larger than its limit (-I): give a smaller one"),
+];
+
+/// Returns the advice for an error.
+fn advice(words: &str) -> &'static str {
+    let row = ADVICE.iter().find(|(part, _)| words.contains(part));
+    row.map_or("correct --command, or the line of --commands", |row| row.1)
+}
+
 /// Client side of one connection.
 pub struct ClientSession {
     commands: Commands,
@@ -119,7 +135,7 @@ impl Requester for ClientSession {
 
     fn explain(&self) -> Option<String> {
         let words = self.refusal.as_ref()?;
-        Some(format!("it answered {words}; correct --command, or the line of --commands"))
+        Some(format!("it answered {words}; {}", advice(words)))
     }
 
     fn refusal_words(&self) -> Option<String> {
@@ -262,6 +278,17 @@ mod tests {
         assert_eq!(of("set k 0 0 0").unwrap(), "set k 0 0 0\r\n\r\n");
         for wrong in ["set k 0 60 5", "set k 0 0 5 four", "cas k 0 0 1 7", "ms k 2"] {
             assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_state_of_a_server_is_not_blamed_on_the_command() {
+        for (words, says) in [
+            ("\"ERROR Too many open connections\"", "fewer --connections"),
+            ("\"SERVER_ERROR out of memory storing object\"", "its memory is full"),
+            ("\"ERROR\"", "correct --command"),
+        ] {
+            assert!(advice(words).contains(says), "{words}");
         }
     }
 

@@ -146,10 +146,14 @@ impl Requester for ClientSession {
         let words = self.words();
         match (words.is_empty(), self.greeting_replies) {
             (true, _) => None,
-            (false, 0) => self.refusal_words().map(|quoted| format!("it answered {quoted}; {}", advice(&words))),
-            (false, _) => Some(format!(
-                "it refuses HELLO, AUTH or SELECT with {words:?}; correct --auth-file, --database or --resp"
-            )),
+            (false, 0) => {
+                let advice = advice(&words, "correct --command, or the line of --commands");
+                self.refusal_words().map(|quoted| format!("it answered {quoted}; {advice}"))
+            }
+            (false, _) => {
+                let advice = advice(&words, "correct --auth-file, --database or --resp");
+                Some(format!("it refuses HELLO, AUTH or SELECT with {words:?}; {advice}"))
+            }
         }
     }
 
@@ -215,17 +219,31 @@ impl ClientSession {
     }
 }
 
-/// Returns the advice for an error reply, depending on its first word (see the prefixes in the documentation of Redis).
-fn advice(words: &str) -> &'static str {
-    match words.split(' ').next().unwrap_or_default() {
-        "NOAUTH" | "WRONGPASS" | "NOPERM" => "give the password of a user who may do this with --auth-file FILE",
-        "MOVED" | "ASK" | "CROSSSLOT" | "CLUSTERDOWN" => {
-            "it is a node of a cluster: give the node that holds the key as TARGET, or another key"
-        }
-        "LOADING" | "BUSY" | "MASTERDOWN" => "wait until it is ready",
-        "READONLY" => "it is a replica: give the primary as TARGET, or commands that only read",
-        _ => "correct --command, or the line of --commands",
-    }
+/// Advice for error replies: how the reply begins, and the advice (see the prefixes in the documentation of Redis).
+const ADVICE: &[(&[&str], &str)] = &[
+    (
+        &["ERR max number of clients"],
+        "it has no free connection: give fewer --connections, end other clients, or raise its maxclients",
+    ),
+    (&["ERR AUTH ", "ERR Client sent AUTH"], "it wants no password: leave --auth-file out"),
+    (&["NOAUTH", "WRONGPASS", "NOPERM"], "give the password of a user who may do this with --auth-file FILE"),
+    (&["DENIED"], "it is in protected mode: run loadline on its host, or give it a password"),
+    (
+        &["MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN"],
+        "it is a node of a cluster: give the node that holds the key as TARGET, or another key",
+    ),
+    (&["LOADING", "BUSY", "MASTERDOWN"], "wait until it is ready"),
+    (&["READONLY"], "it is a replica: give the primary as TARGET, or commands that only read"),
+    (&["OOM"], "its memory is full: delete keys, or raise its maxmemory"),
+    (&["MISCONF"], "it cannot save its data, and refuses writes: read its log"),
+    (&["NOREPLICAS"], "it has fewer replicas than it needs for a write: see its min-replicas-to-write"),
+    (&["WRONGTYPE"], "this key has a value of another type: give another key"),
+];
+
+/// Returns the advice for an error reply, or another one if the reply is in no row of [`ADVICE`].
+fn advice(words: &str, otherwise: &'static str) -> &'static str {
+    let row = ADVICE.iter().find(|(begins, _)| begins.iter().any(|begin| words.starts_with(begin)));
+    row.map_or(otherwise, |row| row.1)
 }
 
 #[cfg(test)]
@@ -264,6 +282,13 @@ mod tests {
         let mut session = plan("GET k", 0).session();
         session.begin(Request::default());
         session.receive(b"-MOVED 866 10.0.0.3:6379\r\n", &mut drop).unwrap();
+        for (reply, says) in [
+            ("ERR max number of clients reached", "raise its maxclients"),
+            ("OOM command not allowed when used memory > 'maxmemory'.", "its memory is full"),
+            ("ERR unknown command 'X'", "correct --command"),
+        ] {
+            assert!(advice(reply, "correct --command").contains(says), "{reply}");
+        }
         assert_eq!(session.refusal_words().unwrap(), "\"-MOVED 866 10.0.0.3:6379\"");
         let said = session.explain().unwrap();
         assert!(said.contains("\"-MOVED 866 10.0.0.3:6379\"") && said.contains("cluster"), "{said}");

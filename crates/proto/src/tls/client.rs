@@ -90,7 +90,10 @@ impl<S: Requester> ClientSession<S> {
         let Some(engine) = &self.pipe.engine else { return Ok(()) };
         let chosen = engine.alpn_protocol();
         if self.shared.alpn == "h2" && chosen != Some(b"h2") {
-            return Err(Fault::Malformed("the server does not choose h2 (ALPN); without --http2 HTTP/1.1 is spoken"));
+            return Err(Fault::Malformed(
+                "the server does not choose h2 (ALPN), which HTTP/2 and gRPC need; for HTTP/1.1, write https:// without \
+                 --http2",
+            ));
         }
         self.resumed = engine.handshake_kind() == Some(HandshakeKind::Resumed);
         self.ready = true;

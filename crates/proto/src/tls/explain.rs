@@ -6,6 +6,11 @@ use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisb
 const RENEGOTIATION_ADVICE: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
      refused here; turn that off at the server (a client certificate that only some of its paths want, say), or serve TLS 1.3";
 
+/// Sentence about a server that speaks none of the protocols that were offered: `h2` for HTTP/2 and gRPC, otherwise
+/// `http/1.1`.
+const NO_COMMON_PROTOCOL: &str = "it speaks none of the protocols that were offered (ALPN): give --http2 if it speaks only \
+                                  HTTP/2, and leave --http2 out if it speaks only HTTP/1.1";
+
 /// Returns the sentence for an error of a connection to `name`. `again` is true if TLS 1.2 was established before.
 pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
@@ -31,10 +36,7 @@ pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> Stri
         Error::DecryptError => "a record was changed on its way: it does not decrypt".into(),
         Error::PeerMisbehaved(why) => format!("the server breaks the TLS protocol ({})", reason(why)),
         Error::PeerSentOversizedRecord => "the server sent a TLS record that is longer than TLS allows".into(),
-        Error::NoApplicationProtocol => {
-            "the server speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken"
-                .into()
-        }
+        Error::NoApplicationProtocol => NO_COMMON_PROTOCOL.into(),
         other => format!("TLS failed ({}); does it speak TLS 1.2 or 1.3 on this port?", reason(other)),
     }
 }
@@ -113,9 +115,7 @@ fn alerted(alert: AlertDescription) -> String {
         AlertDescription::UnrecognisedName => {
             "it knows no site of that name (SNI); use a name that it serves in the target".into()
         }
-        AlertDescription::NoApplicationProtocol => {
-            "it speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken".into()
-        }
+        AlertDescription::NoApplicationProtocol => NO_COMMON_PROTOCOL.into(),
         AlertDescription::Unknown(number) => {
             format!("it ends the connection with TLS alert {number}, which this client does not know")
         }

@@ -33,6 +33,8 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
+/// Usual methods, which some logs have in small letters. Methods are case-sensitive (RFC 9110, section 9.1).
+const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
 /// Statuses that servers write to their logs, but never send: the server closed the connection without an answer (nginx:
 /// 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
 const NEVER_SENT: &[u16] = &[444, 460, 499];
@@ -156,7 +158,7 @@ impl Log {
     }
 
     fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
-        let logged = match parse(line, fields) {
+        let mut logged = match parse(line, fields) {
             Ok(logged) => logged,
             Err((column, why)) => {
                 self.first_bad
@@ -164,6 +166,11 @@ impl Log {
                 return self.leave_out("that cannot be read");
             }
         };
+        let capitals = logged.method.to_ascii_uppercase();
+        if capitals != logged.method && USUAL.contains(&capitals.as_str()) {
+            logged.method = capitals;
+            self.summary.lower_case += 1;
+        }
         *self.summary.methods.entry(logged.method.clone()).or_default() += 1;
         let allowed =
             |method: &str| SAFE.contains(&method) || options.allow.iter().any(|m| m.eq_ignore_ascii_case(method));
@@ -342,6 +349,18 @@ mod tests {
         assert!(log.left_out.keys().any(|why| why.starts_with("POST") && why.contains("--allow POST")));
         assert!(log.summary.words().join("\n").contains("first at line 5, column 1"), "{:?}", log.summary.words());
         assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
+    }
+
+    /// Seen: `get` was left out as a method that may change things.
+    #[test]
+    fn methods_in_small_letters_are_the_usual_ones() {
+        let text = [line(1, "get /a", 200), line(1, "GET /a", 200), line(1, "Delete /b", 200), line(1, "x /c", 200)];
+        let log = of(text.concat().as_bytes(), &[]).unwrap();
+        assert_eq!((log.requests.len(), log.requests[0].weight), (1, 2.0));
+        assert!(log.left_out.keys().any(|why| why.starts_with("DELETE (it may")), "{:?}", log.left_out);
+        assert!(log.left_out.keys().any(|why| why.starts_with("x (it may")), "{:?}", log.left_out);
+        let said = log.summary.words();
+        assert!(said.contains(&"2 methods written in small letters: read as capitals".into()), "{said:?}");
     }
 
     /// Seen: a client left before the answer (499), and the replay expected the server to answer 499.

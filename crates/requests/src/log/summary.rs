@@ -19,6 +19,8 @@ pub struct Summary {
     pub lines: u64,
     /// Number of requests by method, including requests that are left out of the replay.
     pub methods: BTreeMap<String, u64>,
+    /// Number of requests whose method the log has in small letters, as `get`.
+    pub lower_case: u64,
     /// Number of responses by status class: 2 for 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
     /// Number of requests whose status the log does not contain.
@@ -91,15 +93,18 @@ impl Summary {
         )];
         said.extend(self.bad.iter().map(|bad| format!("lines that cannot be read: {bad}")));
         said.push(format!("methods: {}", list(self.methods.iter().map(|(m, n)| format!("{m} {n}")).collect())));
+        said.extend((self.lower_case > 0).then(|| {
+            format!("{} written in small letters: read as capitals", counted(self.lower_case as f64, "method"))
+        }));
         said.push(self.answers());
-        said.extend(
-            self.first_timeless
-                .iter()
-                .map(|first| without_time(self.timeless, &format!("have no time that can be read, first in {first}"))),
-        );
-        said.extend(
-            (self.beyond_times > 0).then(|| without_time(self.beyond_times, "come after the first million times")),
-        );
+        said.extend(self.first_timeless.iter().map(|first| {
+            let have = if self.timeless == 1 { "has" } else { "have" };
+            without_time(self.timeless, &format!("{have} no time that can be read, first in {first}"))
+        }));
+        said.extend((self.beyond_times > 0).then(|| {
+            let come = if self.beyond_times == 1 { "comes" } else { "come" };
+            without_time(self.beyond_times, &format!("{come} after the first million times"))
+        }));
         if self.covered_s > 0.0 {
             said.push(self.course());
         }
@@ -122,7 +127,8 @@ impl Summary {
 
 /// Returns the sentence about requests without a time that is used.
 fn without_time(requests: u64, why: &str) -> String {
-    format!("{} {why}: a replay with --speed leaves them out", counted(requests as f64, "request"))
+    let them = if requests == 1 { "it" } else { "them" };
+    format!("{} {why}: a replay with --speed leaves {them} out", counted(requests as f64, "request"))
 }
 
 impl Summary {
@@ -198,6 +204,18 @@ mod tests {
         assert_eq!(of(false, &[0, 500_000]), "1 s, 2/s on average", "half a second apart");
         assert_eq!(of(false, &[0, 250_000, 500_000]), "0.75 s, 4/s on average");
         assert_eq!((words(false, &[0, 0]), words(false, &[0]), words(false, &[])), (None, None, None));
+    }
+
+    #[test]
+    fn one_request_has_and_several_have() {
+        let words = |timeless, beyond_times| {
+            let first_timeless = (timeless > 0).then(|| "line 1".to_owned());
+            Summary { timeless, beyond_times, first_timeless, ..Summary::default() }.words().join("; ")
+        };
+        let (one, two) = (words(1, 1), words(2, 2));
+        assert!(one.contains("1 request has no time") && one.contains("1 request comes after"), "{one}");
+        assert!(two.contains("2 requests have no time") && two.contains("2 requests come after"), "{two}");
+        assert!(one.contains("a replay with --speed leaves it out") && two.contains("leaves them out"), "{one}; {two}");
     }
 
     #[test]

@@ -10,6 +10,11 @@ use crate::http2::stream_list::AnyStream;
 /// Maximum size of unsent answers to SETTINGS and PING, bytes.
 const MAX_OWED: usize = 64 * 1024;
 
+/// Fault for a frame PUSH_PROMISE, which RFC 9113, section 6.6, forbids after SETTINGS_ENABLE_PUSH 0.
+const PUSHED: Fault = Fault::Malformed(
+    "the server pushes a response (PUSH_PROMISE), although the client's SETTINGS refuse pushes; switch off its push",
+);
+
 impl ClientSession {
     /// Handles a complete frame of any kind except DATA.
     pub(super) fn frame(
@@ -31,7 +36,7 @@ impl ClientSession {
             frame::WINDOW_UPDATE => self.window(head, payload),
             frame::RST_STREAM => self.stream_reset(head, payload, completions),
             frame::GOAWAY => self.goaway(head, payload, completions),
-            frame::PUSH_PROMISE => Err(Fault::Malformed("a push, which was refused at the begin")),
+            frame::PUSH_PROMISE => Err(PUSHED),
             frame::PRIORITY_FRAME if head.stream == 0 => Err(Fault::Malformed("a PRIORITY of HTTP/2 of no stream")),
             // PRIORITY is obsolete (section 5.3.2), and unknown frames are skipped (section 5.5).
             _ => Ok(()),

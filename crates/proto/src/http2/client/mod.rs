@@ -21,7 +21,7 @@ use run::{Protocol, RequestSet};
 use super::flow::{Received, Sending};
 use super::header_block::HeaderBlock;
 use super::hpack::Decoder;
-use super::input::{Input, Piece};
+use super::input::{GRPC_IN_HTTP1, IN_HTTP1, Input, Piece};
 use super::request::Prepared;
 use super::request_template::TemplateState;
 use super::response_headers::ResponseHeaders;
@@ -197,6 +197,15 @@ impl ClientSession {
     }
 }
 
+impl ClientSession {
+    /// Returns the reason if the server permits no request.
+    fn permission_words(&self) -> Option<String> {
+        let why = "the server permits no request on this connection (its SETTINGS_MAX_CONCURRENT_STREAMS is 0): is it \
+                   shutting down, or is its limit of streams set to 0?";
+        (self.max_streams == 0 && !self.waiting.is_empty()).then(|| why.to_owned())
+    }
+}
+
 impl Requester for ClientSession {
     fn sends_unasked(&self) -> bool {
         true
@@ -212,7 +221,7 @@ impl Requester for ClientSession {
 
     fn explain(&self) -> Option<String> {
         // The words of an ordinary answer are shown together with the answer itself.
-        self.close_words().or_else(|| self.refusals.explain_call())
+        self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }
 
     fn refusal_words(&self) -> Option<String> {
@@ -256,6 +265,7 @@ impl Requester for ClientSession {
         let outcome = self.read(&mut framer, input, &mut completions);
         self.input = framer;
         if let Err(fault) = outcome {
+            let fault = if fault == IN_HTTP1 && self.requests[0].grpc { GRPC_IN_HTTP1 } else { fault };
             self.give_up(&fault);
             return Err(fault);
         }

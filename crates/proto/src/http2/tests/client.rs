@@ -316,6 +316,30 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     }
 }
 
+/// Seen: the user was told only that no complete response came.
+#[test]
+fn a_server_that_permits_no_request_is_named() {
+    let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 0)]);
+    assert_eq!(session.explain(), None);
+    session.begin(Request::default());
+    assert!(session.explain().unwrap().contains("SETTINGS_MAX_CONCURRENT_STREAMS is 0"));
+    let mut hello = Vec::new();
+    frame::write_settings(&mut hello, &[(frame::MAX_CONCURRENT_STREAMS, 1)]);
+    receive(&mut session, &hello).0.unwrap();
+    sent(&mut session);
+    assert_eq!(session.explain(), None);
+}
+
+/// Seen: the advice for HTTP/1.1 was to write `http://` without `--http2`, also for a call of gRPC.
+#[test]
+fn an_answer_in_http_1_has_advice_for_the_protocol() {
+    let answer = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+    let said = |mut session: ClientSession| receive(&mut session, answer).0.unwrap_err().to_string();
+    assert!(said(settled(&[])).contains("without --http2"));
+    let calls = said(call());
+    assert!(calls.contains("give the port of the gRPC server") && !calls.contains("--http2"), "{calls}");
+}
+
 fn call() -> ClientSession {
     let message = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(message.path(), b"hello").unwrap();
