@@ -44,7 +44,12 @@ fn best(result: &ArenaResult, profile: &ArenaProfileResult) -> Option<String> {
     let more = best.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!("{more} more") } else { String::new() };
     names.extend(Some(more.as_str()).filter(|more| !more.is_empty()));
-    let shared = if names.len() > 1 { "share the first group" } else { "is best" };
+    let ranked = cells(result, profile).filter(|cell| cell.group.is_some()).count();
+    let shared = match (names.len(), ranked) {
+        (1, 1) => "is the only one with a rank,",
+        (1, _) => "is best",
+        _ => "share the first group",
+    };
     Some(format!("{}: {} {shared} with {cpu} of CPU per request", profile.profile, list(&names)))
 }
 

@@ -65,7 +65,7 @@ fn title(result: &SizeResult) -> String {
     };
     let what = match result.goal {
         SizeGoal::Cpus => "Cheapest that is enough",
-        SizeGoal::CpusPerRequest => "Fewest CPUs per request",
+        SizeGoal::CpusPerRequest => "Most requests per CPU",
     };
     let capacity =
         step.capacity.map_or(String::new(), |capacity| format!(": {}", quantity(capacity.rate, Unit::PerSecond)));

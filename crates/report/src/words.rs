@@ -1,8 +1,9 @@
 //! Small changes to sentences from other crates.
 
-/// Returns the sentence with a capital first letter, unless it begins with a name such as `p99`.
+/// Returns the sentence with a capital first letter, unless it begins with a name such as `p99` or `loadline`.
 pub(crate) fn capital(sentence: &str) -> String {
-    let is_name = sentence.split(' ').next().is_some_and(|word| word.contains(|c: char| c.is_ascii_digit()));
+    let is_name = |word: &str| word == "loadline" || word.contains(|c: char| c.is_ascii_digit());
+    let is_name = sentence.split(' ').next().is_some_and(is_name);
     let mut chars = sentence.chars();
     match chars.next() {
         Some(first) if !is_name => first.to_uppercase().chain(chars).collect(),
@@ -14,4 +15,13 @@ pub(crate) fn capital(sentence: &str) -> String {
 pub(crate) fn minute(time: &str) -> String {
     let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
     if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_keep_their_first_letter() {
+        let said = ["loadline only watched", "p99 was 3 ms", "other programs ran"].map(super::capital);
+        assert_eq!(said, ["loadline only watched", "p99 was 3 ms", "Other programs ran"]);
+    }
 }

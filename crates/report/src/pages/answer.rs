@@ -1,6 +1,6 @@
 //! The answer of a search or an experiment in a few lines: the rate, its limit, the test of this limit, and advice.
 
-use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitsFor};
+use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitCause, WaitsFor};
 
 use super::answered::{has_answer, is_of_search, searched};
 use super::limited::{advice, is_stated, limited_by};
@@ -112,11 +112,12 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
     let think = format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" });
     let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
-    let failed =
-        users.failed.map_or("; more were not tried".into(), |n| format!("; not {}{why}", number(f64::from(n))));
+    let failed = users
+        .failed
+        .map_or("; more were not tried".into(), |n| format!("; {} did not hold it{why}", number(f64::from(n))));
     let all = users.capacity.as_ref().map_or(String::new(), |c| {
         let [value, low, high] = [c.value, c.low, c.high].map(|n| number(n.round()));
-        format!("; {value} by all windows ({low} to {high})")
+        format!("; the limit is about {value} ({low} to {high})")
     });
     let value = match users.held {
         Some(n) => format!("{}, {} requests/s,", counted(f64::from(n), "user"), number(users.rate)),
@@ -132,7 +133,12 @@ fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
         let said = &run.findings.bottleneck.sentence;
+        // The verdict already names the thread that computes.
+        let is_named = run.findings.bottleneck.id == "server-single-thread";
         let first = run.findings.waits.first().filter(|first| !said.contains(&first.sentence))?;
+        if is_named && first.cause == WaitCause::SerialCpu {
+            return None;
+        }
         Some(AnswerLine::new("Threads", "", first.sentence.clone()).leading("waits"))
     };
     chain.or_else(threads).map(AnswerLine::optional)
@@ -244,7 +250,12 @@ mod tests {
         run.findings.waits = vec![run::WaitFinding { sentence: "all workers wait".into(), ..Default::default() }];
         let threads = |run: &Run| told(run).iter().filter(|line| line.contains("all workers wait")).count();
         assert_eq!(threads(&run), 1);
+        let first = &mut run.findings.waits[0];
+        first.cause = run::WaitCause::SerialCpu;
+        run.findings.bottleneck.id = "server-single-thread".into();
+        assert_eq!(threads(&run), 0, "the verdict names the same thread");
         run.findings.bottleneck.sentence = "all workers wait; the server handles 4 requests at a time".into();
+        run.findings.bottleneck.id = "server-concurrency".into();
         assert_eq!(threads(&run), 1);
     }
 
@@ -279,7 +290,11 @@ mod tests {
         run.findings.users =
             Some(UsersFinding { held: Some(174), failed: Some(182), rate: 749.0, capacity, ..UsersFinding::default() });
         assert!(told(&run)[0].starts_with("Users|174 users, 749 requests/s, who think"), "{:?}", told(&run));
-        assert!(told(&run)[0].ends_with("; not 182; 151 by all windows (84 to 250)"), "{:?}", told(&run));
+        assert!(
+            told(&run)[0].ends_with("; 182 did not hold it; the limit is about 151 (84 to 250)"),
+            "{:?}",
+            told(&run)
+        );
     }
 
     /// A damaged file may name services that wait for each other.

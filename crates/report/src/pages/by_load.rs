@@ -9,6 +9,7 @@ use super::times::known;
 use super::{answered, capacity, pick, rate};
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising};
 use crate::{Block, Section, Unit, Weight};
+use run::number::number;
 
 /// Minimum number of windows for a chart.
 const MIN_WINDOWS: usize = 2;
@@ -19,7 +20,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if answered::searched(run).is_none() || !answered::is_of_search(run) {
         return Vec::new();
     }
-    let chart = open_loop(run).or_else(|| closed_loop(run));
+    let chart = open_loop(run).or_else(|| users(run)).or_else(|| closed_loop(run));
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
@@ -38,6 +39,22 @@ fn open_loop(run: &Run) -> Option<Plot> {
         bands: ends.map(band).into_iter().collect(),
         marks: found.map(mark).into_iter().chain(capacity::objectives(run)).collect(),
         ..points.plot("Response time against offered load")
+    })
+}
+
+/// Returns the chart by number of users, with the capacity in users.
+fn users(run: &Run) -> Option<Plot> {
+    let found = run.findings.users.as_ref()?.capacity.as_ref();
+    let windows = pick::of(run, &[TrialKind::Sweep]);
+    let points = Windows::new(&windows, |trial| pick::asked(trial).unwrap_or(f64::NAN))?;
+    let band = |c: &run::Estimate| Band { from: c.low, to: c.high, label: "95 % interval".into(), hue: Hue::Main };
+    let mark =
+        |c: &run::Estimate| Mark::new(Spot::X(c.value), format!("limit about {}", number(c.value.round())), Hue::Alarm);
+    Some(Plot {
+        x: Axis::new("users", Unit::Plain, Scale::Log2),
+        bands: found.map(band).into_iter().collect(),
+        marks: found.map(mark).into_iter().chain(capacity::objectives(run)).collect(),
+        ..points.plot("Response time against users")
     })
 }
 

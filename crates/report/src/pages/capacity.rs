@@ -2,8 +2,8 @@
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
-use super::pick;
 use super::times::known;
+use super::{pick, rate};
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
 use run::number::quantity;
@@ -26,7 +26,7 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
     };
     let marks = marks(run).into_iter().chain(objectives(run)).collect();
     let title = match &run.findings.capacity {
-        Some(c) if in_open_loop(run) => format!("The objective holds up to {}", quantity(c.rate, Unit::PerSecond)),
+        Some(c) if in_open_loop(run) => format!("The objective holds up to {}/s", rate::rate(c)),
         Some(_) => no_capacity(run),
         None => "Response time against offered rate".into(),
     };
@@ -46,16 +46,16 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
 }
 
 fn completed(run: &Run, steps: &[&Trial]) -> Plot {
-    let rate = |label: &str, hue, get: fn(&Trial) -> f64| {
+    let dots = |label: &str, hue, get: fn(&Trial) -> f64| {
         Series::new(label, Look::Dots, hue, steps.iter().map(|t| (t.rates.offered_rate, get(t))).collect())
     };
     let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max);
-    let mut series = vec![rate("completed", Hue::Main, |t| t.rates.completed_rate)];
+    let mut series = vec![dots("completed", Hue::Main, |t| t.rates.completed_rate)];
     if steps.iter().any(|t| differs(t.rates.goodput, t.rates.completed_rate)) {
-        series.push(rate("goodput", Hue::Third, |t| t.rates.goodput));
+        series.push(dots("goodput", Hue::Third, |t| t.rates.goodput));
     }
     if steps.iter().any(|t| differs(t.rates.sent_rate, t.rates.offered_rate)) {
-        series.push(rate("sent", Hue::Fourth, |t| t.rates.sent_rate));
+        series.push(dots("sent", Hue::Fourth, |t| t.rates.sent_rate));
     }
     series.push(Series::new("all offered", Look::Dashed, Hue::Quiet, vec![(0.0, 0.0), (most, most)]));
     Plot {
@@ -117,9 +117,7 @@ fn no_capacity(run: &Run) -> String {
 }
 
 fn marks(run: &Run) -> Vec<Mark> {
-    let found = |c: &Capacity| {
-        Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
-    };
+    let found = |c: &Capacity| Mark::new(Spot::X(c.rate), format!("capacity {}/s", rate::rate(c)), Hue::Alarm);
     // The axis shows offered rates, so it cannot show a capacity that a closed loop found.
     let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()

@@ -50,8 +50,10 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes.
+/// Parts of the CPU time of a side's processes. They are counted in ticks, and only their sum is known exactly.
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
+/// Exact CPU time of a side's processes.
+const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);
 
 fn bars(shown: &[&Trial]) -> Bars {
     let (mut rows, mut of_server) = (Vec::new(), None);
@@ -60,7 +62,7 @@ fn bars(shown: &[&Trial]) -> Bars {
         let one_host = trial.one_host();
         for (name, side) in sides(trial) {
             let bars = [
-                bar(format!("{name} processes, {load}"), side, PROCESS),
+                of_processes(format!("{name} processes, {load}"), side),
                 (!one_host).then(|| bar(format!("{name} host, {load}"), side, HOST)).flatten(),
             ];
             if name == SERVER {
@@ -78,6 +80,16 @@ fn bars(shown: &[&Trial]) -> Bars {
     };
     let caption = "CPU time per completed request, by where it is spent. Interrupts count for the host; for a process only where the kernel cannot separate them.";
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
+}
+
+/// Returns the bar of a side's processes. The ticks only divide the exact time.
+fn of_processes(label: String, side: &Side) -> Option<BarRow> {
+    let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
+    let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
+    let Some(mut parts) = parts else { return Some(exact) };
+    let scale = exact.sum() / parts.sum();
+    parts.segments.iter_mut().for_each(|part| part.value *= scale);
+    Some(parts)
 }
 
 fn bar(label: String, side: &Side, parts: &[Part]) -> Option<BarRow> {
@@ -156,5 +168,27 @@ fn cell(cost: &Cost) -> Cell {
     match &cost.per_request {
         Reading::Value(v) => Cell::new(quantity(*v, cost.unit)),
         Reading::Absent { absent } => Cell::absent(absent.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exact_cpu_time_is_divided_by_the_ticks() {
+        let bar = |user: Option<f64>| {
+            let mut side = Side::default();
+            let ticks = [("process_user_us", user), ("process_system_us", user.map(|us| 3.0 * us))];
+            for (id, us) in [("process_cpu_us", Some(40.0))].into_iter().chain(ticks) {
+                let per_request = us.map_or_else(|| Reading::absent("few ticks"), Reading::Value);
+                side.costs.insert(id.into(), Cost { per_request, unit: run::FigureUnit::Micros });
+            }
+            let bar = of_processes("server".into(), &side).unwrap();
+            bar.segments.iter().map(|part| (part.label.clone(), part.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(bar(Some(5.0)), [("user".into(), 10.0), ("system".into(), 30.0)]);
+        assert_eq!(bar(None), [("user and system".into(), 40.0)]);
+        assert_eq!(bar(Some(0.0)), [("user and system".into(), 40.0)]);
     }
 }

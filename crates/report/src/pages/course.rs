@@ -13,10 +13,17 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
     match (course.held_rate, failure(course)) {
         (Some(held), None) => format!("held to {}, the highest rate of this load", rate(held)),
-        (Some(held), Some(failed)) => format!("held to {}; {failed}", rate(held)),
+        (Some(held), Some(failed)) => format!("held to {}{}; {failed}", bound(course), rate(held)),
         (None, Some(failed)) => format!("not held: {failed}"),
         (None, None) => "not measured".into(),
     }
+}
+
+/// Returns the words before the held rate. A ramp fails somewhere within a part, so its held rate is the start of the
+/// last part that held, which is a lower bound. The rate of a step is exact.
+fn bound(course: &CourseFinding) -> &'static str {
+    let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
+    if course.failed.is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
 }
 
 /// Returns the lowest rate that failed, and the reason.
@@ -33,7 +40,8 @@ fn offered(part: &CoursePart) -> String {
 
 /// Returns the answer's line about a load whose rate changed.
 pub(super) fn line(course: &CourseFinding) -> AnswerLine {
-    let value = course.held_rate.map_or("no rate:".into(), |rate| format!("to {}:", quantity(rate, Unit::PerSecond)));
+    let held = |rate| format!("to {}{}:", bound(course), quantity(rate, Unit::PerSecond));
+    let value = course.held_rate.map_or("no rate:".into(), held);
     let detail = failure(course).unwrap_or_else(|| "the highest rate of this load".into());
     let tone = if course.failed.is_none() { Tone::Good } else { Tone::Warn };
     AnswerLine::new("Held", value, detail).toned(tone)
@@ -85,7 +93,7 @@ fn p99(part: &CoursePart) -> Option<Cell> {
 }
 
 fn row(part: &CoursePart) -> Vec<Cell> {
-    let absent = || Cell::absent("only parts of a second or longer have this figure");
+    let absent = || Cell::absent("no second of the load was counted in this part");
     let (held, tone) = if part.breach.is_none() { ("yes", Tone::Plain) } else { ("no", Tone::Bad) };
     vec![
         format!("{} to {}", span(part.from_s), span(part.to_s)).into(),
@@ -110,6 +118,19 @@ mod tests {
         assert_eq!(text(Some(1000.0), false).as_deref(), Some("1 ms"));
         assert_eq!(text(Some(1000.0), true).as_deref(), Some("unknown (≥1 ms)"));
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
+    }
+
+    /// The table says that the part from 660/s to 800/s held.
+    #[test]
+    fn the_held_rate_of_a_ramp_is_a_lower_bound() {
+        let breach = run::Breach { kind: run::BreachKind::P99, value: None, limit: None, at_least: false };
+        let part = |from, to, breach| CoursePart { from, to, breach, ..CoursePart::default() };
+        let parts = vec![part(660.0, 800.0, None), part(800.0, 940.0, Some(breach))];
+        let mut course = CourseFinding { parts, held_rate: Some(660.0), failed: Some(1), ..CourseFinding::default() };
+        assert!(headline(&course).starts_with("held to at least 660/s; at 800 to 940/s"), "{}", headline(&course));
+        assert_eq!(line(&course).value, "to at least 660/s:");
+        course.parts[0] = part(660.0, 660.0, None);
+        assert_eq!(line(&course).value, "to 660/s:");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use run::{CounterId, Reading, Run, Side, Trial};
 
 use crate::{AnswerLine, Unit};
-use run::number::{number, quantity};
+use run::number::quantity;
 
 /// Returns the line of the answer: CPUs used and allowed on both sides, with their busiest threads.
 pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
@@ -19,8 +19,8 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
 /// Returns the CPUs that a side used and those that it may use; `None` if its counters do not show this.
 fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     let (used, online) = cpus(side, trial);
-    let cpus = |used| match online {
-        Some(n) => format!("{} of {}", number(used), quantity(n, Unit::Cpus)),
+    let cpus = |used| match online.filter(|n| *n > 0.0) {
+        Some(n) => format!("{} of {}", quantity(used / n, Unit::Share), quantity(n, Unit::Cpus)),
         None => quantity(used, Unit::Cpus),
     };
     let thread = busiest_thread(run, name)

@@ -56,7 +56,7 @@ pub use trials::busiest_device;
 use run::{Certainty, Run};
 
 use crate::{Block, Doc, Section, Unit};
-use run::number::{number, quantity, span};
+use run::number::{number, prose::counted, quantity, span};
 
 /// A row of [`PAGES`].
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +189,7 @@ fn title(run: &Run) -> String {
     }
     if let Some(capacity) = &found.capacity {
         let rate = match found.users.as_ref().and_then(|users| users.held) {
-            Some(users) => format!("{} users ({} requests/s)", number(f64::from(users)), rate::rate(capacity)),
+            Some(users) => format!("{} held ({} requests/s)", counted(f64::from(users), "user"), rate::rate(capacity)),
             None if rate::source(capacity).is_some() => format!("{} requests/s in a closed loop", rate::rate(capacity)),
             None => format!("{} requests/s", rate::rate(capacity)),
         };

@@ -1,10 +1,10 @@
 //! The main charts of a single load: response times, and the completed rate over time, with the offered rate if that
 //! changed. For a short load, response times over time are not known; their distribution is shown instead.
 
-use run::Run;
+use run::{Run, Trial};
 
 use super::{answered, counters, latency};
-use crate::{Axis, Block, Plot, Section, Series, Weight};
+use crate::{Axis, Block, Plot, Section, Series, Unit, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = answered::single(run) else { return Vec::new() };
@@ -14,9 +14,17 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let charts: Vec<Plot> = rate.into_iter().chain(times).filter(|plot| !plot.series.is_empty()).collect();
     // Two charts must fit on the first screen together.
     let low = charts.len() > 1;
-    let blocks: Vec<Block> =
-        charts.into_iter().map(|plot| Block::Plot(Box::new(Plot { wide: true, low, ..plot }))).collect();
+    let blocks: Vec<Block> = charts
+        .into_iter()
+        .map(|plot| Block::Plot(Box::new(Plot { wide: true, low, x: of_window(plot.x, trial), ..plot })))
+        .collect();
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
+}
+
+/// Returns a time axis that covers the measured window, so that charts have one scale. Other axes stay as they are.
+fn of_window(axis: Axis, trial: &Trial) -> Axis {
+    let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
+    if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
 }
 
 /// Maximum number of points of a line. With more points, noise would hide the trend of the line.

@@ -30,7 +30,10 @@ pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> 
                   that it called. Outer functions that all stacks share are left out.";
     let waiting = "Mean number of threads that waited in each function, without idle threads.";
     let largest = hot.iter().find(|function| function.inclusive.is_some()).or(hot.first());
-    let title = largest.map_or_else(|| "CPU time by function".into(), title);
+    // The share of few samples is inexact, so the title names their number.
+    let samples = counted(profile.cpu_samples as f64, "sample");
+    let title =
+        largest.map_or_else(|| "CPU time by function".into(), |function| format!("{} ({samples})", title(function)));
     let cpu = Flame { unit: Unit::Cpus, hue: Hue::Second, has_table: !hot.is_empty(), ..flame(title, on_cpu) };
     blocks.extend(with_stacks(cpu, &profile.cpu));
     blocks.extend(with_stacks(flame("Waiting threads by function".into(), waiting), &profile.waiting));

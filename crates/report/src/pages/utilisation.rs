@@ -13,7 +13,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let devices = run.findings.picks.shown.and_then(|at| run.findings.devices.get(at)).map_or(&[][..], Vec::as_slice);
     let Some(first) = devices.first() else { return Vec::new() };
-    let title = format!("{} was the busiest: {} of the time", first.name(), quantity(first.busy, Unit::Share));
+    let title = format!("Busiest: {}, {} of the time", first.name(), quantity(first.busy, Unit::Share));
     let rows = devices.iter().take(SHOWN).map(|d| {
         let hue = match d.side {
             "server" => Hue::Main,

@@ -39,12 +39,9 @@ pub(crate) fn blocks(profile: &WaitProfile) -> Vec<Block> {
 
 fn threads(profile: &WaitProfile) -> Table {
     let clients = profile.clients.as_ref().map(|c| {
-        format!(
-            "Requests in progress: {} to {}; not read yet: {}.",
-            number(c.in_progress),
-            number(c.in_progress + c.uncertain),
-            number(c.unread + c.queued)
-        )
+        let [least, most] = [c.in_progress, c.in_progress + c.uncertain].map(number);
+        let in_progress = if least == most { least } else { format!("{least} to {most}") };
+        format!("Requests in progress: {in_progress}; not read yet: {}.", number(c.unread + c.queued))
     });
     let cost = format!(
         "{} in {}; cost of the sampling: {} of a CPU.",

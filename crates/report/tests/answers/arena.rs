@@ -96,3 +96,14 @@ fn the_page_of_an_arena_can_be_sorted_and_leads_to_its_reports() {
     let markdown = render_arena("markdown", &arena(), &WIDE).unwrap();
     assert!(markdown.contains("| nginx | 1 |") && markdown.contains("50,000/s (45,000/s to 55,000/s)"), "{markdown}");
 }
+
+#[test]
+fn the_only_ranked_server_is_not_called_the_best() {
+    let mut result = arena();
+    result.cells.remove(1);
+    let title = |result: &ArenaResult| render_arena("text", result, &WIDE).unwrap().lines().next().unwrap().to_owned();
+    assert!(title(&result).contains("nginx is the only one with a rank"), "{}", title(&result));
+    let second = ArenaCell { group: Some(2), entry: "slow".into(), ..result.cells[0].clone() };
+    result.cells.push(second);
+    assert!(title(&result).contains("nginx is best"), "{}", title(&result));
+}
