@@ -20,6 +20,7 @@ const SHORTER: &[(&str, &str)] = &[
     ("--duration 10s", "--duration 1s"),
     ("--duration 30s", "--duration 1s"),
     ("/20s", "/2s"),
+    ("--server-host web1", "--server-host web1 --via 'env HOST={host}'"),
     ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
     (
         "size http://127.0.0.1:8080/ --command './server --port $PORT'",
