@@ -24,7 +24,7 @@ impl Connects {
     }
 
     fn plus(self, tally: &Tally) -> Self {
-        let count = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
+        let count = |kind| tally.errors.count(kind);
         Self {
             attempted: self.attempted + tally.attempted,
             established: self.established + tally.connected,
@@ -97,7 +97,7 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
 /// Returns true if most failures of the run are answers that broke their protocol or had a wrong body.
 fn answers_are_wrong(run: &Run) -> bool {
     let tallies = || run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| &t.tally);
-    let of = |tally: &Tally, kind| tally.errors.0.get(&kind).copied().unwrap_or(0) as f64;
+    let of = |tally: &Tally, kind| tally.errors.count(kind) as f64;
     let wrong = |tally| of(tally, ErrorKind::WrongBody) + of(tally, ErrorKind::Malformed);
     let all: f64 = tallies().map(|tally| tally.error_count() as f64).sum();
     2.0 * tallies().map(wrong).sum::<f64>() > all

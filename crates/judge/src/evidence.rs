@@ -11,6 +11,13 @@ pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String)
     Evidence { text, counter: counter.into(), place: view.place(instance), ..Evidence::default() }
 }
 
+/// Makes a line with the share of its CPUs that a side used; `None` if unknown.
+pub(crate) fn cpu_share_line(view: &View<'_>) -> Option<Evidence> {
+    let used = view.cpu_share()?;
+    let text = format!("the server used {} of its CPU", percent(used));
+    Some(measured(view, ("process.cpu", ""), (used, FigureUnit::Plain), None, text))
+}
+
 /// Makes a line of evidence with a value, its unit and its limit.
 pub(crate) fn measured(
     view: &View<'_>,

@@ -136,7 +136,7 @@ fn limited(trials: &[&Trial]) -> f64 {
 
 /// Returns the number of a trial's connects that were refused.
 fn refused_connects(trial: &Trial) -> f64 {
-    trial.measured.tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0) as f64
+    trial.measured.tally.errors.count(ErrorKind::ConnectRefused) as f64
 }
 
 /// Returns the number of answers that the failed steps would have had at the rate of the good steps.

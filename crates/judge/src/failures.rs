@@ -121,7 +121,7 @@ fn first_reason(trial: &Trial) -> Option<&str> {
     let count = |failure: &run::FirstFailure| match &failure.kind {
         FailureKind::Status(status) if status.is_empty() => tally.unexpected_status,
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
-        FailureKind::Error(kind) => tally.errors.0.get(kind).copied().unwrap_or(0),
+        FailureKind::Error(kind) => tally.errors.count(*kind),
     };
     // The requests of an uncounted kind were sent again.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);

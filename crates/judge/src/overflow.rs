@@ -107,7 +107,7 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
         let text = format!("connects took up to {} ({id}): the client repeats a dropped SYN after 1 s", duration(us));
         return Some(measured(&client, (id, ""), (us, FigureUnit::Micros), Some(1e6), text));
     }
-    let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
+    let failed = trial.tally.errors.count(ErrorKind::ConnectTimeout) + trial.tally.phantom;
     let text = format!("{} timed out or got no answer", counted(failed as f64, "connect"));
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
@@ -117,7 +117,7 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     let c = trial.connect_us;
     let seen = [(c.p99, CONNECTS_DROPPED), (c.max, ratio(1.0, c.count as f64).unwrap_or(1.0))];
     let slow = seen.into_iter().filter(|(us, _)| *us >= SYN_AGAIN_US && us.is_finite()).map(|(_, share)| share);
-    let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
+    let failed = trial.tally.errors.count(ErrorKind::ConnectTimeout) + trial.tally.phantom;
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 

@@ -7,7 +7,7 @@ use crate::choose::{Answer, Choice, choose};
 use crate::failures::Failures;
 use crate::inside::Inside;
 use crate::number::percent;
-use crate::rules::{RULES, Rule, Tier, Verdict, none_good};
+use crate::rules::{RULES, Rule, Tier, Verdict, no_good_answers};
 use crate::sweep::Plateau;
 use crate::thresholds::{LIKELY, SURE};
 use crate::waits::{self, WordOrder};
@@ -88,7 +88,7 @@ fn is_mute(facts: &Facts<'_>) -> bool {
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // Without a good answer no rule applies either, because a server that refuses everything shows no limit. If the
     // server refused every request for a stretch of time, the run shows no limit, either.
-    broken || none_good(facts.run).is_some() || facts.stretch.is_some()
+    broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
 /// Returns the place of the words about waits in the sentence of a verdict. In a verdict without a cause, they come
@@ -158,7 +158,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     if facts.run.only_watched() || !facts.run.sent_requests() {
         return Vec::new();
     }
-    if none_good(facts.run).is_some() {
+    if no_good_answers(facts.run).is_some() {
         return vec![no_good_answer(facts).into()];
     }
     let failures = Failures::of(facts).map(|failures| failures.advice().to_string());

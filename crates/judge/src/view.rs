@@ -201,6 +201,11 @@ impl<'a> View<'a> {
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
+    /// Returns the share of the CPUs that the side's processes may use in which they ran.
+    pub(crate) fn cpu_share(&self) -> Option<f64> {
+        ratio(self.cpu_used()?, self.cpu_allowed()?)
+    }
+
     /// Returns the CPU time that upstream processes of this side used on its machine, in CPUs.
     pub(crate) fn upstream_cpu(&self) -> f64 {
         let behind = InstanceFilter::new(self.side.behind.iter().flat_map(|behind| &behind.processes));

@@ -114,7 +114,7 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A second process gets its task when it is created, so the start time must be known before.
+    // With a second process, the start time must be known now, because that process gets its task when it is created.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),

@@ -110,7 +110,7 @@ mod tests {
         assert_eq!((Axis::linear(&[488.0]).high, Axis::linear(&[1000.0]).high), (500.0, 1000.0));
     }
 
-    /// Windows of 2 ms are visible next to one of 1.47 s, and the limit has a line and a label.
+    /// A bar of 2 ms is visible next to one of 1.47 s. The limit has a line and a label.
     #[test]
     fn a_log_axis_shows_short_times_and_the_limit() {
         let (values, limit) = ([2_000.0, 1_470_000.0], Some(20_000.0));

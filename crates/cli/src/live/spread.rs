@@ -34,9 +34,9 @@ pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '
 /// Width of the text with the shortest and the longest response time: `9.99 ms to 999 ms`.
 const ENDS_WIDTH: usize = 18;
 
-/// Returns a histogram as one line of blocks, and its ends as text; together at most this many columns. The line begins with the shortest response time and
-/// ends with the longest one, without the extreme 0.1 % at both ends. Between them, each column stands for times that
-/// are longer by the same factor than those of the column before it. A column with any response is visible.
+/// Returns a histogram as one line of blocks, and its ends as text; together at most this many columns. The line runs
+/// from the shortest response time to the longest one, without the extreme 0.1 % at both ends. Each column stands for
+/// times that are longer by the same factor than those of the column before it. A column with any response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));

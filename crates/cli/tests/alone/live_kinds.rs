@@ -59,8 +59,8 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
-    // The share in the report is relative to the CPU's speed in the slots without the lever. The lever takes a little
-    // in these slots, too, so both shares differ a little.
+    // The report compares the CPU's speed with the lever on and off. Even in the slots with the lever off, it takes a
+    // little, so the reported share differs slightly from the dose.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 

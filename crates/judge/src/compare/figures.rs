@@ -86,7 +86,8 @@ fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// IDs of the server's costs that the table already shows under other names.
+/// IDs of the costs per request that are left out of the further figures, because the table shows them under other
+/// names.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 

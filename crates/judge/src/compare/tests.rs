@@ -84,7 +84,8 @@ fn slow(trial: &mut Trial, factor: f64) {
     }
 }
 
-/// Two equal servers are compared on four machines: a quiet one, a drifting one, and two that other programs disturb.
+/// Two equal servers are compared on four simulated machines. One is quiet, the speed of one drifts, and other programs
+/// disturb two of them.
 #[test]
 fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     let disturbances: [(&str, Disturbance); 4] = [

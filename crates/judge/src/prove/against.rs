@@ -83,7 +83,8 @@ struct Level {
 struct Step {
     /// Share of the innovation that moves the level.
     gain: f64,
-    /// Inverse of the innovation's standard deviation, with the noise of a slot as the unit.
+    /// Inverse of the innovation's standard deviation, in units of one slot's noise. The innovation is the slot's value
+    /// minus its prediction from the slots before.
     known: f64,
 }
 

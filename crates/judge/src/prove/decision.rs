@@ -21,7 +21,7 @@ pub(super) enum Own {
     Astray,
     /// The lever certainly had hardly any effect.
     Small,
-    /// The share of the lever's resource may be large or small.
+    /// The measurement is too inexact: the lever's resource may explain much of the throughput or little.
     Partly,
 }
 

@@ -8,6 +8,7 @@ use super::observed::observation;
 use crate::signals::cpu::busiest as busiest_cpu;
 use crate::single::sides_of;
 use crate::thresholds::MOST;
+use crate::view::View;
 
 /// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs is useful.
 /// Returns `None` if the effect of the speed was not measured.
@@ -26,8 +27,8 @@ pub fn load_comes_first(run: &Run) -> bool {
     }
     let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
     trial.is_some_and(|trial| {
-        let busiest: Vec<Option<f64>> = sides_of(trial).iter().map(busiest_cpu).collect();
-        trial.server.is_some() && busiest.iter().all(|busy| busy.is_some_and(|busy| busy < MOST))
+        let is_idle = |side: &View<'_>| busiest_cpu(side).is_some_and(|busy| busy < MOST);
+        trial.server.is_some() && sides_of(trial).iter().all(is_idle)
     })
 }
 

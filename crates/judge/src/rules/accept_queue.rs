@@ -4,9 +4,9 @@ use run::FigureUnit;
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::evidence::measured;
+use crate::evidence::{cpu_share_line, measured};
 use crate::facts::unix_socket;
-use crate::number::{counted, figure, percent, positive, ratio};
+use crate::number::{counted, figure, percent, positive};
 use crate::overflow::{Overflow, slow_connects, slow_share};
 use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
 
@@ -99,10 +99,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         None => format!("{} connects were dropped", figure(worst.drops)),
     };
     evidence.extend(slow);
-    if let Some(used) = view.cpu_used().zip(view.cpu_allowed()).and_then(|(u, a)| ratio(u, a)) {
-        let text = format!("the server used {} of its CPU", percent(used));
-        evidence.push(measured(view, ("process.cpu", ""), (used, FigureUnit::Plain), None, text));
-    }
+    evidence.extend(cpu_share_line(view));
     let sentence = format!(
         "the server accepts connections too slowly: its backlog{} overflows, and {effect}",
         limit.map_or(String::new(), |l| format!(" of {}", figure(l)))

@@ -4,7 +4,7 @@ use run::{FigureUnit, Trial};
 
 use super::rule::Verdict;
 use crate::evidence::{measured, throttled};
-use crate::number::{duration, rate, ratio};
+use crate::number::{duration, rate};
 use crate::single::{clients, good, r1_us, server_of, sides_of};
 use crate::thresholds::{
     ALONE_REACHES, ASKED_FOR_MORE, BUSY, GUESS, HALF_BUSY, HELD_BACK, KEEPS_UP, LIKELY, THROTTLED, TREND_SURE,
@@ -50,7 +50,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let evidence =
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
-    let idle = used_share(&view).is_some_and(|used| used < BUSY);
+    let idle = view.cpu_share().is_some_and(|used| used < BUSY);
     // A worker that still works after its answer has the same response times as a limiter. But a limiter reads the next
     // request at once, while the worker leaves it unread or makes it wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
@@ -75,7 +75,7 @@ fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
 }
 
-/// Returns how many CPUs the server's threads wanted: the CPU time that they used or waited for, per second.
+/// Returns the demand of the server's threads in CPUs: the CPU time that they used or waited for, per second.
 fn works(trial: &Trial) -> Option<f64> {
     let workers = server_of(trial)?.workers();
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
@@ -85,10 +85,6 @@ fn works(trial: &Trial) -> Option<f64> {
 /// assumes exponentially distributed times.
 fn longest_us(trial: &Trial) -> f64 {
     trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
-}
-
-fn used_share(view: &View<'_>) -> Option<f64> {
-    ratio(view.cpu_used()?, view.cpu_allowed()?)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod handshakes;
 mod network_loss;
 mod network_medium;
 mod not_saturated;
+mod queue_signs;
 mod rule;
 mod server_concurrency;
 mod server_cpu;
@@ -38,7 +39,7 @@ mod unknown;
 pub use delaying_limit::may_delay;
 pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
-pub(crate) use unknown::none_good;
+pub(crate) use unknown::no_good_answers;
 
 /// All rules. The order of the rows decides between equally probable answers.
 pub const RULES: &[Rule] = &[

@@ -100,3 +100,8 @@ fn unseen() -> Verdict {
             .into(),
     ])
 }
+
+/// Returns the verdict of a rule that lacks one thing.
+pub(super) fn cannot_say(missing: impl Into<String>) -> Verdict {
+    Verdict::CannotSay(vec![missing.into()])
+}

@@ -14,12 +14,12 @@ use crate::view::View;
 /// Returns the number of failed connects in the trial with the most of them. One failed connect is enough for the
 /// verdict.
 pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> Vec<Signal> {
-    let most = facts.run.trials.iter().map(|t| t.tally.errors.0.get(&kind).copied().unwrap_or(0)).max();
+    let most = facts.run.trials.iter().map(|t| t.tally.errors.count(kind)).max();
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Gives the answer of the rules about the generator's ports and descriptors, from connects that failed before a packet
-/// was sent.
+/// Returns the verdict of the rules about the generator's ports and descriptors. They count the connects that failed
+/// before a packet was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,
@@ -27,7 +27,7 @@ pub(crate) fn failed_locally(
     thing: &str,
     limit: &'static str,
 ) -> Verdict {
-    let count = |t: &Trial| t.tally.errors.0.get(&kind).copied().unwrap_or(0);
+    let count = |t: &Trial| t.tally.errors.count(kind);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
     // The sweep leaves out steps that lacked connections. These steps matter unless the remaining sweep shows a
     // plateau.

@@ -6,8 +6,8 @@ use run::{FigureUnit, ThreadState, Trial};
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::ack_timer::{TIMER_US, delayed_acks, distance_us};
-use crate::evidence::{line, measured};
-use crate::number::{duration, figure, percent, ratio};
+use crate::evidence::{cpu_share_line, line, measured};
+use crate::number::{duration, figure};
 use crate::signals::Signal;
 use crate::single::server_of;
 use crate::sweep::Plateau;
@@ -173,12 +173,7 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
             format!("{} ACKs per request were sent by the delayed-ACK timer", figure(acks)),
         ),
     ];
-    if let Some(server) = server_of(one)
-        && let Some(busy) = server.cpu_used().zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a))
-    {
-        let text = format!("the server used {} of its CPU", percent(busy));
-        evidence.push(measured(&server, ("process.cpu", ""), (busy, FigureUnit::Plain), None, text));
-    }
+    evidence.extend(server_of(one).as_ref().and_then(cpu_share_line));
     let confidence = if let Proof::For(e) = proof {
         evidence.push(e);
         SURE

@@ -73,7 +73,7 @@ fn watched(trial: &Trial) -> Verdict {
 }
 
 /// Returns a sentence about the answers, if none was good.
-pub(crate) fn none_good(run: &Run) -> Option<String> {
+pub(crate) fn no_good_answers(run: &Run) -> Option<String> {
     let answered = || run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.measured.tally.completed > 0);
     if !run.sent_requests() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {
         return None;
@@ -90,7 +90,7 @@ pub(crate) fn none_good(run: &Run) -> Option<String> {
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    if let Some(sentence) = none_good(facts.run) {
+    if let Some(sentence) = no_good_answers(facts.run) {
         return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
     }
     if let Some(failures) = Failures::of(facts) {

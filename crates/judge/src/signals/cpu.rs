@@ -34,8 +34,7 @@ pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
 /// Returns the utilization of a side's CPUs or of its busiest thread, whichever is larger. `None` if its CPU use is not
 /// known.
 pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
-    let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed)?;
-    Some(view.workers().iter().map(Task::wants).fold(share, f64::max))
+    Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
 /// Returns the evidence that some device is full, as log odds. The evidence is the growth of throughput from one load

@@ -61,8 +61,8 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
     assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
 }
 
-/// Makes a proxy before an application with `threads` threads. Each thread runs for the share `ran` of the time, and
-/// waits for a CPU for the share `waited`. `idle` is the idle time of the four CPUs.
+/// Makes a run of a proxy whose upstream is an application with `threads` threads. Each of these threads runs for the
+/// share `ran` of the time, and waits for a CPU for the share `waited`. On average, `idle` of the four CPUs are idle.
 fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
     before(threads, [ran, waited], idle, [0.01, 0.0])
 }

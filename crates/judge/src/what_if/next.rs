@@ -8,7 +8,7 @@ use crate::Facts;
 use crate::number::{duration, percent, positive, rate};
 use crate::thresholds::HALF_USED;
 
-/// Returns the resource that is full next, once the bottleneck `id` is gone. For a resource that is less than half
+/// Returns the resource that will be full next if the bottleneck `id` is removed. For a resource that is less than half
 /// used, no rate is given: much of its cost is wake-ups, which become fewer with more load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;

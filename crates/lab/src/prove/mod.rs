@@ -64,15 +64,13 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let sources = further::more_sources(lab, setup, &observed).filter(is_other);
     if let Some(row) = sources {
         let turns_s = turns_seconds(lab, seconds, least_seconds_for(&operating_points), &observed);
-        further::predict(lab, row);
-        in_turns(lab, setup, &observed, row, turns_s.max(seconds * SOURCES_SHARE))?;
+        further_turns(lab, setup, &observed, row, turns_s.max(seconds * SOURCES_SHARE))?;
     }
     let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none());
     let first = load.filter(|_| judge::prove::load_comes_first(&lab.run));
     if let Some(row) = first {
-        let least_s = turns::least_seconds(observed.turn_response_s, lab.clock.overhead_s());
-        further::predict(lab, row);
-        in_turns(lab, setup, &observed, row, least_s.min(end_s - lab.elapsed_s()))?;
+        let least_s = least_turns_s(lab, &observed);
+        further_turns(lab, setup, &observed, row, least_s.min(end_s - lab.elapsed_s()))?;
     }
     let load = load.filter(|_| first.is_none()).map(|row| (row, &observed));
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
@@ -123,8 +121,7 @@ pub(crate) fn prove_all(
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
-    let least_s =
-        turns::least_seconds(operating_point.turn_response_s, lab.clock.overhead_s()).min(seconds * TURNS_SHARE);
+    let least_s = least_turns_s(lab, &operating_point).min(seconds * TURNS_SHARE);
     for row in with_turns {
         let share_s = seconds * share(row);
         let seconds = if Some(row.id) == suspect { share_s.max(least_s) } else { share_s };
@@ -160,8 +157,7 @@ fn slots_and_more(
             untried::note(lab, row, further::NO_TIME.into());
             return Ok(());
         }
-        further::predict(lab, row);
-        return in_turns(lab, setup, point, row, end_s - lab.elapsed_s());
+        return further_turns(lab, setup, point, row, end_s - lab.elapsed_s());
     }
     let left_s = end_s - lab.elapsed_s();
     match fewer.and_then(|found| further::enough_time(left_s).map(|()| found)) {
@@ -179,7 +175,12 @@ fn slots_and_more(
 /// Returns the seconds for turns under a load, at most `left_s`; 0 if the slots, which take at least `slots_s`, need
 /// all of the remaining time.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
-    further::turns_seconds(left_s, slots_s, turns::least_seconds(point.turn_response_s, lab.clock.overhead_s()))
+    further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
+}
+
+/// Returns the shortest time for all turns of a lever under a load, seconds.
+fn least_turns_s(lab: &Lab<'_>, point: &OperatingPoint) -> f64 {
+    turns::least_seconds(point.turn_response_s, lab.clock.overhead_s())
 }
 
 /// Returns the shortest time of an experiment, seconds, for a server that answers one request at a time in `response_s`
@@ -230,6 +231,18 @@ fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operatin
     let second = proof.runner_up.iter_mut().map(|second| &mut second.prediction);
     proof.prediction.iter_mut().chain(second).for_each(|p| p.at = jiff::Timestamp::now().to_string());
     lab.run.findings.proof = Some(proof);
+}
+
+/// Uses a further lever in turns, after recording its prediction.
+fn further_turns(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    point: &OperatingPoint,
+    row: &'static Lever,
+    seconds: f64,
+) -> Result<(), LabError> {
+    further::predict(lab, row);
+    in_turns(lab, setup, point, row, seconds)
 }
 
 /// Uses a lever in turns that alternate with the plain load.

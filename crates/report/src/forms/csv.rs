@@ -30,7 +30,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
         row.extend(FIGURES.iter().map(|figure| value(figure, trial)));
         row.push(trial.tally.error_count().to_string());
-        row.extend(ErrorKind::ALL.iter().map(|k| trial.tally.errors.0.get(k).copied().unwrap_or(0).to_string()));
+        row.extend(ErrorKind::ALL.iter().map(|k| trial.tally.errors.count(*k).to_string()));
         row.extend(times(run).flat_map(|(_, _, of)| figures(of(trial))));
         let known = trial.axes();
         row.extend(axes.iter().map(|a| known.get(a).map_or_else(String::new, |v| machine(*v))));

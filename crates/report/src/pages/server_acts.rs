@@ -66,7 +66,7 @@ fn idle_closes(trial: &Trial) -> Option<String> {
 
 /// Returns the number of refused connects.
 fn refused(tally: &Tally) -> u64 {
-    tally.errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0)
+    tally.errors.count(ErrorKind::ConnectRefused)
 }
 
 /// Describes a server that ended most of its connections at the same moment.

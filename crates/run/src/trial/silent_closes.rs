@@ -28,7 +28,7 @@ impl Trial {
     /// a request. `None` for servers that do not, and for those that went away for a time.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
-        let errors = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
+        let errors = |kind| tally.errors.count(kind);
         let lost = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::KeepAliveRace].map(errors);
         let ended = lost.into_iter().chain([tally.resent]).fold(0, u64::saturating_add);
         // A server that restarts once also ends all of its connections, but then each client has had only one or two.

@@ -173,6 +173,11 @@ impl Tally {
 pub struct Errors(pub BTreeMap<ErrorKind, u64>);
 
 impl Errors {
+    /// Returns the number of failures of one kind.
+    pub fn count(&self, kind: ErrorKind) -> u64 {
+        self.0.get(&kind).copied().unwrap_or(0)
+    }
+
     /// Returns the number of failed requests: all failures except those of connects.
     pub fn requests(&self) -> u64 {
         self.sum(|kind| !kind.is_of_connect())

@@ -27,7 +27,7 @@ impl Ended {
 
     /// Derives the reason from the clients' errors and the server's number of threads.
     pub(super) fn by_errors(trial: &Trial, threads: f64) -> Self {
-        let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
+        let errors = |kind: ErrorKind| trial.tally.errors.count(kind);
         let (id, words) = if errors(ErrorKind::ClientPorts) > 0 {
             (Some("client-ports"), "the client's ports".into())
         } else if errors(ErrorKind::ClientFds) > 0 {

@@ -152,7 +152,8 @@ impl Slots {
         Self { count, slot_s, settle_s: (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s), connections }
     }
 
-    /// Simulates one load with slots. `pull` sets the levers at the start of each slot.
+    /// Simulates one load, and returns what was counted in each of its slots. At the start of each slot, `pull`
+    /// switches the levers on or off.
     fn run(&self, world: &World, random: &mut fastrand::Rng, pull: impl Fn(&mut Sim<'_>, usize, f64)) -> Vec<Seen> {
         let mut sim = Sim::new(world, Load::Closed(self.connections), random.u64(..));
         sim.until(FIRST_S.max(2.0 * (world.alone_s + world.think_s)));

@@ -133,7 +133,8 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
 }
 
 /// Returns a lever that also slowed an upstream on the server's machine; `None` without such a lever. Such a lever's
-/// elasticity exceeds the utilization of its resource, which is normally an upper bound.
+/// elasticity exceeds the utilization of its resource, which is normally an upper bound, by more than the error of the
+/// model.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

@@ -48,7 +48,7 @@ impl Progress {
 
     fn silent(&self, from: f64, until: f64) -> Incident {
         let failed = self.sum_at(until, errors) - self.sum_at(from, errors);
-        let refused = self.detail().errors.0.get(&ErrorKind::ConnectRefused).copied().unwrap_or(0) as f64;
+        let refused = self.detail().errors.count(ErrorKind::ConnectRefused) as f64;
         let why = match failed > 0.0 && refused >= MOST_FAILURES * failed {
             true => NOTHING_LISTENS,
             false => "the server, or the path to it, hung or was slower than the timeout",

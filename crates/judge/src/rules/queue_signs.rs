@@ -1,0 +1,114 @@
+//! Evidence for a queue inside the server: the queue itself, counts that match the requests served at a time, and the
+//! growth of response times. Also evidence about disks and shared CPUs beside such a queue.
+
+use run::{Evidence, FigureUnit};
+
+use super::rule::{Verdict, cannot_say};
+use crate::Facts;
+use crate::chain::Chain;
+use crate::evidence::{line, measured};
+use crate::facts::loopback;
+use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::places::{self, Places};
+use crate::serial;
+use crate::server_queue;
+use crate::single::r1_us;
+use crate::sweep::Plateau;
+use crate::thresholds::{ADDED_WAIT, DISK_STALLED, DISK_WORKS, SURE, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN};
+use crate::upstreams;
+use crate::view::View;
+use crate::waits;
+
+/// Returns the signs of a queue in the server, each with its confidence. The signs are queues seen directly, and counts
+/// that match the number of requests served at a time.
+pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
+    let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
+    let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
+        let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
+        // A small number may match by chance.
+        (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
+    });
+    let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
+    let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), SURE));
+    let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
+    [queue, counted, turns, full, inside].into_iter().flatten().collect()
+}
+
+/// Returns evidence that the network path to the server does not explain the response time.
+pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence, Verdict> {
+    if loopback(facts.run) {
+        let text = "on loopback there is no network in which requests could queue".to_string();
+        return Ok(line(view, "", "", text));
+    }
+    let unknown = || {
+        cannot_say("connection.rtt of the server's connections: it tells a queue in the server from one in the network")
+    };
+    let r = positive(view.trial.latency_us.mean).ok_or_else(unknown)?;
+    let rtt = view.value("connection.rtt").filter(|rtt| *rtt < TRIP_SHARE * r).ok_or_else(unknown)?;
+    let text = format!(
+        "the round trip takes {} of a response time of {}: the rest is spent in the server",
+        duration(rtt),
+        duration(r)
+    );
+    Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
+}
+
+/// Returns evidence that each further client at the plateau lengthens the response time by 1 / Xmax, which shows a
+/// queue.
+pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
+    let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
+    let steps = crate::laws::steps(facts);
+    // If an open loop showed the plateau, the plateau begins at the last step.
+    let first = steps.iter().find(|s| s.n >= from)?;
+    let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
+    let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
+    if last.n <= first.n {
+        return Some(line(&client, "completed_rate", "", "more requests were offered and no more completed".into()));
+    }
+    let grew = ratio(last.r_us - first.r_us, last.n - first.n)?;
+    let text =
+        format!("each further client adds {} to the response time; 1/Xmax is {}", duration(grew), duration(each_us));
+    ((grew / each_us - 1.0).abs() <= ADDED_WAIT)
+        .then(|| measured(&client, ("latency_us.mean", ""), (grew, FigureUnit::Micros), Some(each_us), text))
+}
+
+/// Returns Xmax × R1 as a line of evidence.
+pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
+    let (r1, x) = (facts.unloaded.and_then(r1_us)?, facts.x_max()?);
+    let places = held_places(facts)?;
+    let text = format!(
+        "{} per request with one client × {} at most = {} requests at a time",
+        duration(r1),
+        rate(x),
+        figure(places)
+    );
+    Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
+}
+
+/// Returns evidence that the threads wait for a disk that is not full: more threads would use it better.
+pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
+    let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
+    let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
+    let text = format!(
+        "a request moves {} B to or from a disk, and some thread of the host waited for it {} of the time: more threads \
+         would use the disk better",
+        figure(own),
+        percent(stalled)
+    );
+    // The pressure covers the whole host and counts a thread that sleeps in io_uring, so the disk must be at work, too.
+    let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
+    (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
+        .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
+}
+
+/// Returns a line with all programs on the CPUs that an upstream fills together with them.
+pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
+    let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(&facts.upstreams))?;
+    let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());
+    Some(line(view, "cpu.idle", "", text))
+}
+
+/// Returns Xmax × R1, if both are known and R1 is the service time.
+pub(super) fn held_places(facts: &Facts<'_>) -> Option<f64> {
+    Some(facts.x_max()? * crate::laws::service_us(facts)? / 1e6)
+}
