@@ -201,7 +201,7 @@ impl<'a> View<'a> {
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
-    /// Returns the share of the CPUs that the side's processes may use in which they ran.
+    /// Returns the CPU time of the side's processes as a share of the CPUs that they may use, 0 to 1.
     pub(crate) fn cpu_share(&self) -> Option<f64> {
         ratio(self.cpu_used()?, self.cpu_allowed()?)
     }

@@ -114,7 +114,7 @@ mod tests {
             return;
         }
         // The first slot begins late, so that all processes have started even if other tests run at the same time.
-        let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 10 };
+        let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.4, settle_s: 0.2, count: 10 };
         let plan = LeverPlan {
             lever: ROW.id.into(),
             start_at_ns: clock::realtime_ns(),
@@ -127,8 +127,8 @@ mod tests {
         let part = act(&plan, commands).unwrap();
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
-        // Beside other tests, a thread may wake up late and move some time into the next slot. This happens in less
-        // than half of the slots.
+        // Beside other tests, a thread may wake up late: 92 ms were seen in four of five slots. The first half of each
+        // slot is left out for this reason.
         let [off, on] = [0, 1].map(|first| {
             let mut taken: Vec<f64> = part.taken.iter().skip(first).step_by(2).copied().collect();
             taken.sort_by(f64::total_cmp);
