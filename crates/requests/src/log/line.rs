@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::log::{fields::Fields, parse};
+    use crate::log::{fields::Fields, parse::parse};
 
     fn of(line: &str) -> Result<Logged, (usize, String)> {
         parse(line, &Fields::new("").unwrap())

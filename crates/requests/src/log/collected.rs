@@ -1,0 +1,174 @@
+//! Reads the lines of an access log and counts its requests.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, Read as _};
+
+use super::fields::Fields;
+use super::line::Logged;
+use super::parse::parse;
+use super::selection::ReplayOptions;
+use super::{escapes, summary::Summary};
+use crate::error::shown;
+use crate::url;
+
+/// Maximum number of different requests that are counted (about 100 MB of memory). Further requests are left out.
+const MAX_DIFFERENT: usize = 1_000_000;
+/// Maximum number of requests whose times are kept for a replay in time.
+const MAX_TIMES: usize = 1_000_000;
+/// Maximum length of a line, bytes.
+pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
+/// Usual methods, which some logs have in small letters. Methods are case-sensitive (RFC 9110, section 9.1).
+const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
+/// Statuses that servers write to their logs, but never send: the server closed the connection without an answer (nginx:
+/// 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
+pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
+
+/// Requests of a log, counted, while it is read.
+#[derive(Default)]
+pub(super) struct CollectedLog {
+    pub(super) places: HashMap<(String, String), u32>,
+    /// Per request: how often it was made, and the number of its responses with status 400 or above, by status.
+    pub(super) counts: Vec<(u64, HashMap<u16, u64>)>,
+    /// Time of each request, seconds since the epoch, and its index in `counts`.
+    pub(super) times: Vec<(f64, u32)>,
+    /// First line without a time.
+    pub(super) first_timeless: Option<String>,
+    /// Server of the first request that is a full URL, as in the log of a proxy.
+    pub(super) origin: Option<String>,
+    pub(super) left_out: BTreeMap<String, u64>,
+    pub(super) lines: u64,
+    pub(super) first_bad: Option<(usize, usize, String)>,
+    pub(super) summary: Summary,
+}
+
+impl CollectedLog {
+    /// Reads all lines of a log.
+    pub(super) fn read(
+        &mut self,
+        mut text: impl BufRead,
+        fields: &Fields,
+        options: &ReplayOptions,
+    ) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            if text.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? == 0 {
+                return Ok(());
+            }
+            self.lines += 1;
+            if bytes.len() as u64 == MAX_LINE_BYTES && !bytes.ends_with(b"\n") {
+                let rest = text.skip_until(b'\n')?;
+                self.too_long(bytes.len() + rest);
+                continue;
+            }
+            let line = escapes::line_text(&bytes);
+            let line = line.trim_start_matches('\u{feff}').trim_end();
+            if !line.is_empty() {
+                self.line(line, fields, options);
+            }
+        }
+    }
+
+    /// Leaves out a line that is too long.
+    fn too_long(&mut self, length: usize) {
+        let column = MAX_LINE_BYTES as usize + 1;
+        let why = || {
+            format!(
+                "the line has {length} bytes, and at most {MAX_LINE_BYTES} are read; remove its long fields (bodies, cookies) \
+                 from the log"
+            )
+        };
+        self.first_bad.get_or_insert_with(|| (self.lines as usize, column, why()));
+        self.leave_out("longer than 64 KiB");
+    }
+
+    fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
+        let logged = match parse(line, fields) {
+            Ok(logged) => logged,
+            Err((column, why)) => {
+                self.first_bad
+                    .get_or_insert_with(|| (self.lines as usize, column, format!("{why} in {}", shown(line))));
+                return self.leave_out("that cannot be read");
+            }
+        };
+        match self.place(&logged, options) {
+            Ok(place) => self.count(place, &logged, line),
+            Err(why) => self.leave_out(why),
+        }
+    }
+
+    /// Returns the index of a request in `counts`, or the reason for which it is left out.
+    fn place(&mut self, logged: &Logged, options: &ReplayOptions) -> Result<u32, String> {
+        let method = self.method(&logged.method);
+        *self.summary.methods.entry(method.clone()).or_default() += 1;
+        if method == "CONNECT" {
+            return Err("CONNECT (it opens a tunnel, and no load can use one)".into());
+        }
+        if !options.allows(&method) {
+            return Err(format!("{method} (it may change things; allow it with --allow {method})"));
+        }
+        if logged.path == "*" {
+            return Err(format!("{method} * (it names no path)"));
+        }
+        let url = url::split(&logged.path).map_err(|_| "with a path that cannot be sent")?;
+        if let Some(other) = self.other_origin(url.origin) {
+            return Err(format!("made to {other}"));
+        }
+        let new = self.places.len() as u32;
+        let place = match self.places.entry((method, url.path)) {
+            Entry::Occupied(known) => return Ok(*known.get()),
+            Entry::Vacant(_) if self.counts.len() >= MAX_DIFFERENT => {
+                return Err("different ones beyond a million".into());
+            }
+            Entry::Vacant(free) => *free.insert(new),
+        };
+        self.counts.push(Default::default());
+        Ok(place)
+    }
+
+    /// Returns a method in capitals if it is a usual one.
+    fn method(&mut self, method: &str) -> String {
+        let capitals = method.to_ascii_uppercase();
+        if capitals == method || !USUAL.contains(&capitals.as_str()) {
+            return method.to_owned();
+        }
+        self.summary.lower_case += 1;
+        capitals
+    }
+
+    /// Counts the request at this index: its status and its time.
+    fn count(&mut self, place: u32, logged: &Logged, line: &str) {
+        let count = &mut self.counts[place as usize];
+        count.0 += 1;
+        match logged.status {
+            None => self.summary.without_status += 1,
+            Some(status) if NEVER_SENT.contains(&status) => self.summary.unanswered += 1,
+            Some(status) => {
+                *self.summary.statuses.entry(status / 100).or_default() += 1;
+                if (400..600).contains(&status) {
+                    *count.1.entry(status).or_default() += 1;
+                }
+            }
+        }
+        match logged.at_s {
+            Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, place)),
+            Some(_) => self.summary.beyond_times += 1,
+            None => {
+                self.summary.timeless += 1;
+                self.first_timeless.get_or_insert_with(|| format!("line {}: {}", self.lines, shown(line)));
+            }
+        }
+    }
+
+    /// Returns the server of a request if it differs from the server of the log's first request with a full URL.
+    fn other_origin(&mut self, origin: Option<String>) -> Option<String> {
+        let origin = origin?;
+        let first = self.origin.get_or_insert_with(|| origin.clone());
+        (*first != origin).then_some(origin)
+    }
+
+    fn leave_out(&mut self, why: impl Into<String>) {
+        *self.left_out.entry(why.into()).or_default() += 1;
+    }
+}

@@ -1,0 +1,20 @@
+//! Selection of the requests of a log to replay.
+
+/// Methods that change nothing on the server (RFC 9110, section 9.2.1).
+const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
+
+/// Selection of the requests of a log to replay.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOptions {
+    /// Allowed methods besides the safe ones, such as POST.
+    pub allow: Vec<String>,
+    /// Field names of JSON lines: `path=uri,time=at`.
+    pub fields: String,
+}
+
+impl ReplayOptions {
+    /// Returns true if requests of this method are replayed.
+    pub(super) fn allows(&self, method: &str) -> bool {
+        SAFE.contains(&method) || self.allow.iter().any(|allowed| allowed.eq_ignore_ascii_case(method))
+    }
+}
