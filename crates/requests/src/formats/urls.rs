@@ -11,7 +11,10 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "urls",
     help: "one URL or path per line, with a method before it unless it is GET",
-    matches: |text| lines(text).take(crate::row::MAX_LINES_LOOKED_AT).any(|(_, _, line)| parse_line(line).is_ok()),
+    matches: |text| {
+        let mut first = lines(text).take(crate::row::MAX_LINES_LOOKED_AT).map(|(_, _, line)| line);
+        first.any(|line| parse_line(line).is_ok() || is_weighted(line))
+    },
     read,
 };
 
@@ -53,7 +56,7 @@ fn parse_line(line: &str) -> Result<Found, String> {
     let (method, target) = match (words.next(), words.next(), words.next()) {
         (Some(target), None, _) => ("GET", target),
         (Some(method), Some(target), None) if method.bytes().all(|b| b.is_ascii_uppercase()) => (method, target),
-        (Some(_), Some(number), None) if number.parse::<f64>().is_ok() => {
+        _ if is_weighted(line) => {
             return Err("for weights, write CSV: url,weight as the first line, then lines URL,WEIGHT".into());
         }
         _ => return Err("write a line as URL, /PATH or METHOD URL".into()),
@@ -63,6 +66,14 @@ fn parse_line(line: &str) -> Result<Found, String> {
     }
     let request = RequestPlan { method: method.into(), ..RequestPlan::default() };
     Ok(Found::new(request, url::split(target)?))
+}
+
+/// Returns true for `/path 3` or `http://host/path 3`. The number may be a weight, or a status from a log.
+fn is_weighted(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let (target, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is_target = target.starts_with('/') || run::UrlParts::parse(target).scheme.is_some();
+    is_target && number.parse::<f64>().is_ok() && words.next().is_none()
 }
 
 #[cfg(test)]
@@ -101,7 +112,11 @@ mod tests {
         let remark = |text: &str| read(text).unwrap().left_out_words().unwrap_or_default();
         assert!(remark("http://h/c1,3\n/c2,1\n").contains("make url,weight the first line"));
         assert_eq!((remark("/c1,3\n/c2\n"), remark("/c1,3\n")), (String::new(), String::new()));
-        assert!(read("/a 3\n/b 1\n").unwrap_err().to_string().contains("write CSV: url,weight"));
+        for text in ["/a 3\n/b 1\n", "http://h/a 0.5\n"] {
+            assert!((FORMAT.matches)(text), "{text}");
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("line 1, column 1") && error.contains("write CSV: url,weight"), "{error}");
+        }
     }
 
     #[test]
