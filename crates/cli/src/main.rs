@@ -67,16 +67,16 @@ fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, cla
     let tried = |words: &[std::ffi::OsString]| {
         command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches))
     };
-    let parsed = tried(&words).or_else(|error| match args::foreign::with_negative_values(&error, &words) {
+    let parsed = tried(&words).or_else(|error| match args::usage_errors::with_negative_values(&error, &words) {
         Some(joined) => tried(&joined),
         None => Err(error),
     });
     parsed.map_err(|mut error| {
         use clap::error::ErrorKind::{ArgumentConflict, InvalidSubcommand, UnknownArgument};
         if matches!(error.kind(), UnknownArgument | ArgumentConflict | InvalidSubcommand) {
-            args::foreign::answer(&mut error, &words);
+            args::usage_errors::answer(&mut error, &words);
         }
-        args::foreign::with_whole_usage(&mut error, command(), &words);
+        args::usage_errors::with_whole_usage(&mut error, command(), &words);
         error
     })
 }

@@ -22,6 +22,7 @@ mod stray_target;
 mod target;
 mod tls;
 pub(crate) mod units;
+pub(crate) mod usage_errors;
 
 pub(crate) use blocks::BlockArgs;
 pub(crate) use form::FormArgs;
