@@ -101,12 +101,6 @@ impl LoadArgs {
 
 /// Checks that no setting of the load makes another one useless.
 fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
-    let in_flight = load.intensity.pipeline();
-    ensure!(
-        !load.new_connections || in_flight <= 1,
-        "--new-connections sends one request on each connection, so --pipeline {in_flight} (--streams) has no use: \
-         leave out one of them"
-    );
     ensure!(
         !load.two_process || matches!(load.intensity, Intensity::SClients { .. }),
         "--two-process is for S-Clients: give --s-clients D, too"
@@ -129,21 +123,10 @@ fn think(text: &str) -> Result<ThinkTime, String> {
 mod tests {
     use super::*;
 
-    /// Seen: `--pipeline 4 --new-connections` ran with one request in flight, without a word.
     #[test]
-    fn flags_without_an_effect_are_refused() {
-        let pipeline = |pipeline| Intensity::Closed { connections: 1, pipeline, think: ThinkTime::default() };
-        let plan = |intensity, new_connections, two_process| LoadPlan {
-            intensity,
-            new_connections,
-            two_process,
-            ..LoadPlan::default()
-        };
-        let refused = |plan: &LoadPlan| check_together(plan).map_err(|error| error.to_string());
-        assert!(refused(&plan(pipeline(4), true, false)).unwrap_err().contains("--pipeline 4"));
-        assert!(refused(&plan(pipeline(1), false, true)).unwrap_err().contains("--s-clients"));
-        for good in [plan(pipeline(4), false, false), plan(pipeline(1), true, false)] {
-            assert_eq!(refused(&good), Ok(()));
-        }
+    fn two_processes_belong_to_s_clients() {
+        let plan = |two_process| LoadPlan { two_process, ..LoadPlan::default() };
+        assert!(check_together(&plan(true)).unwrap_err().to_string().contains("--s-clients"));
+        assert!(check_together(&plan(false)).is_ok());
     }
 }

@@ -230,7 +230,7 @@ impl Finder {
     /// a different load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
-        let pipeline = if load.new_connections { 1 } else { load.intensity.pipeline() };
+        let pipeline = load.intensity.pipeline();
         if pipeline > 1 {
             return (self.connections.clamp(1, most), pipeline);
         }

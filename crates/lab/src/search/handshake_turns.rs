@@ -43,7 +43,9 @@ impl Kind {
     fn applied(self, load: LoadPlan) -> LoadPlan {
         let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
         let tls = load.tls.map(|tls| TlsPlan { resume, ..tls });
-        LoadPlan { new_connections: self != Self::Kept, tls, ..load }
+        let new_connections = self != Self::Kept;
+        let intensity = if new_connections { load.intensity.without_pipeline() } else { load.intensity };
+        LoadPlan { new_connections, intensity, tls, ..load }
     }
 }
 
@@ -70,11 +72,19 @@ mod tests {
         assert_eq!(seconds(&tls, 3.0), 0.0);
         assert_eq!(seconds(&LoadPlan { new_connections: true, ..tls }, 30.0), 0.0);
         assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);
-        let load = LoadPlan { tls: Some(TlsPlan { resume: 0.5, ..TlsPlan::default() }), ..LoadPlan::default() };
+        let intensity = run::Intensity::Closed { connections: 1, pipeline: 8, think: Default::default() };
+        let load =
+            LoadPlan { tls: Some(TlsPlan { resume: 0.5, ..TlsPlan::default() }), intensity, ..LoadPlan::default() };
         for kind in [Kind::Kept, Kind::Full, Kind::Resumed] {
             let turns = (0..ROUNDS * KINDS.len()).map(|turn| KINDS[back_and_forth(turn, KINDS.len())]);
             assert_eq!(turns.filter(|each| *each == kind).count(), 3);
             let plan = kind.applied(load.clone());
+            plan.check().unwrap();
+            assert_eq!(
+                plan.intensity.pipeline() > 1,
+                kind == Kind::Kept,
+                "a window of kept connections has the pipeline"
+            );
             let resume = plan.tls.unwrap().resume;
             assert_eq!((plan.new_connections, resume > 0.0), (kind != Kind::Kept, kind == Kind::Resumed));
         }

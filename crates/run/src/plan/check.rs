@@ -105,6 +105,16 @@ impl LoadPlan {
         }
     }
 
+    fn check_new_connections(&self) -> Result<(), PlanError> {
+        let in_flight = self.intensity.pipeline();
+        range(
+            !self.new_connections || in_flight <= 1,
+            "pipeline",
+            f64::from(in_flight),
+            "leave it out, or --new-connections, which sends one request on each connection",
+        )
+    }
+
     /// Checks every range of the load plan.
     pub fn check(&self) -> Result<(), PlanError> {
         let (duration_s, timeout_s) = (self.duration_s, self.timeout_s);
@@ -114,6 +124,7 @@ impl LoadPlan {
         range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
         self.check_blocks()?;
         self.check_connect_rate()?;
+        self.check_new_connections()?;
         self.requests.as_ref().map_or(Ok(()), check_requests)?;
         check_stages(self)?;
         let resume = self.tls.as_ref().map_or(0.0, |tls| tls.resume);
@@ -304,6 +315,22 @@ mod tests {
         {
             assert!(refused.unwrap_err().to_string().contains("--connect-rate is"));
         }
+    }
+
+    /// Seen: a pipeline with one connection per request ran with one request in flight, without a word.
+    #[test]
+    fn one_connection_per_request_has_no_pipeline() {
+        let checked = |new_connections, pipeline| {
+            let intensity = Intensity::Closed { connections: 1, pipeline, think: Default::default() };
+            LoadPlan { new_connections, intensity, ..LoadPlan::default() }.check().map_err(|e| e.to_string())
+        };
+        let error = checked(true, 4).unwrap_err();
+        assert!(error.starts_with("--pipeline is 4: leave it out, or --new-connections"), "{error}");
+        assert_eq!((checked(true, 1), checked(false, 4)), (Ok(()), Ok(())));
+        let file =
+            "[load]\nnew_connections = true\n[load.intensity]\nloop = \"closed\"\nconnections = 1\npipeline = 4\n";
+        let error = Plan::from_toml("p.toml", file).unwrap_err().to_string();
+        assert!(error.starts_with("p.toml: pipeline is 4"), "{error}");
     }
 
     #[test]

@@ -164,6 +164,15 @@ impl Intensity {
         }
     }
 
+    /// Returns the same load with at most one request in flight on each connection.
+    #[must_use]
+    pub fn without_pipeline(mut self) -> Self {
+        if let Self::Closed { pipeline, .. } | Self::Open { pipeline, .. } = &mut self {
+            *pipeline = 1;
+        }
+        self
+    }
+
     /// Returns the maximum number of requests in flight; `None` for an open loop.
     pub fn in_flight(&self) -> Option<f64> {
         match self {
