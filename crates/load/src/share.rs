@@ -37,6 +37,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         drain_ns: ns(plan.drain_s),
         seed,
         origin_ns,
+        measured_from_begin: plan.is_measured_from_its_begin(),
         slots: plan.slots.is_some(),
         slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
         tenths: TenthCounter::new(&plan.late_us, plan.duration_s),

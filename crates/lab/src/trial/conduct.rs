@@ -108,9 +108,10 @@ pub(crate) fn conduct(
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
     let mut running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
     let wanted = wanted_connections(setup);
+    let begun = plan.is_measured_from_its_begin().then(|| running.enter_at_begin(Phase::Measure));
     let (steady, mut ended) = running.warm_up(plan, wanted);
     let open_at_begin = Some(running.open()).filter(|open| !plan.new_connections && *open < wanted);
-    let (from, _) = running.enter(Phase::Measure);
+    let (from, _) = begun.unwrap_or_else(|| running.enter(Phase::Measure));
     if ended == TrialEnd::InFull {
         ended = running.hold(plan);
     }

@@ -125,7 +125,15 @@ impl<'w> RunningTrial<'w> {
             self.group.tell_all(&AgentCommand::Enter { phase, at_ns: None });
             return edge;
         };
-        let at_ns = Origin::after(lead).ns();
+        self.enter_at(phase, Origin::after(lead).ns())
+    }
+
+    /// Starts a phase on all agents together with the load.
+    pub(crate) fn enter_at_begin(&mut self, phase: Phase) -> (f64, f64) {
+        self.enter_at(phase, self.origin.ns())
+    }
+
+    fn enter_at(&mut self, phase: Phase, at_ns: u64) -> (f64, f64) {
         self.group.tell_each(|agent| AgentCommand::Enter { phase, at_ns: Some(agent.on_its_clock(at_ns)) });
         let edge = self.samplers.edge_at(at_ns);
         let due_s = self.origin.s_at(at_ns);

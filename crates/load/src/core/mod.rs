@@ -163,6 +163,10 @@ impl Core {
 
     /// Starts the load. The clock must have reached the start time of the task.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
+        if self.task.measured_from_begin {
+            // The command may come after the first recorded request.
+            self.edge(run::Phase::Measure, 0, ops.now());
+        }
         match &self.mode {
             Mode::Closed { .. } => self.closed_start(ops),
             Mode::Open(_) | Mode::Handling => {}

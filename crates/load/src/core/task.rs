@@ -24,6 +24,8 @@ pub(crate) struct Task {
     pub(crate) seed: u64,
     /// Start of the load on the driver's clock.
     pub(crate) origin_ns: u64,
+    /// True if the measured window begins with the load.
+    pub(crate) measured_from_begin: bool,
     /// True if counts are read for each slot, and must therefore be published more often.
     pub(crate) slots: bool,
     /// Response times by slot, for an open loop.

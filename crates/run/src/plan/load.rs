@@ -103,6 +103,11 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
+    /// Returns true if the measured window begins with the load: recorded times without a warm-up.
+    pub fn is_measured_from_its_begin(&self) -> bool {
+        self.recorded().is_some() && self.warmup_s <= 0.0
+    }
+
     /// Returns the recorded times of the requests, read from a file of times or an access log.
     pub fn recorded(&self) -> Option<&RecordedTimes> {
         let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
