@@ -117,6 +117,12 @@ pub trait Ops {
         false
     }
 
+    /// After [`Completion::PeerClosed`], returns the number of sent bytes that the peer had not received when it closed
+    /// the connection; 0 if this is unknown.
+    fn unreceived(&mut self, _conn: u32) -> usize {
+        0
+    }
+
     /// Closes a connection. No more completions of this connection are reported.
     fn close(&mut self, conn: u32);
 

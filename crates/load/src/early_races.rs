@@ -1,7 +1,7 @@
-//! Ends of connections that look like keep-alive races, before the server has closed any idle connection.
+//! Ends of connections that look like keep-alive races, before the server has closed any connection without a request.
 //!
 //! A server with a short keep-alive timeout closes idle connections, and only now and then closes one just as a request
-//! is sent. If a server closes no idle connection in the whole trial, it has no such timeout: these ends are failures.
+//! is sent. If a server closes no connection without a request in the whole trial, these ends are failures.
 
 /// Counts of the early races of a shard, all of which are in the counts of keep-alive races, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -98,6 +98,14 @@ pub fn take_error(fd: impl AsFd) -> Result<()> {
     }
 }
 
+/// Returns the number of sent bytes that the peer has not acknowledged (tcp(7), SIOCOUTQ).
+pub fn unacknowledged(fd: impl AsFd) -> Result<usize> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one integer to the pointer, and the descriptor is borrowed for the call.
+    let r = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if r == 0 { Ok(usize::try_from(bytes).unwrap_or(0)) } else { Err(crate::last_errno()) }
+}
+
 /// Closes the sending side: the peer reads an end of file.
 pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
@@ -204,6 +212,29 @@ mod tests {
             }
         }
         assert_eq!(all, b"pong!");
+    }
+
+    /// The peer closes its socket before a request comes, or after it has read one.
+    #[test]
+    fn bytes_that_a_closed_peer_never_read_are_unacknowledged() {
+        for read_first in [false, true] {
+            let (server, addr) = listener();
+            let client = tcp(addr).unwrap();
+            connect(&client, addr).unwrap();
+            let mut stream = std::net::TcpStream::from(accept(&server).unwrap());
+            stream.set_nonblocking(false).unwrap();
+            if read_first {
+                send(&client, b"ping").unwrap();
+                stream.read_exact(&mut [0; 4]).unwrap();
+            }
+            drop(stream);
+            while recv(&client, &mut [0; 1]) == Err(Errno::AGAIN) {}
+            if !read_first {
+                send(&client, b"ping").unwrap();
+            }
+            assert_eq!(unacknowledged(&client), Ok(if read_first { 0 } else { 4 }));
+            assert_eq!(recv(&client, &mut [0; 1]), Ok(0), "the end of the data, even after the reset");
+        }
     }
 
     #[test]

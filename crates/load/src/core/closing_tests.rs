@@ -85,6 +85,26 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }
 
+/// The server closes a connection after an answer, before it receives the request that follows at once.
+#[test]
+fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
+    let ended = |unreceived: usize| {
+        let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
+        fixture.hear(b"A\0");
+        fixture.wire.unreceived = unreceived;
+        close_current(&mut fixture);
+        fixture.at_ms(2);
+        up(&mut fixture);
+        // The connection is new, so this close is a failure.
+        close_current(&mut fixture);
+        let t = fixture.part().total;
+        (t.keep_alive_races, t.resent, errors(&t))
+    };
+    assert_eq!(ended(3), (1, 1, vec![(ErrorKind::ShortResponse, 1)]));
+    assert_eq!(ended(2), (0, 0, vec![(ErrorKind::ShortResponse, 2)]), "a part was received");
+    assert_eq!(ended(0), (0, 0, vec![(ErrorKind::ShortResponse, 2)]), "the server read the request, and then closed");
+}
+
 /// The server closes within a body, while two more requests wait for answers.
 #[test]
 fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {

@@ -39,6 +39,8 @@ pub(super) struct Conn {
     /// come since.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
+    /// Number of bytes sent since no request was in flight.
+    pub(super) sent_bytes: usize,
     /// Number of requests started since the connect.
     pub(super) made: u64,
     /// Number of requests that were started but not yet completely passed to the kernel.
@@ -53,4 +55,11 @@ pub(super) struct Conn {
     pub(super) heard: bool,
     /// True while the open loop's pool lists this connection as having room for requests.
     pub(super) listed: bool,
+}
+
+impl Conn {
+    /// Returns true if requests ended on this connection before those in flight.
+    pub(super) fn has_answers(&self) -> bool {
+        self.made > u64::from(self.in_flight)
+    }
 }

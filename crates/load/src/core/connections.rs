@@ -229,7 +229,7 @@ impl Core {
             self.server_ended(ops.now(), conn);
             self.lost_after_answers(conn);
         }
-        if self.is_keep_alive_race(conn, kind) {
+        if self.is_keep_alive_race(ops, conn, kind) {
             return self.raced(ops, conn);
         }
         let c = self.conns[conn as usize];

@@ -1,7 +1,9 @@
 //! Tests of connections that the simulated server ends: with an announcement, or after an idle time.
 
-use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Protocol, ThinkTime};
+use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
 
+use crate::drivers::sim::SimDriver;
+use crate::shard::{self, LiveCounts, Order};
 use crate::{Service, SimServer, simulate};
 
 fn plan(connections: u32, pipeline: u32, think_ms: f64) -> LoadPlan {
@@ -108,6 +110,55 @@ fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("POST").total;
     assert_eq!((t.resent, t.errors.0.len()), (0, 1), "{t:?}");
     assert_eq!(t.errors.0.get(&ErrorKind::KeepAliveRace), Some(&t.keep_alive_races));
+}
+
+/// The server closes each connection after 10 answers without announcing it. The next request leaves at once and meets
+/// the close.
+#[test]
+fn requests_that_meet_an_unannounced_close_are_sent_again() {
+    let silent = SimServer { closes_after: 10, closes_silently: true, ..server() };
+    for (pipeline, method) in [(1, "GET"), (1, "POST")] {
+        let mut plan = plan(4, pipeline, 0.0);
+        plan.protocol = Protocol::Http1(HttpPlan { method: method.into(), ..HttpPlan::default() });
+        let part = run(&plan, &silent);
+        let (t, races) = (&part.total, part.total.completed / 10);
+        assert!(t.keep_alive_races.abs_diff(races) <= 4, "{t:?}");
+        if method == "GET" {
+            assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
+            // A request that is sent again waits for a connect: half a round trip to the close, and one for the connect.
+            let response = part.histograms["response"].summary();
+            assert!(response.max > response.p50 + 90.0, "{response:?}");
+        } else {
+            assert_eq!((t.resent, t.errors.0.get(&ErrorKind::KeepAliveRace)), (0, Some(&t.keep_alive_races)), "{t:?}");
+        }
+    }
+}
+
+/// Seen: the first request was due before the window began and was answered in it, so more was completed than offered.
+#[test]
+fn the_window_of_recorded_times_has_all_their_requests() {
+    let times = run::RecordedTimes { gaps_us: vec![0, 50_000, 100_000], items: Vec::new(), speed: 1.0 };
+    let intensity = Intensity::Open { rate: 13.3, arrival: run::Arrival::Constant, max_connections: 9, pipeline: 1 };
+    let arrivals = Some(run::ArrivalTimes { times: Some(times), ..run::ArrivalTimes::default() });
+    let plan = LoadPlan { intensity, arrivals, warmup_s: 0.0, duration_s: 0.225, ..plan(1, 1, 0.0) };
+    // The command to measure comes 14 ms late.
+    let (measure, drain) = (14_000_000, 239_000_000);
+    let phase =
+        |now| [Phase::WarmUp, Phase::Measure, Phase::Drain][usize::from(now >= measure) + usize::from(now >= drain)];
+    let order = |now: u64, _| Order {
+        phase: phase(now),
+        at_ns: now,
+        stop: false,
+        next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
+        factor: 1.0,
+    };
+    let client = proto::client(&plan.protocol, None, None).unwrap();
+    let task = crate::share::task(&plan, 0, 0, 1000);
+    let (request, answer) = crate::ceiling::exchange(&plan, &*client);
+    let server = SimServer { closes_after: 0, service_ns: 30_000_000, ..server() };
+    let mut driver = SimDriver::new(task.capacity(), &server, request, &answer);
+    let part = shard::run(&mut driver, &*client, task, &LiveCounts::default(), &order).unwrap();
+    assert_eq!((part.offered, part.measured.completed, part.measured_at_s, part.measured_s), (3.0, 3, 0.0, 0.225));
 }
 
 #[test]

@@ -51,6 +51,8 @@ impl CompletionSink<'_> {
         }
         let Some(begun) = gave_up_idle(request, done, self.idle_ns, self.ended == 1) else { return false };
         requeued.push_back(Requeued { begun, sent: true });
+        let reason = (done.status > 0).then(|| format!("with status {}", done.status));
+        self.record.keep_reason(self.now, ErrorKind::KeepAliveRace, || reason);
         self.record.counts.keep_alive_races += 1;
         self.record.counts.resent += 1;
         true
@@ -76,7 +78,7 @@ impl Core {
         let Some(id) = self.requests.begin(conn, begun) else { return false };
         let c = &mut self.conns[conn as usize];
         if c.in_flight == 0 {
-            c.idle_ns = now.saturating_sub(c.quiet_ns);
+            (c.idle_ns, c.sent_bytes) = (now.saturating_sub(c.quiet_ns), 0);
         }
         c.in_flight += 1;
         c.made += 1;
@@ -101,6 +103,7 @@ impl Core {
                 bytes = session.transmit(out);
                 bytes
             });
+            c.sent_bytes += bytes;
             self.record.counts.bytes_sent += bytes as u64;
             if c.state == State::Handshaking {
                 self.record.counts.handshake_bytes_sent += bytes as u64;
@@ -251,6 +254,8 @@ impl Core {
                 let idle_ns = ops.now().saturating_sub(c.quiet_ns);
                 self.server_ended(ops.now(), conn);
                 self.record.closed_while_idle(idle_ns);
+                let session = self.sessions.session(conn as usize);
+                self.record.keep_reason(ops.now(), ErrorKind::KeepAliveRace, || session.close_words());
             }
             // The session has some last bytes to send, such as the answer to a close.
             self.flush_unasked(ops, conn);

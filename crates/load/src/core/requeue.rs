@@ -2,9 +2,9 @@
 //!
 //! - Requests that the server did not process when it closed their connection: in HTTP/2, those after the last stream
 //!   of a GOAWAY; in HTTP/1, those pipelined after an answer that announced the close.
-//! - Requests of a keep-alive race: they were sent on an idle connection while the server was closing it. Only two
-//!   kinds of these are sent again: idempotent requests (RFC 9110, section 9.2.2), and those answered with 408, which
-//!   the server has not read.
+//! - Requests of a keep-alive race: they were sent on a connection while the server was closing it, after an idle time
+//!   or after some number of answers. Only two kinds of these are sent again: idempotent requests (RFC 9110, section
+//!   9.2.2), and those answered with 408, which the server has not read.
 //!
 //! The requests in this list are sent on the next connection that has room, oldest first and before any new request,
 //! even in the drain. Each keeps its intended start, so that its response time includes the delay, and it counts as
@@ -19,11 +19,11 @@ use crate::driver::{Ops, Start};
 
 /// Maximum number of times that a request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of keep-alive races for each idle connection that the server closed. If the think time equals the
+/// Maximum number of possible keep-alive races for each connection that the server closed without a request. If the think time equals the
 /// keep-alive timeout, HAProxy had 1.8 races per closed idle connection, and nginx up to 0.7. With other think times,
 /// races are far rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of keep-alive races that are accepted before the server has closed any idle connection.
+/// Number of possible keep-alive races that are accepted before the server has closed any connection without a request.
 const FREE_RACES: u64 = 8;
 /// Status with which a server closes an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
@@ -87,21 +87,39 @@ impl Core {
         }
     }
 
-    /// Returns true if a connection ended in a keep-alive race: it was idle before its requests were sent, and neither
-    /// a byte of an answer nor a reason came.
+    /// Returns true if a connection ended in a keep-alive race: neither a byte of an answer nor a reason came, and the
+    /// server did not read the requests.
+    pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
+        let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
+        if !ended || self.conns[conn as usize].state != State::Busy || self.server_said_why(conn) {
+            return false;
+        }
+        let is_unread = kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
+        self.record.unread_closes += u64::from(is_unread);
+        is_unread || self.may_be_race(conn, kind)
+    }
+
+    /// Returns true if the server closed a connection, on which it had sent answers, before it received a byte of the
+    /// requests in flight.
+    fn is_unread<O: Ops>(&self, ops: &mut O, conn: u32) -> bool {
+        let c = &self.conns[conn as usize];
+        c.has_answers() && c.sent_bytes > 0 && ops.unreceived(conn) >= c.sent_bytes
+    }
+
+    /// Returns true if a connection may have ended in a keep-alive race, although this is not known: a reset, or a close
+    /// behind a proxy that had received the requests.
     ///
     /// A server that fails requests by closing their connections causes the same counts. Keep-alive races, however,
-    /// happen by chance: a server that has them also closes idle connections, after the same idle time. If connections
-    /// end more often than by chance, or after other idle times, the requests count as failed.
-    pub(super) fn is_keep_alive_race(&mut self, conn: u32, kind: ErrorKind) -> bool {
-        let c = &self.conns[conn as usize];
-        let counts = &self.record.counts;
-        matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
-            && c.state == State::Busy
-            && c.idle_ns > 0
-            && counts.keep_alive_races < FREE_RACES + MAX_RACES_PER_IDLE_END * counts.closed_by_server
-            && self.record.closes_after(c.idle_ns)
-            && !self.server_said_why(conn)
+    /// happen by chance: a server that has them also closes connections that are idle, after the same idle time, or
+    /// before it receives a request. If connections end more often than by chance, the requests count as failed.
+    fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
+        let (c, record) = (&self.conns[conn as usize], &self.record);
+        let is_possible = match c.idle_ns {
+            0 => kind == ErrorKind::Reset && c.has_answers(),
+            idle_ns => record.closes_after(idle_ns),
+        };
+        let races = record.counts.keep_alive_races;
+        is_possible && races < FREE_RACES + MAX_RACES_PER_IDLE_END * record.closes_without_request()
     }
 
     /// Returns true if the server began an answer, or closed the connection with a reason (HTTP/2, WebSocket).

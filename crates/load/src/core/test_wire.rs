@@ -17,6 +17,8 @@ pub(super) struct MemoryWire {
     pub(super) writes: Vec<Vec<u8>>,
     /// True if the driver reports later that a send is complete.
     pub(super) acked: bool,
+    /// Number of sent bytes that the server has not received when it closes.
+    pub(super) unreceived: usize,
     pub(super) connects: u32,
     pub(super) closes: u32,
     /// Number of the connection of the last `connect`.
@@ -49,6 +51,10 @@ impl Ops for MemoryWire {
 
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         self.send(conn, fill).is_ok()
+    }
+
+    fn unreceived(&mut self, _conn: u32) -> usize {
+        self.unreceived
     }
 
     fn close(&mut self, _conn: u32) {

@@ -84,6 +84,8 @@ pub(crate) struct Record {
     pub(crate) stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
+    /// Number of connections that the server closed before it received the requests in flight.
+    pub(crate) unread_closes: u64,
     server_ends: ServerEnds,
     first_failures: FirstFailures,
     /// Records per request class. Empty if the plan has one class.
@@ -131,6 +133,7 @@ impl Record {
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
             shortest_idle_ns: None,
+            unread_closes: 0,
             server_ends: ServerEnds::default(),
             first_failures: FirstFailures::default(),
             classes: Classes::new(keeps.classes),
@@ -280,18 +283,25 @@ impl Record {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
 
-    /// Returns true if the server closed idle connections, or ended all connections at one moment as a restart does.
-    fn has_keep_alive_timeout(&self) -> bool {
-        self.shortest_idle_ns.is_some() || self.server_ends.most().is_some_and(|ends| ends.is_restart())
+    /// Returns the number of connections that the server closed without a request of theirs.
+    pub(crate) fn closes_without_request(&self) -> u64 {
+        self.counts.closed_by_server + self.unread_closes
+    }
+
+    /// Returns true if the server closed connections without a request of theirs, or ended all connections at one
+    /// moment as a restart does.
+    fn races_are_sure(&self) -> bool {
+        self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }
 
     /// Counts a keep-alive race whose requests were sent again or failed.
     pub(crate) fn raced(&mut self, resent: u64, failed: u64) {
+        let is_early = self.closes_without_request() == 0;
         let counts = &mut self.counts;
         counts.keep_alive_races += 1;
         counts.resent += resent;
         counts.fail(ErrorKind::KeepAliveRace, failed);
-        if self.shortest_idle_ns.is_none() {
+        if is_early {
             let early = &mut counts.early_races;
             early.connections += 1;
             early.resent += resent;

@@ -39,7 +39,7 @@ impl Record {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
         let (begin, end) = (self.begin, self.end.unwrap_or(self.begin));
-        let is_sure = self.has_keep_alive_timeout();
+        let is_sure = self.races_are_sure();
         let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;

@@ -53,6 +53,7 @@ impl Client for ClientPlan {
             keep_alive: true,
             head: HeadBuffer::default(),
             wrong_line: None,
+            gave_up_idle: false,
             refusal: Refusal::default(),
             search: Search::default(),
             live: self.shared.template().map(|(source, seed, cookies)| {
@@ -104,6 +105,8 @@ pub struct ClientSession {
     head: HeadBuffer,
     /// The invalid line in the head of a response, for display.
     wrong_line: Option<String>,
+    /// True if the server ended the idle connection with status 408.
+    gave_up_idle: bool,
     refusal: Refusal,
     /// Search for the text that the response must contain.
     search: Search,
@@ -160,6 +163,10 @@ impl Requester for ClientSession {
 
     fn refusal_words(&self) -> Option<String> {
         self.refusal.words()
+    }
+
+    fn close_words(&self) -> Option<String> {
+        self.gave_up_idle.then(|| "with status 408".to_owned())
     }
 
     fn is_answering(&self) -> Option<bool> {
@@ -259,7 +266,7 @@ impl Requester for ClientSession {
         (self.given, self.sent, self.bytes) = (0, 0, 0);
         self.search.clear();
         self.live.iter_mut().for_each(|live| live.memory.clear());
-        (self.phase, self.keep_alive) = (Phase::Head, true);
+        (self.phase, self.keep_alive, self.gave_up_idle) = (Phase::Head, true, false);
         self.head.clear();
     }
 }
@@ -271,7 +278,11 @@ impl ClientSession {
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
             return Ok(1);
         }
-        let Some(&item) = self.outstanding.front() else { return unasked(input, progress) };
+        let Some(&item) = self.outstanding.front() else {
+            let used = unasked(input, progress)?;
+            self.gave_up_idle = progress.close;
+            return Ok(used);
+        };
         let request = &self.requests[usize::from(item)];
         let listens = self.live.as_deref().is_some_and(|live| live.cookies || !request.capture.is_empty());
         if self.head.is_empty()

@@ -52,6 +52,17 @@ fn responses_without_a_body_end_with_their_head() {
     }
 }
 
+/// A server ends an idle connection with 408, which answers no request.
+#[test]
+fn a_408_on_an_idle_connection_is_named() {
+    let mut s = session("GET", 0);
+    let timeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(s.receive(timeout.as_bytes(), &mut drop), Ok(Progress::CLOSE));
+    assert_eq!(s.close_words().as_deref(), Some("with status 408"));
+    s.reset();
+    assert_eq!(s.close_words(), None);
+}
+
 /// The answer has more bytes than its head says, or it has a body although its status allows none.
 #[test]
 fn a_surplus_body_fails_its_request_and_nothing_else() {

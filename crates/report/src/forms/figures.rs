@@ -55,7 +55,7 @@ pub(super) const FIGURES: &[Figure] = &[
 #[rustfmt::skip]
 pub(super) const LATER_FIGURES: &[Figure] = &[
     count("unprocessed_resent", "unprocessed_resent", "Requests that the server left unprocessed behind an announced close, each sent again.", |t| t.tally.unprocessed),
-    count("keep_alive_races", "keep_alive_races", "Idle connections that the server closed just as requests left on them.", |t| t.tally.keep_alive_races),
+    count("keep_alive_races", "keep_alive_races", "Connections that the server closed just as requests left on them.", |t| t.tally.keep_alive_races),
     count("keep_alive_resent", "keep_alive_resent", "Requests of keep-alive races that were sent again.", |t| t.tally.resent),
     count("closes_left_to_client", "closes_left_to_client", "Connections whose end the server announced and left to the client.", |t| t.tally.closes_left_to_client),
     count("unasked_messages", "unasked_messages", "Messages of the server that no request asked for.", |t| t.tally.unasked_messages),

@@ -58,10 +58,16 @@ fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
     let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
     Some(format!(
-        "the server closed {}, the first of them after {} without a request",
+        "the server closed {}{}, the first of them after {} without a request",
         counted(closed as f64, "idle connection"),
+        said(trial),
         quantity(idle * 1e6, Unit::Micros)
     ))
+}
+
+/// Returns the answer with which the server closed the first idle connection.
+fn said(trial: &Trial) -> String {
+    reason(trial, ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
 }
 
 /// Returns the number of refused connects.
@@ -86,40 +92,75 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
 /// Describes a server that closes connections without announcing it.
 fn unannounced(trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
+        // The sentence about the races names these closes.
+        SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
+        SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
         SilentCloses::AtRandom(share) => format!(
             "the server closes connections instead of an answer, after no fixed number of answers: about {} of all \
              requests get none",
             percent(share)
         ),
         SilentCloses::AfterAnswers(answers) => {
-            let after = if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) };
             format!(
-                "the server closes each connection after {after} without announcing it, and the next request on it fails: send \
-                 `Connection: close` from the server, or measure with --new-connections"
+                "the server closes each connection after {} without announcing it, and the next request on it fails: {ANNOUNCE}",
+                some(answers)
             )
         }
     })
 }
 
+/// Advice about a server that closes connections without announcing it.
+const ANNOUNCE: &str = "send `Connection: close` from the server, or measure with --new-connections";
+
+/// Returns the words for a number of answers.
+fn some(answers: f64) -> String {
+    if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) }
+}
+
 fn races(trial: &Trial) -> String {
     let tally = &trial.tally;
-    let thinks = matches!(&trial.intensity, Intensity::Closed { think, .. } if think.mean_ms > 0.0);
-    let pause = if thinks { "the think time" } else { "the time between two requests of a connection" };
-    let after =
-        trial.closes_idle_after_s.map_or_else(String::new, |s| format!(" ({})", quantity(s * 1e6, Unit::Micros)));
     let again = match tally.resent {
         0 => "no request was sent again, as none is known to be idempotent".into(),
         n => format!("{} sent again", count(n)),
     };
     let why = match refused(tally) {
         _ if trial.ended_together.is_some() => "most of them at that moment".into(),
-        0 => format!("its keep-alive timeout{after} is no longer than {pause}"),
+        0 => without_announcement(trial),
         n => format!("it also refused {}, so it went away", counted(n as f64, "connect")),
     };
+    let is_timeout = trial.closes_idle_after_s.is_some() && closes_after_answers(trial).is_none();
+    let noun = if is_timeout { "idle connection" } else { "connection" };
     format!(
-        "the server closed {} just as requests left: {why}; {again}",
-        counted(tally.keep_alive_races as f64, "idle connection")
+        "the server closed {}{} just as requests left: {why}; {again}",
+        counted(tally.keep_alive_races as f64, noun),
+        said(trial)
     )
+}
+
+fn thinks(trial: &Trial) -> bool {
+    matches!(&trial.intensity, Intensity::Closed { think, .. } if think.mean_ms > 0.0)
+}
+
+/// Returns the number of answers after which the server closes each connection. With a think time, the idle time decides.
+fn closes_after_answers(trial: &Trial) -> Option<f64> {
+    match trial.silent_closes()? {
+        SilentCloses::AfterAnswers(answers) if !thinks(trial) => Some(answers),
+        _ => None,
+    }
+}
+
+/// Returns the reason for which the server closes connections on which a request may just have been sent.
+fn without_announcement(trial: &Trial) -> String {
+    let pause = if thinks(trial) { "the think time" } else { "the time between two requests of a connection" };
+    match (closes_after_answers(trial), trial.closes_idle_after_s) {
+        (Some(answers), _) => {
+            format!("it closes each connection after {} without announcing it ({ANNOUNCE})", some(answers))
+        }
+        (_, None) => "it closes connections that are in use without announcing it".into(),
+        (_, Some(s)) => {
+            format!("its keep-alive timeout ({}) is no longer than {pause}", quantity(s * 1e6, Unit::Micros))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +180,15 @@ mod tests {
         let one = said(3501, 3501, 3496, 0);
         assert!(one[0].contains("after each answer") && one[0].contains("--new-connections"), "{one:?}");
         assert!(said(4534, 31_732, 4533, 0)[0].contains("after about 7 answers"));
+        let tally = Tally { connected: 727, completed: 7234, keep_alive_races: 723, resent: 723, ..Tally::default() };
+        assert_eq!(
+            sentences(&Trial { tally, closes_idle_after_s: Some(5e-5), ..Trial::default() }),
+            [
+                "the server closed 723 connections just as requests left: it closes each connection after about 9.95 answers \
+              without announcing it (send `Connection: close` from the server, or measure with --new-connections); 723 sent \
+              again"
+            ]
+        );
         assert!(said(4534, 31_732, 400, 0).is_empty(), "a tenth of the connections were reset");
         assert!(said(400, 30_000, 390, 12).is_empty(), "a server that went away");
         let errors = Errors([(ErrorKind::CutResponse, 1857)].into());
@@ -233,6 +283,11 @@ mod tests {
                 "the server closed 128 idle connections, the first of them after 20.1 ms without a request"
             ]
         );
+        let kind = FailureKind::Error(ErrorKind::KeepAliveRace);
+        let first_failures = vec![run::FirstFailure { kind, at_s: 0.1, reason: "with status 408".into() }];
+        let tally = Tally { closed_by_server: 128, ..Tally::default() };
+        let trial = Trial { tally, first_failures, ..trial };
+        assert!(sentences(&trial)[0].starts_with("the server closed 128 idle connections with status 408, the first"));
     }
 
     #[test]
@@ -261,5 +316,9 @@ mod tests {
         );
         trial.tally.resent = 0;
         assert!(sentences(&trial)[1].ends_with("idempotent"));
+        trial.closes_idle_after_s = None;
+        assert!(
+            sentences(&trial)[1].contains("8 connections just as requests left: it closes connections that are in use")
+        );
     }
 }

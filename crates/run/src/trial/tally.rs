@@ -44,8 +44,8 @@ pub struct Tally {
     /// TIME_WAIT state is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
-    /// Idle connections that the server closed just as requests left on them. Idempotent requests on these connections
-    /// are counted in `resent`; the others are failures.
+    /// Connections that the server closed just as requests left on them, after an idle time or after some number of
+    /// answers. Idempotent requests on these connections are counted in `resent`; the others are failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
     /// Connections that the server ended while requests without any byte of an answer were on them.
@@ -231,7 +231,7 @@ pub enum ErrorKind {
     /// The server refused one request without processing it (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection
     /// without processed requests).
     StreamRefused,
-    /// The server closed an idle connection just as a request was sent on it, and the request may not be sent again.
+    /// The server closed a connection just as a request was sent on it, and the request may not be sent again.
     KeepAliveRace,
     /// A system call failed for another reason.
     Other,
@@ -260,7 +260,7 @@ impl ErrorKind {
             Self::WrongBody => "wrong bodies",
             Self::StreamReset => "streams reset",
             Self::StreamRefused => "streams refused",
-            Self::KeepAliveRace => "idle connections closed as requests left",
+            Self::KeepAliveRace => "connections closed as requests left",
             Self::ResponseTimeout => "responses timed out",
             Self::Other => "other errors",
         }

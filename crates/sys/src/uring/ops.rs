@@ -13,6 +13,8 @@ use crate::{Errno, Result};
 /// Option values to which entries point. The values live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
+/// Command for a socket that returns its number of sent bytes without acknowledgement (io_uring.h).
+const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;
 
 impl Ring {
     /// Returns send slot `slot` to be filled before [`Ring::send`], or an empty slice for an unknown slot. If a slot
@@ -135,6 +137,12 @@ impl Ring {
     /// Waits for readiness (poll(2) bits), once or repeatedly until cancelled.
     pub fn poll(&mut self, file: File, mask: u32, multi: bool, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::PollAdd::new(f, mask).multi(multi).build());
+        self.push(&entry.user_data(user))
+    }
+
+    /// Returns the number of sent bytes that the peer has not acknowledged (tcp(7), SIOCOUTQ).
+    pub fn unacknowledged(&mut self, file: File, user: u64) -> Result<()> {
+        let entry = on_file!(file, |f| opcode::UringCmd16::new(f, SOCKET_URING_OP_SIOCOUTQ).build());
         self.push(&entry.user_data(user))
     }
 

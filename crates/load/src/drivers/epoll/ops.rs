@@ -171,6 +171,11 @@ impl Ops for EpollOps {
         self.write_rest(conn)
     }
 
+    fn unreceived(&mut self, conn: u32) -> usize {
+        let fd = self.slots[conn as usize].fd.as_ref();
+        fd.and_then(|fd| socket::unacknowledged(fd).ok()).unwrap_or(0)
+    }
+
     #[inline]
     fn close(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];

@@ -35,7 +35,7 @@ pub(crate) struct SimOps {
     pub(super) generations: Vec<u32>,
     connecting: Vec<bool>,
     part: Vec<usize>,
-    request_bytes: usize,
+    pub(super) request_bytes: usize,
     pub(super) server: SimServer,
     rng: Rng,
     /// Number of idle workers of the simulated server.
@@ -300,10 +300,15 @@ impl Ops for SimOps {
         self.part[conn as usize] += fill(&mut scratch);
         while self.part[conn as usize] >= self.request_bytes {
             self.part[conn as usize] -= self.request_bytes;
+            self.served[conn as usize].unread_bytes += self.request_bytes;
             let c = (conn, self.generations[conn as usize]);
             self.schedule(self.now_ns + self.half_rtt(), Event::Request(c));
         }
         Ok(Sent::All)
+    }
+
+    fn unreceived(&mut self, conn: u32) -> usize {
+        self.served[conn as usize].unread_bytes
     }
 
     /// If a worker waits for a request on this connection, it notices the close and takes the next connection.

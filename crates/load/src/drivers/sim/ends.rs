@@ -1,13 +1,16 @@
-//! Connections that the simulated server ends: with an announcement after some answers, or after an idle time.
+//! Connections that the simulated server ends: after some answers, or after an idle time.
 
 use super::driver::{Conn, Event, SimOps};
 
 impl SimOps {
     /// Counts a request. Returns false if the server reads nothing more from this connection.
     pub(super) fn reads(&mut self, c: Conn) -> bool {
-        let served = &mut self.served[c.0 as usize];
+        let (lives, served) = (self.lives(c), &mut self.served[c.0 as usize]);
         served.requests += 1;
-        !(self.lives(c) && self.served[c.0 as usize].is_over)
+        if lives && !served.is_over {
+            served.unread_bytes -= self.request_bytes;
+        }
+        !(lives && served.is_over)
     }
 
     /// Sends an answer; returns true if the worker is then free.
@@ -25,7 +28,7 @@ impl SimOps {
             return again_ns == 0;
         }
         served.is_over = true;
-        self.schedule(at_ns, Event::LastAnswered(c));
+        self.schedule(at_ns, if self.server.closes_silently { Event::Answered(c) } else { Event::LastAnswered(c) });
         if self.server.leaves_close {
             self.held[c.0 as usize] = lives;
             return !lives;

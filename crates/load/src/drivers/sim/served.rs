@@ -7,6 +7,8 @@ pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\n
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Served {
     pub(super) requests: u32,
+    /// Bytes of requests that the client sent and the server has not read.
+    pub(super) unread_bytes: usize,
     pub(super) answers: u32,
     /// True while the connection is established.
     pub(super) is_up: bool,

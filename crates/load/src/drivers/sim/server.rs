@@ -41,9 +41,11 @@ pub struct SimServer {
     pub stalls_ns: Vec<(u64, u64)>,
     /// Rate limit. Requests beyond it are refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
-    /// Number of answers after which the server announces the end of a connection and closes it (HTTP/1 only); 0 to
+    /// Number of answers after which the server closes a connection, which its last answer announces (HTTP/1 only); 0 to
     /// keep connections.
     pub closes_after: u32,
+    /// True if the last answer does not announce the close.
+    pub closes_silently: bool,
     /// True if the client must close after an announced end. The worker waits until the client closes.
     pub leaves_close: bool,
     /// Idle time after which the server closes a connection, nanoseconds; 0 to keep idle connections.
@@ -68,6 +70,7 @@ impl Default for SimServer {
             stalls_ns: Vec::new(),
             limit: None,
             closes_after: 0,
+            closes_silently: false,
             leaves_close: false,
             keep_alive_ns: 0,
             answers_again_ns: 0,

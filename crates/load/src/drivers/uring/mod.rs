@@ -13,7 +13,7 @@ use sys::peer::Peer;
 use sys::uring::{Buffers, Config, Cqe, Ring};
 use sys::{Errno, clock};
 
-use self::ops::{CONNECT, HALF_CLOSE, NOTHING, OPEN, RECEIVE, SEND, Slot, State, UringOps};
+use self::ops::{CONNECT, HALF_CLOSE, NOTHING, OPEN, RECEIVE, SEND, Slot, State, UNRECEIVED, UringOps};
 use super::row::DriverSpec;
 use super::setup::Setup;
 use super::shard::{Shard, failed};
@@ -189,7 +189,7 @@ fn on_completion(
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
     // A send that reports only failures is not counted among the cancelled operations.
-    let cancelled = kind != NOTHING && kind != OPEN && (kind != SEND || ops.acked);
+    let cancelled = !matches!(kind, NOTHING | OPEN | UNRECEIVED) && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
     }
@@ -221,6 +221,10 @@ fn on_completion(
             f(ops, Completion::Writable { conn });
         }
         (SEND, Err(errno)) => f(ops, Completion::Failed { conn, op: Op::Send, errno }),
+        (UNRECEIVED, bytes) => {
+            ops.slots[conn as usize].unreceived = bytes.unwrap_or(0);
+            f(ops, Completion::PeerClosed { conn });
+        }
         _ => {}
     }
 }
@@ -236,8 +240,13 @@ fn received(
     ops.slots[conn as usize].receiving = cqe.more;
     let generation = ops.slots[conn as usize].generation;
     match (cqe.outcome(), &cqe.buffer) {
+        // The end is reported once the kernel has said which bytes the peer has not received.
+        (Ok(0), _) if ops.ask_unreceived(conn) => return,
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
-        (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
+        (Ok(n), Some(id)) => {
+            ops.slots[conn as usize].sent_last = false;
+            f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) });
+        }
         (Ok(_), None) => {}
         // No buffer is left. The buffers of this pass are returned before the next wait, so it is enough to start the
         // receive again.

@@ -13,6 +13,7 @@ pub(super) const RECEIVE: u64 = 3;
 pub(super) const SEND: u64 = 4;
 pub(super) const NOTHING: u64 = 5;
 pub(super) const HALF_CLOSE: u64 = 6;
+pub(super) const UNRECEIVED: u64 = 7;
 
 /// Operations of the io_uring driver; see the module documentation.
 #[derive(Debug)]
@@ -42,6 +43,10 @@ pub(super) struct Slot {
     pub(super) sending: bool,
     // Position of the next request in the send buffer, so that a pass never overwrites bytes that wait.
     pub(super) at: u32,
+    /// True if a send followed the last receive.
+    pub(super) sent_last: bool,
+    /// Sent bytes that the peer had not acknowledged when it closed the connection.
+    pub(super) unreceived: u32,
     pub(super) half_close: HalfClose,
 }
 
@@ -93,6 +98,14 @@ impl UringOps {
         self.ring.connect(file, 0, OpFlags::empty(), user(CONNECT, conn, generation))
     }
 
+    /// Asks the kernel how many sent bytes the peer has not received. Returns false if all were received, as an answer
+    /// followed them.
+    pub(super) fn ask_unreceived(&mut self, conn: u32) -> bool {
+        let slot = self.slots[conn as usize];
+        let user = user(UNRECEIVED, conn, slot.generation);
+        slot.sent_last && self.ring.unacknowledged(File::Fixed(conn), user).is_ok()
+    }
+
     /// Continues the operations that waited for a half-close.
     pub(super) fn half_closed(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
@@ -137,7 +150,7 @@ impl Ops for UringOps {
         let at = if self.acked || slot.at as usize > self.slot_bytes / 2 { 0 } else { slot.at as usize };
         let bytes = &mut self.ring.slot(conn)[at..];
         let n = fill(bytes).min(self.slot_bytes - at);
-        slot.at = (at + n) as u32;
+        (slot.at, slot.sent_last) = ((at + n) as u32, true);
         let (how, sent) =
             if self.acked { (OpFlags::empty(), Sent::Pending) } else { (OpFlags::SKIP_SUCCESS, Sent::All) };
         slot.sending = self.acked;
@@ -156,6 +169,10 @@ impl Ops for UringOps {
         let n = fill(&mut self.ring.slot(conn)[at..]).min(self.slot_bytes - at);
         slot.at = (at + n) as u32;
         self.ring.send_now(File::Fixed(conn), conn, at..at + n, OpFlags::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
+    }
+
+    fn unreceived(&mut self, conn: u32) -> usize {
+        self.slots[conn as usize].unreceived as usize
     }
 
     fn half_close(&mut self, conn: u32) -> bool {

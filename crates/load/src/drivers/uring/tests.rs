@@ -102,6 +102,35 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
+/// The server closes after an answer, before or after it has read the next request.
+#[test]
+fn bytes_that_the_server_never_read_are_known_at_its_close() {
+    if (SPEC.usable)().is_err() {
+        return testkit::skip("unreceived bytes on io_uring", "io_uring cannot be had here");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut driver = UringDriver::new(&one(listener.local_addr().unwrap(), Some((1, 64)))).unwrap();
+    for reads_all in [true, false] {
+        driver.ops().connect(0).unwrap();
+        assert_eq!(next(&mut driver), Some(WaitResult::Connected));
+        let mut server = listener.accept().unwrap().0;
+        driver.ops().send(0, word(b"first")).unwrap();
+        driver.wait(0, Batch::default(), |_, _| {}).unwrap();
+        server.read_exact(&mut [0; 5]).unwrap();
+        server.write_all(b"answer").unwrap();
+        assert_eq!(next(&mut driver), Some(WaitResult::Bytes(b"answer".to_vec())));
+        driver.ops().send(0, word(b"next")).unwrap();
+        if reads_all {
+            driver.wait(0, Batch::default(), |_, _| {}).unwrap();
+            server.read_exact(&mut [0; 4]).unwrap();
+        }
+        drop(server);
+        assert!(matches!(next(&mut driver), Some(WaitResult::Ended(end)) if end.starts_with("PeerClosed")));
+        assert_eq!(driver.ops().unreceived(0), if reads_all { 0 } else { 4 });
+        driver.ops().close(0);
+    }
+}
+
 /// With 12,000 connections and too few buffers, the generator needed twice the CPU time per request.
 #[test]
 fn buffers_that_run_out_are_added() {
