@@ -8,7 +8,7 @@ use crate::Facts;
 use crate::number::ratio;
 use crate::single::good;
 use crate::sweep::Plateau;
-use crate::thresholds::{KEEPS_UP, LOADED};
+use crate::thresholds::{FLAT, KEEPS_UP, LOADED};
 
 /// Returns the networks of the loaded trials of a run with this verdict.
 pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
@@ -18,12 +18,12 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
 }
 
 /// Returns the network of a trial of a run with this verdict, before any change. The demands come from all loaded
-/// trials, and the limits agree with the highest measured rate.
+/// trials, and the limits agree with the rate at the limit.
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
-    let mut model = model.calibrated(highest(facts), full.filter(|_| reached(facts)));
-    // The number of workers already agrees with the highest rate.
+    let mut model = model.calibrated(at_the_limit(facts), full.filter(|_| reached(facts)));
+    // The number of workers already agrees with the rate at the limit.
     if model.one_level && model.places.is_none() {
         model.leave_elsewhere();
     }
@@ -33,6 +33,15 @@ pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[M
 /// Returns the highest rate of good answers of any trial.
 pub(super) fn highest(facts: &Facts<'_>) -> f64 {
     facts.loaded().map(good).fold(0.0, f64::max)
+}
+
+/// Returns the mean rate of good answers of the trials at the highest rate, weighted by their length. The single highest
+/// rate is too high by chance: a window may end just after an answer, or begin just before a period of a quota.
+fn at_the_limit(facts: &Facts<'_>) -> f64 {
+    let least = (1.0 - FLAT) * highest(facts);
+    let near = || facts.loaded().filter(|t| good(t) >= least);
+    let length_s: f64 = near().map(|t| t.measured.length_s).sum();
+    ratio(near().map(|t| good(t) * t.measured.length_s).sum(), length_s).unwrap_or_else(|| highest(facts))
 }
 
 /// Returns true if a verdict names a resource. If both sides share the CPUs, the generator's CPUs are the server's.

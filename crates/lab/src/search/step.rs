@@ -16,8 +16,23 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
     // Every step gets its own random arrivals and think times. With the same random numbers, an unusual sequence would
     // repeat in all steps.
     let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s, .. } = length;
+    let StepTimes { warmup_s, least_warmup_s, .. } = length;
+    let duration_s = whole_periods(length.measure_s);
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
+}
+
+/// Period of CPU quotas, seconds: the kernel's default, and that of Docker and Kubernetes.
+const QUOTA_PERIOD_S: f64 = 0.1;
+/// Minimum number of periods for which a window is made shorter, by at most a third.
+const MIN_PERIODS: f64 = 2.0;
+
+/// Returns the length of a window of about `measure_s` seconds, shortened to a whole number of quota periods. A server
+/// with a quota answers in bursts, one per period, and the load begins a period. A window of 0.457 s therefore always
+/// held five bursts instead of 4.57, so that its rate was 9 % too high.
+fn whole_periods(measure_s: f64) -> f64 {
+    // The sum of tenths may be slightly below a whole number.
+    let periods = (measure_s / QUOTA_PERIOD_S + 1e-6).floor();
+    if periods >= MIN_PERIODS { periods * QUOTA_PERIOD_S } else { measure_s }
 }
 
 /// Returns the seconds left until the end of a search, and of the whole budget.
@@ -54,5 +69,19 @@ pub(crate) fn is_alive(conductor: &mut dyn Conductor) -> Result<bool, LabError> 
     match conductor.ask() {
         Ok(_) => Ok(true),
         Err(why) => conductor.gone(&why).map(|()| false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_periods;
+
+    #[test]
+    fn a_window_has_a_whole_number_of_quota_periods_unless_it_is_very_short() {
+        for (given, length) in
+            [(0.457, 0.4), (1.1455, 1.1), (0.3, 0.3), (0.1 + 0.2, 0.3), (0.29, 0.2), (0.19, 0.19), (0.05, 0.05)]
+        {
+            assert!((whole_periods(given) - length).abs() < 1e-9, "{given}");
+        }
     }
 }
