@@ -22,6 +22,11 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
 
 /// Makes a run of a server that answers 500 requests per second and refuses all others.
 pub(crate) fn refuses_beyond_500() -> PlantedRun {
+    refuses_beyond_500_after(500.0)
+}
+
+/// Makes the same server, whose answers take `r1_us` microseconds.
+pub(crate) fn refuses_beyond_500_after(r1_us: f64) -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
         let limit = 500.0_f64.min(p.capacity / 3.0);
         let good = (limit.min(p.x) * 2.0) as u64;
@@ -31,7 +36,7 @@ pub(crate) fn refuses_beyond_500() -> PlantedRun {
         t.measured.tally.status.insert("5xx".into(), refused);
         t.rates.goodput = good as f64 / 2.0;
     };
-    PlantedRun::new(500.0, 60_000.0)
+    PlantedRun::new(r1_us, 60_000.0)
         .per_s(Server, "process.cpu", "srv:100", |p| p.x * 20.0)
         .per_s(Server, "thread.cpu", "srv:100/101", |p| p.x * 5.0)
         .change(refuse)

@@ -29,7 +29,7 @@ pub use cases::PLANTED;
 #[cfg(test)]
 pub(crate) use cases::held_by_a_window;
 #[cfg(test)]
-pub(crate) use cases::refuses_beyond_500;
+pub(crate) use cases::{refuses_beyond_500, refuses_beyond_500_after};
 pub use planted_run::{PlantedRun, Point, Who};
 pub use sentence::Sentence;
 pub use words::sentences;

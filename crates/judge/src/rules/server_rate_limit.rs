@@ -8,6 +8,7 @@ use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{cpus, figure, percent, rate};
+use crate::places::{self, Places, is_connections};
 use crate::refusals::Refusals;
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
@@ -114,7 +115,17 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "{share} of the answers were refusals, but the server or its upstream was full: it refuses what it cannot do"
         ));
     }
-    bind(worst, confidence, *middle, limited.len())
+    let pool = pool(facts);
+    let confidence = if pool.is_some() { confidence.min(LIKELY) } else { confidence };
+    bind(worst, confidence, (*middle, limited.len()), pool.as_deref())
+}
+
+/// Returns the connections to an upstream whose number equals the number of good answers in progress, in words. Then a
+/// limit on the connections looks like a limit on the rate: the server refuses what finds no free connection.
+fn pool(facts: &Facts<'_>) -> Option<String> {
+    let places = Places::of(facts)?;
+    let pool = places.matching().find(|counted| is_connections(counted))?;
+    Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests; `None` if its CPU use is not
@@ -133,7 +144,7 @@ fn by_status(trial: &Trial) -> String {
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
 }
 
-fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
+fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), pool: Option<&str>) -> Verdict {
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
     let share = refused(worst);
     let mut evidence = vec![
@@ -159,13 +170,19 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
         let text = format!("the server used {}", cpus(used));
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
-    let sentence = format!("the server limits the rate on purpose: it serves {} and refuses the rest", rate(limit));
+    let sentence = match pool {
+        Some(pool) => format!(
+            "the server refuses what exceeds {}, or {pool}: its limit is one of requests per second, or of requests at a time",
+            rate(limit)
+        ),
+        None => format!("the server limits the rate on purpose: it serves {} and refuses the rest", rate(limit)),
+    };
     Verdict::Binds { confidence, sentence, evidence }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::{PlantedRun, Who, refuses_beyond_500};
+    use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
     /// Seen live: a busy machine starved the generator, and an earlier version named the generator as the bottleneck.
     #[test]
@@ -179,6 +196,33 @@ mod tests {
         let (verdict, trust) = (&run.findings.bottleneck, &run.findings.trust);
         assert_eq!(verdict.id, "server-rate-limit", "{verdict:#?}");
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
+    }
+
+    /// Seen live with Varnish before a backend for which it allows 30 connections: "limits the rate on purpose, 95 %".
+    /// A limit on the rate would open as many connections.
+    #[test]
+    fn a_full_pool_of_connections_that_refuses_is_a_guess() {
+        let with_connections = |count: f64| {
+            let behind = |t: &mut run::Trial, _: &crate::planted::Point| {
+                let upstream = run::Upstream {
+                    address: "127.0.0.1:9402".into(),
+                    depth: 1,
+                    processes: vec!["app:200".into()],
+                    ..run::Upstream::default()
+                };
+                t.server.iter_mut().for_each(|side| side.behind = vec![upstream.clone()]);
+            };
+            let mut run = refuses_beyond_500_after(10_000.0)
+                .level(Who::Server, "behind.connections", "127.0.0.1:9402", count)
+                .level(Who::Server, "behind.busy", "127.0.0.1:9402", count)
+                .change(behind)
+                .run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (pool, other) = (with_connections(5.0), with_connections(50.0));
+        assert!(pool.sentence.contains("srv has 5 connections to app") && pool.confidence <= 0.5, "{pool:#?}");
+        assert!(other.sentence.contains("on purpose") && other.confidence >= 0.9, "{other:#?}");
     }
 
     /// A single load cannot show that the rate of good answers has a ceiling, so the response statuses decide.
