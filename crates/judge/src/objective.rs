@@ -2,7 +2,7 @@
 //! functions.
 
 use run::number::{Unit, quantity};
-use run::{Breach, BreachKind, Limits, Run, SummaryFigure, TimeFigure, Trial, TrialKind};
+use run::{AnswerTime, Breach, BreachKind, Limits, Run, Summary, SummaryFigure, TimeFigure, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, positive, ratio};
 use crate::single::{failed_share, mostly_refused, none_good, several_sizes, unanswered};
@@ -12,8 +12,8 @@ use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Maximum share of the requests that may take longer than a limit.
-    Late { limit_us: f64, allowed: f64 },
+    /// Maximum share of the requests whose time may be longer than a limit.
+    Late { time: AnswerTime, limit_us: f64, allowed: f64 },
     /// Maximum mean response time, microseconds.
     Mean { limit_us: f64 },
     /// Maximum share of the requests that may fail.
@@ -23,18 +23,28 @@ pub(crate) enum Part {
 /// Returns the parts of an objective; each has to hold.
 pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     let late = |limit: Option<f64>, figure: SummaryFigure| {
-        limit.zip(figure.share_above()).map(|(limit_us, allowed)| Part::Late { limit_us, allowed })
+        let time = AnswerTime::LastByte;
+        limit.zip(figure.share_above()).map(|(limit_us, allowed)| Part::Late { time, limit_us, allowed })
     };
+    let first_byte = limits.first_byte.each().filter_map(|(figure, limit_us)| {
+        Some(Part::Late { time: AnswerTime::FirstByte, limit_us, allowed: figure.share_above()? })
+    });
     let mean = limits.mean_us.map(|limit_us| Part::Mean { limit_us });
     let failed = Some(Part::Failed { allowed: limits.errors });
     let (p50, p99) = (late(limits.p50_us, SummaryFigure::P50), late(limits.p99_us, SummaryFigure::P99));
-    [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten().collect()
+    let all = [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten();
+    all.chain(first_byte).collect()
 }
 
 /// Returns the limits on the response time, microseconds. For each limit, a search counts the requests that took
 /// longer, per tenth of a second. For a limit on the mean, these counts serve only to recognise disturbed tenths.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
+}
+
+/// Returns true if an objective limits the response time or the time to the first byte.
+fn limits_a_time(limits: &Limits) -> bool {
+    longest_mean_us(limits).is_some() || !limits.first_byte.is_empty()
 }
 
 /// Returns the longest mean response time at which the objective may still hold, microseconds.
@@ -54,17 +64,18 @@ pub fn limits(run: &Run) -> Limits {
         p99_us: asked.p99_us.and_then(positive),
         p99_9_us: asked.p99_9_us.and_then(positive),
         mean_us: asked.mean_us.and_then(positive),
+        first_byte: asked.first_byte,
         errors: asked.errors,
         text: String::new(),
     };
-    let own = longest_mean_us(&given).is_some();
+    let own = limits_a_time(&given);
     let unloaded = unloaded_median_us(run).filter(|_| !own && !several_sizes(run));
     let limits = Limits {
         p50_us: given.p50_us.or(unloaded.map(|us| DEFAULT_MEDIANS * us)),
         p99_us: given.p99_us.or(unloaded.map(|us| NOTICED_US.max(DEFAULT_FAR_MEDIANS * us))),
         ..given
     };
-    let missing = match (longest_mean_us(&limits).is_some(), several_sizes(run)) {
+    let missing = match (limits_a_time(&limits), several_sizes(run)) {
         (true, _) => None,
         (false, true) => Some("no limit on the response time (several request sizes)"),
         (false, false) if run.trials.iter().any(|t| t.kind == TrialKind::Sweep) => {
@@ -83,8 +94,19 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
         false => format!("{text} (default: {DEFAULT_MEDIANS} × unloaded; set --p50)"),
     });
     let named = [p50, one("mean", limits.mean_us), one("p99", limits.p99_us), one("p99.9", limits.p99_9_us)];
-    let all: Vec<String> = named.into_iter().flatten().chain(missing.map(str::to_owned)).collect();
+    let first_byte = limits.first_byte.each().filter_map(|(figure, us)| one(first_byte_name(figure)?.0, Some(us)));
+    let all: Vec<String> = named.into_iter().flatten().chain(first_byte).chain(missing.map(str::to_owned)).collect();
     format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
+}
+
+/// Returns the name of a figure of the time to the first byte, and the kind of its breach.
+fn first_byte_name(figure: SummaryFigure) -> Option<(&'static str, BreachKind)> {
+    match figure {
+        SummaryFigure::P50 => Some(("median time to the first byte", BreachKind::FirstByteP50)),
+        SummaryFigure::P99 => Some(("p99 of the time to the first byte", BreachKind::FirstByteP99)),
+        SummaryFigure::P999 => Some(("p99.9 of the time to the first byte", BreachKind::FirstByteP999)),
+        _ => None,
+    }
 }
 
 /// Returns the median response time without load, microseconds: the lower median of the two lightest steps, since one
@@ -119,7 +141,9 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     if kept < HELD_RATE && matches!(trial.intensity, run::Intensity::Open { .. }) {
         return broken(BreachKind::Behind, kept, HELD_RATE);
     }
-    longest_mean_us(limits)?;
+    if !limits_a_time(limits) {
+        return None;
+    }
     if none_good(trial) {
         return Some(Breach { kind: BreachKind::NothingCompleted, value: None, limit: None, at_least: false });
     }
@@ -134,14 +158,18 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
         (BreachKind::P99, SummaryFigure::P99, limits.p99_us),
         (BreachKind::P999, SummaryFigure::P999, limits.p99_9_us),
     ];
-    all.into_iter().find_map(|(kind, figure, limit)| time_breach(trial, (kind, figure), limit?))
+    let last_byte = all.into_iter().filter_map(|(kind, figure, limit)| Some((&trial.latency_us, kind, figure, limit?)));
+    let first_byte = limits
+        .first_byte
+        .each()
+        .filter_map(|(figure, limit)| Some((&trial.first_byte_us, first_byte_name(figure)?.1, figure, limit)));
+    last_byte.chain(first_byte).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
 }
 
-/// Returns the breach of a limit on the response time. A percentile of which only a lower bound is known breaks the
+/// Returns the breach of a limit on a time. A percentile of which only a lower bound is known breaks the
 /// limit even if the bound is below the limit. A mean of which only a lower bound is known holds, because the limit on
 /// errors bounds the missing answers.
-fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
-    let seen = &trial.latency_us;
+fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();
     match found.lowest() {
@@ -185,6 +213,9 @@ pub(crate) fn words(breach: &Breach) -> String {
         BreachKind::P99 => format!("p99 was {}", time(value)),
         BreachKind::P999 => format!("p99.9 was {}", time(value)),
         BreachKind::Mean => format!("the mean was {}", time(value)),
+        BreachKind::FirstByteP50 => format!("the median time to the first byte was {}", time(value)),
+        BreachKind::FirstByteP99 => format!("p99 of the time to the first byte was {}", time(value)),
+        BreachKind::FirstByteP999 => format!("p99.9 of the time to the first byte was {}", time(value)),
     }
 }
 

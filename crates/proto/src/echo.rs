@@ -6,7 +6,7 @@ use run::Protocol;
 
 use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
-use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session, Which};
 
 /// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
@@ -62,6 +62,12 @@ pub struct ClientSession {
 impl Requester for ClientSession {
     fn matches_answers_by_order(&self) -> bool {
         true
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        if self.received > 0 {
+            begun(Which::Oldest);
+        }
     }
 
     fn begin(&mut self, _: Request) {

@@ -10,7 +10,7 @@ use run::Protocol;
 use crate::client::{canned_bytes, read};
 use crate::outbox::Outbox;
 use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
-use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Which};
 
 /// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
@@ -92,6 +92,12 @@ pub struct ClientSession {
 impl Requester for ClientSession {
     fn matches_answers_by_order(&self) -> bool {
         self.plan.expect.is_some()
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        if self.received > 0 {
+            begun(Which::Oldest);
+        }
     }
 
     fn begin(&mut self, _: Request) {

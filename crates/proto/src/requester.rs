@@ -78,6 +78,14 @@ pub trait Requester {
         None
     }
 
+    /// Reports each request whose answer has begun but is not complete. The same request may be reported again with each
+    /// piece of its answer. A protocol whose answers have no visible beginning reports none.
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        if self.is_answering() == Some(true) {
+            begun(Which::Oldest);
+        }
+    }
+
     /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes it and not the server.
     fn leave(&mut self) {}
 

@@ -81,7 +81,7 @@ pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
     RequestSet, from_base64, to_base64,
 };
-pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan};
+pub use plan::search::{FirstByteLimits, Objective, ObservePlan, Prove, SearchPlan};
 pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};
 pub use plan::secrets::{Secrets, unify_placeholders};
 pub use plan::share::even_share;
@@ -107,8 +107,11 @@ pub use schema::{SCHEMA, schema};
 pub use short::six_digits;
 pub use size::{MAX_SIZE_STEPS, PodAmounts, PodResources, SIZE_FORMAT, SizeGoal, SizeResult, SizeSetting, SizeStep};
 pub use suggest::{add_suggestion, nearest, toml_message};
+pub use trial::answer_time::AnswerTime;
 pub use trial::blocks::Blocks;
-pub use trial::censored::{CensoredTimes, censored_summary, response_summary, response_times, summary_with_unanswered};
+pub use trial::censored::{
+    CensoredTimes, answer_summary, censored_summary, response_summary, response_times, summary_with_unanswered,
+};
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::databases::{Blocker, CommandSum, DatabaseProfile, SessionGroup, SessionState};
 pub use trial::ends_together::EndsTogether;

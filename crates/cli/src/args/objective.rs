@@ -1,7 +1,7 @@
 //! Flags of the objective: limits on response time and errors.
 
 use clap::Args;
-use run::{Expectation, ExpectedUnit, Plan};
+use run::{Expectation, ExpectedUnit, Plan, SummaryFigure};
 
 use super::units;
 
@@ -20,6 +20,9 @@ pub(crate) struct ObjectiveArgs {
     /// Highest mean response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     mean: Option<f64>,
+    /// Highest time to the first byte of an answer allowed: 'p99<200ms' (p50, p99, p99.9; may be repeated)
+    #[arg(long, value_name = "FIGURE<TIME", value_parser = first_byte, help_heading = "Objective")]
+    first_byte: Vec<(SummaryFigure, f64)>,
     /// Largest share of failed requests allowed
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
     errors: Option<f64>,
@@ -38,6 +41,15 @@ fn expectation(text: &str) -> Result<Expectation, String> {
     one.map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
 }
 
+/// Reads a limit on the time to the first byte; the time in microseconds.
+fn first_byte(text: &str) -> Result<(SummaryFigure, f64), String> {
+    let form = || "write it as 'p99<200ms' (of p50, p99, p99.9)".to_owned();
+    let (name, limit) = text.split_once('<').ok_or_else(form)?;
+    let limit_us = units::seconds(limit.trim_start_matches('=').trim())? * 1e6;
+    let figure = SummaryFigure::ALL.into_iter().find(|figure| figure.label() == name.trim()).ok_or_else(form)?;
+    if run::FirstByteLimits::default().set(figure, limit_us) { Ok((figure, limit_us)) } else { Err(form()) }
+}
+
 impl ObjectiveArgs {
     /// Sets the given limits in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
@@ -50,6 +62,9 @@ impl ObjectiveArgs {
         ];
         for (limit, given) in limits {
             *limit = given.map(|s| s * 1e6).or(*limit);
+        }
+        for &(figure, limit_us) in &self.first_byte {
+            objective.first_byte.set(figure, limit_us);
         }
         objective.errors = self.errors.unwrap_or(objective.errors);
         plan.expect.extend(self.expect.iter().cloned());

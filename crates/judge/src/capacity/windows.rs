@@ -1,7 +1,7 @@
 //! Capacity estimate from all windows of a search, for each part of the objective, with and without the pauses of the
 //! machine.
 
-use run::{Arrival, ExcludedTime, Intensity, Limits, TENTH_S, Trial, TrialKind, Window};
+use run::{AnswerTime, Arrival, ExcludedTime, Intensity, Limits, TENTH_S, Trial, TrialKind, Window};
 use stats::average;
 use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, WindowObservation, chance_held, estimate};
 
@@ -114,7 +114,7 @@ fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Op
 
 fn constraint(part: Part, full: Option<f64>) -> Constraint {
     match part {
-        Part::Late { limit_us, allowed } => {
+        Part::Late { limit_us, allowed, .. } => {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
         }
         Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
@@ -137,8 +137,8 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     };
     let completed = trial.measured.tally.completed as f64;
     match part {
-        Part::Late { limit_us, .. } => {
-            let (answered, late) = late(trial, limit_us, clean)?;
+        Part::Late { time, limit_us, .. } => {
+            let (answered, late) = late(trial, time, limit_us, clean)?;
             let lost = unanswered(trial).max(overdue(trial, limit_us)) + failed(trial, limit_us, clean);
             window(answered + lost, late + lost)
         }
@@ -153,14 +153,14 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     }
 }
 
-/// Counts the requests that ended, and those that took longer than a limit. Uses the histogram if an older run did not
-/// count these requests.
-fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
+/// Counts the requests that ended, and those whose time was longer than a limit. Uses the histogram for the time to the
+/// first byte, and if an older run did not count these requests.
+fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
-    if let Some(over) = tenths.over(limit_us) {
+    if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {
         return Some(kept(trial, limit_us, clean, &over.late));
     }
-    let hist = trial.histograms.get("response").filter(|h| !h.is_empty())?;
+    let hist = time.hist(trial)?;
     let answered = hist.len() as f64;
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }

@@ -71,6 +71,8 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     percentile("p50", 0.5, |t| known(t, SummaryFigure::P50)),
     tail("p99", 0.99, |t| known(t, SummaryFigure::P99)),
     tail("p99.9", 0.999, |t| known(t, SummaryFigure::P999)),
+    part("first byte p50", |t| first_byte(t, SummaryFigure::P50)),
+    part("first byte p99", |t| first_byte(t, SummaryFigure::P99)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {
@@ -84,6 +86,12 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
 /// Returns a response time, microseconds; `None` if only a lower bound is known.
 fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
+}
+
+/// Returns a time to the first byte, microseconds; `None` if all answers came in one piece, as short ones do.
+fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
+    let first = Some(&trial.first_byte_us).filter(|first| **first != trial.latency_us);
+    first?.figure(figure).exact().and_then(positive)
 }
 
 /// IDs of the costs per request that are left out of the further figures, because the table shows them under other

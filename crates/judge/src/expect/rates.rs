@@ -42,7 +42,7 @@ impl Seen<'_> {
         if all <= 0.0 {
             return Figure::default();
         }
-        let (draws, t) = self.responses().map_or((all, NORMAL_95), |hist| self.draws(&hist));
+        let (draws, t) = self.hist(run::AnswerTime::LastByte).map_or((all, NORMAL_95), |hist| self.draws(&hist));
         let n = all.min(draws * all / (all - failed).max(1.0));
         let share = failed / all;
         let interval = stats::shares::wilson(share, n, t);

@@ -4,7 +4,7 @@
 //! stretches of a window shows how many answers count as one independent draw (batch means; A. Law, *Simulation
 //! Modeling and Analysis*).
 
-use run::{CensoredTimes, Hist, SummaryFigure, TimeFigure};
+use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample};
 
@@ -12,9 +12,9 @@ use super::figure::Figure;
 use super::windows::Seen;
 
 impl Seen<'_> {
-    /// Returns a figure of the response time, microseconds. `allowed` is the share of failed requests that the
+    /// Returns a figure of a time of the answers, microseconds. `allowed` is the share of failed requests that the
     /// objective allows. If more requests failed, the exact mean is unknown.
-    pub(super) fn time(&self, figure: &str, allowed: f64) -> Figure {
+    pub(super) fn time(&self, time: AnswerTime, figure: &str, allowed: f64) -> Figure {
         let (quantile, of) = match figure {
             "p50" => (Some(0.5), SummaryFigure::P50),
             "p99" => (Some(0.99), SummaryFigure::P99),
@@ -24,13 +24,13 @@ impl Seen<'_> {
         if self.none_good() {
             return Figure::default();
         }
-        let hist = self.responses();
-        let times = hist.as_ref().map(|_| self.times());
+        let hist = self.hist(time);
+        let times = hist.as_ref().map(|_| self.times(time));
         let several = times.as_ref().filter(|_| self.0.len() > 1);
         let found = match (several, quantile) {
             (Some(times), Some(share)) => times.percentile(share),
             (Some(times), None) => times.mean(),
-            (None, _) => self.0[0].latency_us.figure(of),
+            (None, _) => time.summary(self.0[0]).figure(of),
         };
         let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > allowed);
         let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
@@ -41,15 +41,21 @@ impl Seen<'_> {
             None if several.is_some() && lost.is_none() => Figure::around(Some(hist.mean_us()), self.mean(&hist)),
             None if lost.is_none() => Figure::around(known.value, self.mean(&hist)),
             None => known,
-            Some(share) => self.percentile(share, known, &hist, times),
+            Some(share) => self.percentile(time, share, known, (&hist, times)),
         }
     }
 
     /// Returns a percentile with its interval from order statistics.
-    fn percentile(&self, share: f64, known: Figure, hist: &Hist, times: &CensoredTimes) -> Figure {
+    fn percentile(
+        &self,
+        time: AnswerTime,
+        share: f64,
+        known: Figure,
+        (hist, times): (&Hist, &CensoredTimes),
+    ) -> Figure {
         let (draws, t) = self.draws(hist);
         let error = (share * (1.0 - share) / draws).sqrt();
-        let between = known.value.and_then(|us| self.between_windows(us, error));
+        let between = known.value.and_then(|us| self.between_windows(time, us, error));
         let half = between.map_or(t * error, |between| between.max(t * error));
         // With too few requests, order statistics give no upper bound.
         if share + half >= 1.0 {
@@ -86,8 +92,8 @@ impl Seen<'_> {
     /// Returns the half-width of the interval of the share of answers within `us` microseconds, by Student's t over
     /// windows. Returns `None` unless windows scatter more than `error`. If windows scatter more, an interval from
     /// stretches is too narrow, because all stretches of a window share its level.
-    fn between_windows(&self, us: f64, error: f64) -> Option<f64> {
-        let hists = self.0.iter().filter_map(|trial| trial.histograms.get("response").filter(|hist| !hist.is_empty()));
+    fn between_windows(&self, time: AnswerTime, us: f64, error: f64) -> Option<f64> {
+        let hists = self.0.iter().filter_map(|trial| time.hist(trial));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();
         let sample = Sample::of(&shares).filter(|sample| sample.error() > error)?;
         Some(t95(sample.n - 1.0) * sample.error()).filter(|half| half.is_finite())

@@ -117,6 +117,39 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
 }
 
+/// The first byte comes after 1 ms, or with the last byte after 5 ms. A run of an earlier version does not know it.
+#[test]
+fn the_first_byte_is_expected_and_limited_apart_from_the_last() {
+    let hist = |times_ns: &[u64]| {
+        let mut hist = Hist::new();
+        times_ns.iter().for_each(|ns| hist.record_many_ns(*ns, 500));
+        hist
+    };
+    let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
+    let mut trial = run::Trial { kind: run::TrialKind::Fixed, ..run.trials[0].clone() };
+    trial.histograms =
+        [("response".into(), hist(&[5_000_000])), ("first_byte".into(), hist(&[1_000_000, 5_000_000]))].into();
+    trial.latency_us = run::response_summary(&trial.histograms, 0);
+    trial.first_byte_us = run::answer_summary(&trial.histograms, run::AnswerTime::FirstByte, 0);
+    trial.measured.tally.completed = 1000;
+    run.trials = vec![trial];
+    run.plan.expect =
+        ["first-byte-p50<1100", "first-byte-p99<4000", "first-byte-mean<3100", "mean<4000"].map(expect).into();
+    let met = |run: &mut run::Run| {
+        crate::judge(run);
+        run.findings.expected.iter().map(|e| e.met).collect::<Vec<_>>()
+    };
+    assert_eq!(met(&mut run), [true, false, true, false], "{:#?}", run.findings.expected);
+    let breach = |run: &run::Run| crate::breach(&run.trials[0], &crate::limits(run)).map(|breach| breach.kind);
+    run.plan.objective.first_byte.p50_us = Some(1100.0);
+    assert_eq!(breach(&run), None);
+    assert!(crate::limits(&run).text.starts_with("median time to the first byte under 1.1"));
+    run.plan.objective.first_byte.p99_us = Some(4000.0);
+    assert_eq!(breach(&run), Some(run::BreachKind::FirstByteP99));
+    run.trials[0].first_byte_us = run::Summary::default();
+    assert_eq!(met(&mut run), [false, false, false, false], "not measured");
+}
+
 /// One of three repeats completes nothing, so the mean of the other two does not represent the run.
 #[test]
 fn a_repeat_that_completed_nothing_is_not_left_out() {

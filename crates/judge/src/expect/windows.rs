@@ -1,6 +1,6 @@
 //! Windows by which a run is judged, and their division into stretches of equal length.
 
-use run::{CensoredTimes, Hist, Trial, TrialKind, response_times};
+use run::{AnswerTime, CensoredTimes, Hist, Trial, TrialKind};
 
 use super::figure::Figure;
 use crate::single::none_good;
@@ -30,7 +30,10 @@ impl<'a> Seen<'a> {
         match figure {
             "rate" => self.rate(),
             "errors" => self.failed(),
-            _ => self.time(figure, allowed),
+            _ => match figure.strip_prefix("first-byte-") {
+                Some(figure) => self.time(AnswerTime::FirstByte, figure, allowed),
+                None => self.time(AnswerTime::LastByte, figure, allowed),
+            },
         }
     }
 
@@ -44,18 +47,18 @@ impl<'a> Seen<'a> {
         self.0.iter().fold(0, |sum: u64, trial| sum.saturating_add(trial.measured.tally.completed))
     }
 
-    /// Returns the response times of all windows; `None` if the run stored no histograms.
-    pub(super) fn responses(&self) -> Option<Hist> {
+    /// Returns a time of the answers of all windows; `None` if the run stored no histograms.
+    pub(super) fn hist(&self, time: AnswerTime) -> Option<Hist> {
         let mut all = Hist::new();
-        self.0.iter().for_each(|t| t.histograms.get("response").into_iter().for_each(|hist| all.merge(hist)));
+        self.0.iter().for_each(|t| time.hist(t).into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns the response times of all windows, including requests that were never answered.
-    pub(super) fn times(&self) -> CensoredTimes {
+    /// Returns a time of the answers of all windows, including requests that were never answered.
+    pub(super) fn times(&self, time: AnswerTime) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();
-        self.0.iter().for_each(|trial| all.merge(&response_times(&trial.histograms, failed(trial))));
+        self.0.iter().for_each(|trial| all.merge(&time.censored(trial, failed(trial))));
         all
     }
 

@@ -1,7 +1,7 @@
 //! Conversion of the agents' merged results to a trial: sums, rates of the window, and summaries. All functions of this
 //! file are pure.
 
-use run::{ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
+use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
 /// Purpose of a trial, which is set before the trial is conducted.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,12 @@ pub struct Point {
 }
 
 /// Returns the trial of these loads, from the merged results of all agents.
-pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window) -> Trial {
+pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
+    let first_byte = AnswerTime::FirstByte.histogram();
+    let knows_first_byte = part.histograms.contains_key(first_byte);
+    if part.histograms.get(first_byte) == part.histograms.get(AnswerTime::LastByte.histogram()) {
+        part.histograms.remove(first_byte);
+    }
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
     let with_lost = |name: &str, lost: u64| {
@@ -37,6 +42,10 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         rates: rates(point, &intensity, &part),
         intensity,
         latency_us,
+        first_byte_us: match knows_first_byte {
+            true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
+            false => Summary::default(),
+        },
         // Without intended start times, a request starts at the moment it is sent.
         service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),

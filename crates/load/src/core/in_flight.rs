@@ -17,6 +17,8 @@ pub(crate) struct InFlightRequest {
     pub(crate) class: u16,
     /// Index in the set of requests.
     pub(crate) item: u16,
+    /// Time at which the first byte of the answer arrived; 0 before that, and if the answer arrived in one piece.
+    pub(crate) first_byte_ns: u64,
     /// Number of times that the request was sent again after a keep-alive race.
     pub(crate) resends: u8,
 }
@@ -98,17 +100,30 @@ impl InFlight {
         Some(id)
     }
 
-    /// Ends a request. Returns `None` if the request is not in flight.
-    #[inline]
-    pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
+    /// Stores the time at which the first byte of an answer arrived, if none is stored yet.
+    pub(super) fn answer_begins(&mut self, conn: u32, which: Which, now: u64) {
+        if let Some(id) = self.id_in_flight(conn, which) {
+            let first_byte_ns = &mut self.slot_mut(conn, id).begun.first_byte_ns;
+            if *first_byte_ns == 0 {
+                *first_byte_ns = now;
+            }
+        }
+    }
+
+    /// Returns the ID of a request in flight.
+    fn id_in_flight(&mut self, conn: u32, which: Which) -> Option<u16> {
         let list = self.lists[conn as usize];
         let id = match which {
             Which::Oldest => list.oldest,
             Which::Id(id) => id,
         };
-        if id >= list.fresh || !self.is_in_flight(conn, id) {
-            return None;
-        }
+        (id < list.fresh && self.is_in_flight(conn, id)).then_some(id)
+    }
+
+    /// Ends a request. Returns `None` if the request is not in flight.
+    #[inline]
+    pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
+        let id = self.id_in_flight(conn, which)?;
         let Slot { begun, older, newer } = *self.slot_mut(conn, id);
         match older {
             NO_SLOT => self.lists[conn as usize].oldest = newer,
@@ -119,7 +134,8 @@ impl InFlight {
             newer => self.slot_mut(conn, newer).older = older,
         }
         // In a free slot, `older` refers to the slot itself; in a used slot, it never does.
-        (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (list.free, id);
+        let free = self.lists[conn as usize].free;
+        (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (free, id);
         self.lists[conn as usize].free = id;
         Some(begun)
     }

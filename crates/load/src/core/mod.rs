@@ -227,6 +227,8 @@ mod closing_tests;
 #[cfg(test)]
 mod ends_tests;
 #[cfg(test)]
+mod first_byte_tests;
+#[cfg(test)]
 mod session_tests;
 #[cfg(test)]
 mod test_protocol;

@@ -65,7 +65,8 @@ impl Core {
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
         let class = self.mix.class(item);
-        let begun = InFlightRequest { start: Start { intended_ns, sent_ns: now }, class, item, resends: 0 };
+        let begun =
+            InFlightRequest { start: Start { intended_ns, sent_ns: now }, class, item, ..InFlightRequest::default() };
         if self.put(now, conn, begun, true) {
             self.record.begun(class);
         }
@@ -180,9 +181,21 @@ impl Core {
         }
         let (heard, ended) = self
             .record_completions(ops.now(), conn, |session, sink| session.receive(bytes, &mut |done| sink.done(done)));
+        self.mark_begun_answers(ops.now(), conn);
         match heard {
             Ok(progress) => self.progressed(ops, conn, progress, ended),
             Err(fault) => self.faulted(ops, conn, fault),
+        }
+    }
+
+    /// Stores when the first bytes of answers arrived that are not complete yet. An answer in one piece needs no mark.
+    #[inline]
+    fn mark_begun_answers(&mut self, now: u64, conn: u32) {
+        if self.conns[conn as usize].in_flight > 0 {
+            let requests = &mut self.requests;
+            self.sessions.session(conn as usize).each_begun_answer(&mut |which| {
+                requests.answer_begins(conn, which, now);
+            });
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn gave_up_idle(
 }
 
 fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
-    let again = InFlightRequest { resends: request.resends + 1, ..*request };
+    let again = InFlightRequest { resends: request.resends + 1, first_byte_ns: 0, ..*request };
     (again.resends <= MAX_RESENDS).then_some(again)
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct Record {
     pub(crate) response: Hist,
     /// Time from the send to the last byte. The histogram is recorded only if it differs from `response`.
     pub(crate) service: Option<Hist>,
+    /// Time until the first byte, since the same moment as `response`.
+    first_byte: Hist,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
@@ -120,6 +122,7 @@ impl Record {
             coarse: Box::new([0; CoarseHist::BUCKETS]),
             response: Hist::new(),
             service: keeps.service.then(Hist::new),
+            first_byte: Hist::new(),
             blocked: Hist::new(),
             start_error: Hist::new(),
             connect: Hist::new(),
@@ -179,7 +182,7 @@ impl Record {
                 self.begin = edge;
                 self.end = None;
                 self.in_flight_ns = 0;
-                [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
+                [&mut self.response, &mut self.first_byte, &mut self.blocked, &mut self.start_error, &mut self.connect]
                     .into_iter()
                     .chain([&mut self.unanswered, &mut self.refused, &mut self.under_way, &mut self.carried_in])
                     .chain(self.service.as_mut())
@@ -343,6 +346,8 @@ impl Record {
                 return self.refused.record_ns(took_ns);
             }
             self.response.record_ns(took_ns);
+            let first_ns = if request.first_byte_ns == 0 { now_ns } else { request.first_byte_ns };
+            self.first_byte.record_ns(first_ns.saturating_sub(request.start.intended_ns));
             if let Some(service) = &mut self.service {
                 service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
             }

@@ -50,6 +50,7 @@ impl Record {
         let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
         let always = [
             ("response", self.response),
+            ("first_byte", self.first_byte),
             ("service", service),
             ("blocked", self.blocked),
             ("start_error", self.start_error),

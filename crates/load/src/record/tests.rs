@@ -4,7 +4,7 @@ use crate::driver::Start;
 #[test]
 fn only_the_measured_window_is_kept_apart() {
     let request =
-        |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0, item: 0, resends: 0 };
+        |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, ..InFlightRequest::default() };
     let mut r = Record::new(1_000, RecordOptions::default());
     r.counts.sent = 5;
     r.ended(2_000, &request(1_500), Done::OLDEST);

@@ -111,6 +111,17 @@ fn an_answer_begins_with_its_first_byte() {
     assert_eq!(s.is_answering(), Some(false));
     s.receive(b"H", &mut drop).unwrap();
     assert_eq!(s.is_answering(), Some(true));
+    let mut begun = Vec::new();
+    s.each_begun_answer(&mut |which| begun.push(which));
+    assert_eq!(begun, [Which::Oldest]);
+}
+
+/// An interim answer is no part of the answer itself.
+#[test]
+fn an_early_hint_is_no_first_byte() {
+    let mut s = session("GET", 1);
+    s.receive(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", &mut drop).unwrap();
+    s.each_begun_answer(&mut |which| panic!("{which:?} has not begun"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Client side: reads the same record again and again.
 
 use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MAX_BYTES, Operation, SPLIT_BYTES, Status};
-use crate::{Client, Done, Fault, Progress, Request, Requester};
+use crate::{Client, Done, Fault, Progress, Request, Requester, Which};
 
 /// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +133,12 @@ impl ClientSession {
 }
 
 impl Requester for ClientSession {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        if self.done_bytes > 0 || matches!(self.state, State::Body(_)) {
+            begun(Which::Oldest);
+        }
+    }
+
     fn begin(&mut self, _: Request) {
         self.waiting += 1;
         if self.state == State::Idle {

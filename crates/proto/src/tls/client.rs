@@ -9,7 +9,7 @@ use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
 
 use super::explain::explain;
 use super::pipe::{Pipe, Plain};
-use crate::{Client, Done, Fault, Mix, Progress, Request, Requester};
+use crate::{Client, Done, Fault, Mix, Progress, Request, Requester, Which};
 
 /// Maximum bytes of the inner protocol that the first connection stores, for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
@@ -147,6 +147,10 @@ impl<S: Requester> Requester for ClientSession<S> {
 
     fn is_answering(&self) -> Option<bool> {
         self.within.is_answering()
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        self.within.each_begun_answer(begun);
     }
 
     fn leave(&mut self) {

@@ -77,6 +77,9 @@ const TIMES: &[Times] = &[
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
+/// Times to the first byte, which runs of earlier versions lack.
+const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
+
 /// Returns the recorded sides of a trial, with their names.
 pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)> {
     [("client", Some(&trial.client)), ("server", trial.server.as_ref())]
@@ -87,7 +90,8 @@ pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)
 /// Returns the distributions of a run.
 pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     let handshakes = run.trials.iter().any(|t| !t.handshake_us.is_empty());
-    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE))
+    let first_bytes = run.trials.iter().any(|t| !t.first_byte_us.is_empty());
+    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE)).chain(first_bytes.then_some(&FIRST_BYTE))
 }
 
 /// A count of a request class: name, description and value.

@@ -76,6 +76,7 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
         let load = format!("{name} ({})", pick::name(t));
         let kinds = [
             ("response", &t.latency_us),
+            ("first byte", &t.first_byte_us),
             ("service", &t.service_us),
             ("blocked", &t.blocked_us),
             ("connect", &t.connect_us),
@@ -83,7 +84,7 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
         ];
         let kept = kinds
             .into_iter()
-            .filter(|(kind, s)| s.count > 0 && (*kind != "service" || *s != &t.latency_us))
+            .filter(|(kind, s)| s.count > 0 && (*kind == "response" || *s != &t.latency_us))
             .map(|(kind, s)| row(&load, kind, s));
         kept.collect::<Vec<_>>()
     });

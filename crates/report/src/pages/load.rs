@@ -19,7 +19,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
-    let mut blocks = vec![Block::Answer(vec![latency(trial, run.plan.load.new_connections)])];
+    let times = [latency(trial, run.plan.load.new_connections)].into_iter().chain(first_byte(trial));
+    let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.map_or_else(|| rate(trial, outcome), course::line);
     let lines =
@@ -115,9 +116,13 @@ fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
     let times =
         limits.into_iter().filter_map(|(name, us)| Some(format!("{name} at most {}", quantity(us?, Unit::Micros))));
+    let first_byte = asked
+        .first_byte
+        .each()
+        .map(|(figure, us)| format!("{} of the first byte at most {}", figure.label(), quantity(us, Unit::Micros)));
     let failed = outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let errors = failed.then(|| format!("errors at most {} (--errors)", quantity(asked.errors, Unit::Share)));
-    let named: Vec<String> = times.chain(errors).collect();
+    let named: Vec<String> = times.chain(first_byte).chain(errors).collect();
     let (value, tone) = if outcome.held { ("met:", Tone::Good) } else { ("not met:", Tone::Bad) };
     (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
 }
@@ -163,6 +168,24 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let named = [("p50", P50), ("p90", P90), ("p99", P99), ("p99.9", P999), ("max", Max)];
     let told = named.map(|(name, figure)| format!("{name} {}", time_in_words(response.figure(figure))));
     AnswerLine::new("Latency", told.join(", "), format!("({since})")).leading("latency")
+}
+
+/// Returns the percentiles of the time to the first byte, and the mean times from the send to the first byte and from
+/// there to the last. Returns `None` if the first byte came as late as the last, as in short answers.
+fn first_byte(trial: &Trial) -> Option<AnswerLine> {
+    let (first, last) = (&trial.first_byte_us, &trial.latency_us);
+    use SummaryFigure::{P50, P99, P999};
+    let named = [("p50", P50), ("p99", P99), ("p99.9", P999)];
+    let told = |times: &Summary| named.map(|(name, figure)| format!("{name} {}", time_in_words(times.figure(figure))));
+    if first.count == 0 || told(first) == told(last) {
+        return None;
+    }
+    let transfer = quantity(last.mean - first.mean, Unit::Micros);
+    Some(AnswerLine::new(
+        "First byte",
+        told(first).join(", "),
+        format!("(then {transfer} on average to the last byte)"),
+    ))
 }
 
 /// Returns the number of requests and of connections.

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Objective;
 use crate::figure::Figure;
+use crate::{FirstByteLimits, Objective};
 
 /// The objective as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct Limits {
     /// Maximum mean, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
+    /// Limits on the time to the first byte of the answer.
+    #[serde(default, skip_serializing_if = "FirstByteLimits::is_empty")]
+    pub first_byte: FirstByteLimits,
     /// Maximum share of failed requests, 0 to 1.
     #[serde(with = "Figure")]
     pub errors: f64,
@@ -33,8 +36,8 @@ pub struct Limits {
 impl Limits {
     /// Returns an objective with exactly these limits.
     pub fn objective(&self) -> Objective {
-        let Self { p50_us, p99_us, p99_9_us, mean_us, errors, .. } = *self;
-        Objective { p50_us, p99_us, p99_9_us, mean_us, errors }
+        let Self { p50_us, p99_us, p99_9_us, mean_us, first_byte, errors, .. } = *self;
+        Objective { p50_us, p99_us, p99_9_us, mean_us, first_byte, errors }
     }
 }
 
@@ -153,6 +156,13 @@ pub enum BreachKind {
     P999,
     /// The mean exceeded its limit.
     Mean,
+    /// The median time to the first byte exceeded its limit.
+    FirstByteP50,
+    /// The 99th percentile of the time to the first byte exceeded its limit.
+    FirstByteP99,
+    /// The 99.9th percentile of the time to the first byte exceeded its limit.
+    #[serde(rename = "first-byte-p99.9")]
+    FirstByteP999,
 }
 
 /// Reasons for an exit status of failure.

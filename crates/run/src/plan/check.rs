@@ -62,6 +62,7 @@ impl Objective {
             ("objective.p99_us", self.p99_us),
             ("objective.p99_9_us", self.p99_9_us),
             ("objective.mean_us", self.mean_us),
+            ("objective.first_byte", self.first_byte.each().map(|(_, us)| us).reduce(f64::min)),
         ];
         limits.into_iter().try_for_each(|(what, limit)| {
             let us = limit.unwrap_or(1.0);

@@ -63,6 +63,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("objective.p99_us", "--p99", " µs"),
     ("objective.p99_9_us", "--p99.9", " µs"),
     ("objective.mean_us", "--mean", " µs"),
+    ("objective.first_byte", "--first-byte", " µs"),
     ("search.max_connections", "--connections", ""),
     ("search.users", "--users", ""),
     ("search.precision", "--precision", ""),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::SummaryFigure;
+
 /// Limits that define a good response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -19,13 +21,66 @@ pub struct Objective {
     /// Maximum mean, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
+    /// Limits on the time to the first byte of the answer.
+    #[serde(skip_serializing_if = "FirstByteLimits::is_empty")]
+    pub first_byte: FirstByteLimits,
     /// Maximum share of failed requests (0 to 1).
     pub errors: f64,
 }
 
+/// Limits on the time to the first byte of the answer, which counts from the same moment as the response time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct FirstByteLimits {
+    /// Maximum median, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_us: Option<f64>,
+    /// Maximum 99th percentile, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    /// Maximum 99.9th percentile, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_9_us: Option<f64>,
+}
+
+impl FirstByteLimits {
+    /// Returns true if nothing is limited.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns each limit that is set, in microseconds, with the figure that it limits.
+    pub fn each(&self) -> impl Iterator<Item = (SummaryFigure, f64)> {
+        use SummaryFigure::{P50, P99, P999};
+        [(P50, self.p50_us), (P99, self.p99_us), (P999, self.p99_9_us)]
+            .into_iter()
+            .filter_map(|(figure, limit)| Some((figure, limit?)))
+    }
+
+    /// Sets the limit of a figure; returns false if this figure cannot be limited.
+    pub fn set(&mut self, figure: SummaryFigure, limit_us: f64) -> bool {
+        let limit = match figure {
+            SummaryFigure::P50 => &mut self.p50_us,
+            SummaryFigure::P99 => &mut self.p99_us,
+            SummaryFigure::P999 => &mut self.p99_9_us,
+            _ => return false,
+        };
+        *limit = Some(limit_us);
+        true
+    }
+}
+
 impl Default for Objective {
     fn default() -> Self {
-        Self { p50_us: None, p99_us: None, p99_9_us: None, mean_us: None, errors: 0.001 }
+        Self {
+            p50_us: None,
+            p99_us: None,
+            p99_9_us: None,
+            mean_us: None,
+            first_byte: FirstByteLimits::default(),
+            errors: 0.001,
+        }
     }
 }
 

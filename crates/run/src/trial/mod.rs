@@ -1,5 +1,6 @@
 //! Trials: one load, its responses, and the counters of both sides during the load.
 
+pub(crate) mod answer_time;
 pub(crate) mod axes;
 pub(crate) mod blocks;
 pub(crate) mod censored;
@@ -112,6 +113,10 @@ pub struct Trial {
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
     /// `new_connections`, the time of a closed loop starts at the connect.
     pub latency_us: Summary,
+    /// Time to the first byte of the answer, from the same moment as `latency_us`. Both are equal if every answer arrived
+    /// in one piece; then `histograms` has no `first_byte`. Absent in runs of earlier versions.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub first_byte_us: Summary,
     /// Service time: from the moment of sending to the last byte.
     pub service_us: Summary,
     /// Time that the generator was ready to send but could not.

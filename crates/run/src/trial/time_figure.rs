@@ -61,6 +61,14 @@ impl SummaryFigure {
         }
     }
 
+    /// Returns the name for people: `p99.9`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::P999 => "p99.9",
+            _ => self.name(),
+        }
+    }
+
     /// Returns the share of requests that are longer than a percentile; `None` for the mean.
     pub const fn share_above(self) -> Option<f64> {
         match self {

@@ -136,8 +136,9 @@ impl ClientSession {
             (_, 0) if head.has(frame::END_STREAM) => stream.grpc = says.grpc.or(stream.grpc),
             _ => return Err(Fault::Malformed("trailers that are none")),
         }
-        if head.has(frame::END_STREAM) {
-            self.end(head.stream, completions);
+        match head.has(frame::END_STREAM) {
+            true => self.end(head.stream, completions),
+            false => self.has_begun_answers = true,
         }
         Ok(())
     }

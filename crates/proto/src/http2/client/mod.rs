@@ -28,7 +28,7 @@ use super::response_headers::ResponseHeaders;
 use super::stream::Streams;
 use crate::outbox::SendBuffer;
 use crate::template::SharedPlan;
-use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
+use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester, Which};
 use body_searches::BodySearches;
 use completions::Completions;
 use first_answer::FirstAnswer;
@@ -136,6 +136,8 @@ pub struct ClientSession {
     ended_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
+    /// True if the headers of an answer without its end arrived since the last call of `each_begun_answer`.
+    has_begun_answers: bool,
     /// Searches for the texts that responses must contain.
     body_searches: BodySearches,
     /// State of a connection on which values are filled into each request.
@@ -165,6 +167,7 @@ impl ClientSession {
             refusals: Refusals::default(),
             ended_by_server: None,
             first_answer: FirstAnswer::default(),
+            has_begun_answers: false,
             body_searches: BodySearches::default(),
             live: None,
         };
@@ -242,6 +245,12 @@ impl Requester for ClientSession {
 
     fn is_answering(&self) -> Option<bool> {
         Some(self.streams.0.iter().any(|stream| stream.status > 0))
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        if std::mem::take(&mut self.has_begun_answers) {
+            self.streams.0.iter().filter(|s| s.status > 0).for_each(|s| begun(Which::Id(s.id)));
+        }
     }
 
     fn begin(&mut self, request: Request) {

@@ -288,6 +288,27 @@ fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
 }
 
 #[test]
+fn an_answer_has_begun_once_its_headers_arrived_and_until_it_ends() {
+    let mut session = settled(&[]);
+    let numbers = begin(&mut session, 3);
+    let begun = |session: &mut ClientSession| {
+        let mut all = Vec::new();
+        session.each_begun_answer(&mut |which| all.push(which));
+        all
+    };
+    assert_eq!(begun(&mut session), []);
+    let mut bytes = Vec::new();
+    frame::write_block(&mut bytes, numbers[1], 0, &[OK]);
+    frame::write_block(&mut bytes, numbers[2], 0, &[OK]);
+    bytes.extend(piece(numbers[2], "all", true));
+    receive(&mut session, &bytes).0.unwrap();
+    assert_eq!(begun(&mut session), [Which::Id(1)]);
+    receive(&mut session, &piece(numbers[1], "part", false)).0.unwrap();
+    receive(&mut session, &piece(numbers[1], "end", true)).0.unwrap();
+    assert_eq!(begun(&mut session), []);
+}
+
+#[test]
 fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     let request = |expect_text: &str| run::RequestPlan { expect_text: expect_text.into(), ..Default::default() };
     let set = run::RequestSet { requests: vec![request("welcome"), request("")], ..Default::default() };

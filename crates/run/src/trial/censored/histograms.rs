@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::CensoredTimes;
-use crate::{Hist, Summary, UnansweredTimes};
+use crate::{AnswerTime, Hist, Summary, UnansweredTimes};
 
 /// Returns the recorded times of a histogram with their counts.
 fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
@@ -11,7 +11,6 @@ fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
 }
 
 /// Names of the histograms of response times, as in [`crate::LoadPart`].
-const RESPONSE: &str = "response";
 const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 const CARRIED_IN: &str = "carried_in";
@@ -20,13 +19,20 @@ const REFUSED: &str = "refused";
 /// Returns the response times of a window from its histograms. `failed` is the number of failed requests by the tally,
 /// for a run that has no histogram of them.
 pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
+    answer_times(histograms, AnswerTime::LastByte, failed)
+}
+
+/// Returns a time of the answers of a window, as [`response_times`] does. A request in flight at the end counts with its
+/// age, even if its first byte has arrived.
+pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
+    let answered = time.of(histograms);
     let of = |name: &str| histograms.get(name).into_iter().flat_map(recorded);
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
-    let times = CensoredTimes::default().answered(of(RESPONSE)).unanswered(of(UNANSWERED));
+    let times = CensoredTimes::default().answered(answered.into_iter().flat_map(recorded)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
     // Older runs did not record the requests in flight at the start of the window. In older runs, the ages at the end
     // matter only if they show a stall.
-    let longest = histograms.get(RESPONSE).map_or(0, |hist| hist.histogram().max());
+    let longest = answered.map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
 }
@@ -54,7 +60,12 @@ pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) 
 
 /// Returns the summary of the response times of a window; see [`response_times`].
 pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Summary {
-    let plain = histograms.get(RESPONSE).map(Hist::summary).unwrap_or_default();
+    answer_summary(histograms, AnswerTime::LastByte, failed)
+}
+
+/// Returns the summary of a time of the answers of a window, as [`response_summary`] does.
+pub fn answer_summary(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> Summary {
+    let plain = time.of(histograms).map(Hist::summary).unwrap_or_default();
     let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));
-    if censored { response_times(histograms, failed).summary(plain) } else { plain }
+    if censored { answer_times(histograms, time, failed).summary(plain) } else { plain }
 }

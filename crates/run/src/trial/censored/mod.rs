@@ -16,7 +16,8 @@ mod survival;
 
 use std::collections::BTreeMap;
 
-pub use histograms::{censored_summary, response_summary, response_times, summary_with_unanswered};
+pub(super) use histograms::answer_times;
+pub use histograms::{answer_summary, censored_summary, response_summary, response_times, summary_with_unanswered};
 
 /// Counts of requests at one point of the time scale.
 #[derive(Clone, Copy, Debug, Default)]
