@@ -116,7 +116,11 @@ fn objective(findings: &Findings) -> Option<String> {
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", rate(low), rate(high)),
         _ => String::new(),
     };
-    let least = if c.at_least { ", the highest load that was tried" } else { "" };
+    let least = match (c.at_least, c.failed_at) {
+        (false, _) => "",
+        (true, None) => ", the highest load that was tried",
+        (true, Some(_)) => ", and too few rates were tried between",
+    };
     let source = c.closed_loop.map_or(String::new(), |source| format!(" ({})", source.words()));
     Some(format!("The objective ({}) held up to {}{interval}{source}{failed}{least}.", c.objective, rate(c.rate)))
 }

@@ -102,7 +102,7 @@ pub use stats::number::median;
 pub use stats::posterior::CapacityEstimate;
 pub use steady::steady;
 pub use sweep::{Plateau, lacked_connections};
-pub use thresholds::{FLAT, FULL};
+pub use thresholds::{FLAT, FLAT_STEPS, FULL};
 pub use users::{Bracket, bracket};
 pub use view::{Host, Task, View};
 pub use waits::{headline, waits};

@@ -153,6 +153,8 @@ thresholds! {
     "Sweep" {
         FLAT: f64 = 0.05, "growth for twice the clients", "throughput that still grows from throughput that has stopped",
             Given, "source A.8; the search also ends its sweep at this growth", "a_sweep_that_find_would_end_is_flat";
+        FLAT_STEPS: u32 = 2, "doublings of the clients", "throughput that stopped growing from one step that was disturbed",
+            Simulated, "of 600 searches whose time ended early, fewer are far too low without a word than with one doubling", "a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound";
         FLAT_BY_ONE: f64 = 0.02, "growth for one client more",
             "throughput that still grows from throughput that has stopped, if a study adds one client at a time",
             Given, "source A.8, condition (a)", "trials_of_one_condition_are_a_sweep_and_others_are_not_mixed_in";

@@ -2,7 +2,7 @@
 
 use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
-use crate::estimate_cell::estimate_cell;
+use crate::estimate_cell::{capacity_cell, estimate_cell};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
@@ -167,8 +167,7 @@ fn group(cell: &ArenaCell) -> Cell {
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };
     let is_lower_bound = cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound);
-    let (low, high) = if is_lower_bound { (capacity.rate, f64::NAN) } else { (capacity.low, capacity.high) };
-    estimate_cell(Estimate { value: capacity.rate, low, high }, Unit::PerSecond)
+    capacity_cell(capacity, is_lower_bound)
 }
 
 fn value(cell: &ArenaCell, figure: Option<Estimate>, unit: Unit) -> Cell {

@@ -1,7 +1,7 @@
 //! Table cells of figures with intervals.
 
-use run::Estimate;
 use run::number::quantity;
+use run::{ArenaCapacity, Estimate};
 
 use crate::{Cell, Unit};
 
@@ -15,6 +15,13 @@ pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
         (false, _) => value_text,
     };
     Cell { sort: Some(value), ..Cell::new(text) }
+}
+
+/// Returns a capacity with its interval, or as a lower bound.
+pub(crate) fn capacity_cell(capacity: ArenaCapacity, is_lower_bound: bool) -> Cell {
+    let ArenaCapacity { rate, low, high } = capacity;
+    let (low, high) = if is_lower_bound { (rate, f64::NAN) } else { (low, high) };
+    estimate_cell(Estimate { value: rate, low, high }, Unit::PerSecond)
 }
 
 #[cfg(test)]

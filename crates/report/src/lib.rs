@@ -32,7 +32,7 @@ pub use plot::{
     Series, Spot, bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg,
 };
 pub use run::number::{Unit, count, number, quantity, significant};
-pub use size::{render_size, setting_words};
+pub use size::{capacity_words, render_size, setting_words};
 pub use style::{ReportError, Style};
 pub use tone::Tone;
 pub use what_if::render_what_if;

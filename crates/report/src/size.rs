@@ -1,9 +1,9 @@
 //! Results of one server with different resources as a document: the cheapest setting, a table, a chart, and the
 //! resources of a container.
 
-use run::{ArenaCapacity, Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep};
+use run::{Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep};
 
-use crate::estimate_cell::estimate_cell;
+use crate::estimate_cell::{capacity_cell, estimate_cell};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, quantity, significant};
@@ -15,13 +15,15 @@ pub fn render_size(form: &str, result: &SizeResult, style: &Style) -> Result<Str
 
 /// Returns a setting in words: `0.5 CPUs of quota, 2 workers`.
 pub fn setting_words(setting: &SizeSetting) -> String {
-    let counted = |count: Option<u32>, one: &str| {
-        count.map(|count| format!("{count} {one}{}", if count == 1 { "" } else { "s" }))
-    };
     let quota = setting.quota.map(|quota| format!("quota {}", number(quota)));
-    let parts =
-        [quota, counted(setting.cpus, "CPU"), counted(setting.workers, "worker"), counted(setting.replicas, "replica")];
+    let [cpus, workers, replicas] = [(setting.cpus, "CPU"), (setting.workers, "worker"), (setting.replicas, "replica")]
+        .map(|(count, one)| count.map(|count| counted(count, one)));
+    let parts = [quota, cpus, workers, replicas];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn counted(count: u32, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn document(result: &SizeResult) -> Doc {
@@ -30,13 +32,17 @@ fn document(result: &SizeResult) -> Doc {
         blocks.push(Note::block(Tone::Warn, "Interrupted: not all settings were measured."));
     }
     blocks.extend(result.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
+    blocks.extend(too_short(result).map(|text| Note::block(Tone::Warn, text)));
+    blocks.extend(may_be_cheaper(result).map(|text| Note::block(Tone::Warn, text)));
     blocks.push(Block::Table(table(result)));
     blocks.extend(limited(result));
     blocks.extend(result.usl.as_ref().map(|law| Block::Paragraph(law_words(law))));
     blocks.extend(result.resources.as_ref().map(|pod| {
         let [requests, limits] = [&pod.requests, &pod.limits].map(amounts);
         let line = format!("resources: {{ requests: {requests}, limits: {limits} }}");
-        Block::Paragraph(format!("Container in Kubernetes: `{line}`"))
+        let replicas = result.cheapest.and_then(|at| result.steps.get(at)?.setting.replicas);
+        let each = replicas.map_or(String::new(), |count| format!(", {}", counted(count, "replica")));
+        Block::Paragraph(format!("Container in Kubernetes{each}: `{line}`"))
     }));
     blocks.extend(chart(result));
     let used = quantity(result.used_s, Unit::Seconds);
@@ -60,16 +66,45 @@ fn amounts(of: &PodAmounts) -> String {
 }
 
 fn title(result: &SizeResult) -> String {
+    let is_sure = result.may_be_cheaper.is_empty();
     let Some(step) = result.cheapest.and_then(|at| result.steps.get(at)) else {
-        return "No setting meets the objective".into();
+        let why = if is_sure { "No setting meets the objective" } else { "The cheapest setting is not known" };
+        return why.into();
     };
-    let what = match result.goal {
-        SizeGoal::Cpus => "Cheapest that is enough",
-        SizeGoal::CpusPerRequest => "Most requests per CPU",
+    let what = match (result.goal, is_sure) {
+        (SizeGoal::Cpus, true) => "Cheapest that is enough",
+        (SizeGoal::Cpus, false) => "Cheapest that is known to be enough",
+        (SizeGoal::CpusPerRequest, true) => "Most requests per CPU",
+        (SizeGoal::CpusPerRequest, false) => "Most requests per CPU where the capacity is known",
     };
-    let capacity =
-        step.capacity.map_or(String::new(), |capacity| format!(": {}", quantity(capacity.rate, Unit::PerSecond)));
+    let capacity = capacity_words(step).map_or(String::new(), |capacity| format!(": {capacity}"));
     format!("{what}: {}{capacity}", setting_words(&step.setting))
+}
+
+/// Returns the capacity of a setting in words; `None` without a capacity.
+pub fn capacity_words(step: &SizeStep) -> Option<String> {
+    let least = if step.at_least { "at least " } else { "" };
+    step.capacity.map(|capacity| format!("{least}{}", quantity(capacity.rate, Unit::PerSecond)))
+}
+
+/// Names the budget with which no search ends too early.
+fn too_short(result: &SizeResult) -> Option<String> {
+    let early = result.steps.iter().filter(|step| step.needed_s.is_some()).count();
+    let budget_s = result.needed_budget_s?.ceil();
+    let searches = if early == 1 { "1 search".to_owned() } else { format!("{early} searches") };
+    Some(format!(
+        "The time was over in {searches} before a load was too much for the server, so the capacity is a lower bound \
+         there: --budget {budget_s:.0}s should do."
+    ))
+}
+
+/// Names the settings that may be cheaper than the chosen one.
+fn may_be_cheaper(result: &SizeResult) -> Option<String> {
+    let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
+    let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();
+    let than = if result.cheapest.is_some() { "cheaper" } else { "the cheapest" };
+    (!settings.is_empty())
+        .then(|| format!("{} may be {than}: the capacity there is only a lower bound.", settings.join("; ")))
 }
 
 fn table(result: &SizeResult) -> Table {
@@ -113,8 +148,7 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     let rate_cell = |rate: Estimate| estimate_cell(rate, Unit::PerSecond);
     vec![
         Cell { link, ..Cell::new(setting_words(&step.setting)) },
-        step.capacity
-            .map_or_else(absent, |ArenaCapacity { rate, low, high }| rate_cell(Estimate { value: rate, low, high })),
+        step.capacity.map_or_else(absent, |capacity| capacity_cell(capacity, step.at_least)),
         step.predicted.map_or_else(|| Cell::absent(""), rate_cell),
         figure(step.p99_us, Unit::Micros),
         figure(step.cpu_us_per_request, Unit::Micros),
@@ -158,14 +192,18 @@ fn chart(result: &SizeResult) -> Option<Block> {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
-    let measured = points(&|step| step.capacity.map(|capacity| capacity.rate));
+    let rate = |step: &SizeStep, at_least: bool| step.capacity.filter(|_| step.at_least == at_least);
+    let measured = points(&|step| rate(step, false).map(|capacity| capacity.rate));
+    let bounds = points(&|step| rate(step, true).map(|capacity| capacity.rate));
     let end = |name: &str, points| Series::new(name, Look::Dashed, Hue::Quiet, points);
-    let differ = measured.first().zip(measured.last()).is_some_and(|(first, last)| first.0 < last.0);
+    let all = points(&|step| step.capacity.map(|capacity| capacity.rate));
+    let differ = all.first().zip(all.last()).is_some_and(|(first, last)| first.0 < last.0);
     let predicted = points(&|step| step.predicted.map(|predicted| predicted.value));
     let series = vec![
         Series::new("measured", Look::Dots, Hue::Main, measured),
-        end("lower end", points(&|step| step.capacity.map(|capacity| capacity.low))),
-        end("upper end", points(&|step| step.capacity.map(|capacity| capacity.high))),
+        Series::new("lower bound", Look::Hollow, Hue::Main, bounds),
+        end("lower end", points(&|step| rate(step, false).map(|capacity| capacity.low))),
+        end("upper end", points(&|step| rate(step, false).map(|capacity| capacity.high))),
         Series::new("predicted", Look::Hollow, Hue::Second, predicted),
     ];
     differ.then(|| {

@@ -66,8 +66,14 @@ pub struct SizeStep {
     pub rss_bytes: Option<f64>,
     /// Bottleneck at the capacity, one id of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Limit outside the server that makes the capacity a lower bound, or the reason why there is no capacity.
+    /// True if the capacity is only a lower bound: the search ended before any load was too much for the server, or
+    /// something else was the limit.
+    pub at_least: bool,
+    /// Reason why the capacity is a lower bound, or why there is no capacity.
     pub limited: Option<String>,
+    /// Length of a search that would not end too early, seconds; absent if the search had enough time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_s: Option<f64>,
     /// Expectations of the user and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectationResult>,
@@ -129,11 +135,17 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law fitted to the capacities, over multiples of the smallest setting. Absent with fewer
-    /// than four settings, or if more than one resource differs.
+    /// Universal Scalability Law fitted to the capacities, over multiples of the smallest setting. Lower bounds are left
+    /// out. Absent with fewer than four capacities, or if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,
+    /// Indexes of settings that may be cheaper than `cheapest`: their capacities are only lower bounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub may_be_cheaper: Vec<usize>,
+    /// Budget with which no search would end too early, seconds; absent if all searches had enough time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_budget_s: Option<f64>,
     /// Quantity that decides which setting is cheapest.
     pub goal: SizeGoal,
     /// `resources:` of a container with the cheapest setting.

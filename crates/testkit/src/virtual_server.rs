@@ -6,7 +6,8 @@ use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, Trial, Window};
 
-/// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
+/// Time in seconds of a trial besides warm-up and window, unless the test sets another: starting agents and a short
+/// drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Time for which pauses are generated, as a multiple of the search's budget. No search takes longer.
 const BUDGETS: f64 = 3.0;
@@ -61,6 +62,8 @@ pub struct VirtualServer {
     /// Seconds that are added to the search's time at the end of the sweep.
     unused_s: f64,
     without_proof: bool,
+    /// Time of each trial besides warm-up and window, seconds.
+    around_s: f64,
     /// Response time of the first request, seconds. `None` means that the first request takes the usual service time.
     first_s: Option<f64>,
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
@@ -93,6 +96,7 @@ impl VirtualServer {
             cpu_noise: None,
             unused_s: 0.0,
             without_proof: false,
+            around_s: AROUND_A_TRIAL_S,
             first_s: None,
             speed,
             now_s: 0.0,
@@ -133,6 +137,13 @@ impl VirtualServer {
     #[must_use]
     pub fn answering_first_in(mut self, seconds: f64) -> Self {
         self.first_s = Some(seconds);
+        self
+    }
+
+    /// Sets the time of each trial besides warm-up and window, as on a machine that starts agents slowly.
+    #[must_use]
+    pub fn starting_agents_in(mut self, seconds: f64) -> Self {
+        self.around_s = seconds;
         self
     }
 
@@ -207,7 +218,7 @@ impl VirtualServer {
         let seen = self.ahead_ns(&self.pauses);
         let (part, _) = simulate(plan, &server).map_err(|e| LabError::set_up("simulating", e))?;
         let window = Window { begin_s: plan.warmup_s, end_s: plan.warmup_s + plan.duration_s };
-        self.now_s += window.end_s + AROUND_A_TRIAL_S;
+        self.now_s += window.end_s + self.around_s;
         let pauses: Vec<Window> =
             seen.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
         let mut trial = Trial { server: side, ..lab::merged(point, &[&plan.intensity], part, window) };
@@ -276,7 +287,7 @@ impl Conductor for VirtualServer {
     }
 
     fn overhead_s(&self) -> f64 {
-        AROUND_A_TRIAL_S
+        self.around_s
     }
 
     fn reserve(&mut self, _: f64) {}

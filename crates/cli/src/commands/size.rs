@@ -15,6 +15,10 @@ const SIZES: &str = "loadline-size";
 /// Time per setting, seconds: default and minimum.
 const STEP_S: f64 = 20.0;
 const MIN_STEP_S: f64 = 4.0;
+/// Flag of the replicas, and how a command starts them.
+const REPLICAS: &str = "--replicas";
+const REPLICAS_HINT: &str = "servers that share a port (SO_REUSEPORT) start with \
+    'for n in $(seq $REPLICAS); do ./server --port $PORT & done; wait'; others need a load balancer in the command";
 /// Forms in which the result is written, and their files.
 const REPORTS: [(&str, &str); 3] = [("html", "size.html"), ("markdown", "size.md"), ("json", "result.json")];
 
@@ -109,11 +113,12 @@ fn status(result: &SizeResult) -> Exit {
 
 /// Returns all combinations of the resources, the smallest first.
 fn settings(args: &Args) -> anyhow::Result<Vec<SizeSetting>> {
-    let variables = [("--workers", "$WORKERS", &args.workers), ("--replicas", "$REPLICAS", &args.replicas)];
+    let variables = [("--workers", "$WORKERS", &args.workers), (REPLICAS, "$REPLICAS", &args.replicas)];
     for (flag, variable, given) in variables {
         ensure!(
             given.is_empty() || uses(&args.command, variable),
-            "{flag} needs a command that uses {variable}: write {variable} where the command takes the number"
+            "{flag} needs a command that uses {variable}: {}",
+            if flag == REPLICAS { REPLICAS_HINT } else { "write it where the command takes the number" }
         );
     }
     let here = sys::limits::allowed_cpus()?.len();
@@ -202,8 +207,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
 
 /// Formats a line of progress with the time left.
 fn progress(step: &SizeStep, left_s: f64) -> String {
-    let capacity = step.capacity.map(|capacity| run::number::prose::whole_rate(capacity.rate));
-    let found = capacity.map(|rate| format!("capacity {rate}"));
+    let found = report::capacity_words(step).map(|rate| format!("capacity {rate}"));
     let found = found.or_else(|| step.limited.clone()).unwrap_or_else(|| "no rate held the objective".into());
     let setting = report::setting_words(&step.setting);
     format!("{setting}: {found} · about {} left", run::number::span(left_s.max(0.0)))
@@ -235,7 +239,7 @@ mod tests {
             ("", "name the resources"),
             ("--quota 0.001", "--quota 0.001"),
             ("--cpus 4000", "--cpus 4000"),
-            ("--replicas 1,2", "$REPLICAS"),
+            ("--replicas 1,2", "for n in $(seq $REPLICAS)"),
         ] {
             let error = settings(&parsed(words)).unwrap_err().to_string();
             assert!(error.contains(said), "{words}: {error}");

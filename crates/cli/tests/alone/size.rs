@@ -83,3 +83,20 @@ fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
     assert_eq!(status, Some(0), "{result:#}");
     assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
 }
+
+/// Each replica answers one request of 10 ms at a time, and all share a port.
+#[test]
+fn replicas_that_share_a_port_add_up() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let serve = "for n in $(seq $REPLICAS); do \"$LOADLINE\" serve --model epoll-sharded --threads 1 \
+                 --option sleep_ms=10 --listen 127.0.0.1:$PORT & done; wait";
+    let others = OtherPrograms::watch();
+    let (status, result) = size(dir.path(), serve, &["--replicas", "1,2", "--budget", "24s"]);
+    if !others.stayed_away("replicas_that_share_a_port_add_up") {
+        return;
+    }
+    let rate = |at: usize| num(&result["steps"][at]["capacity"]["rate"]);
+    assert_eq!((status, &result["steps"][1]["setting"]["replicas"]), (Some(0), &2.into()), "{result:#}");
+    assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
+}

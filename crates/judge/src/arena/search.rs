@@ -1,7 +1,8 @@
 //! Results of the capacity search of one server: its capacity, its verdict, and any reason not to rank it.
 
-use run::number::prose::whole_rate;
 use run::{ArenaCapacity, ArenaRefusal, ArenaRefusalKind, ArenaSearch, Failure, IncidentKind, Run, TrialKind};
+
+use crate::capacity::early_end;
 
 /// IDs of verdicts that name the generator as the bottleneck.
 const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "client-connects"];
@@ -20,7 +21,7 @@ pub fn searched(run: &Run) -> ArenaSearch {
     let at_least = refused.as_ref().is_some_and(|refused| refused.kind.is_lower_bound());
     let capacity = found.map(|capacity| ArenaCapacity {
         rate: capacity.rate,
-        low: capacity.low.unwrap_or(f64::NAN),
+        low: capacity.low.or(capacity.at_least.then_some(capacity.rate)).unwrap_or(f64::NAN),
         high: capacity.high.filter(|_| !at_least).unwrap_or(f64::NAN),
     });
     let bottleneck = Some(run.findings.bottleneck.id.clone());
@@ -92,13 +93,10 @@ fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     if capacity.own_limit.is_some() {
         return generator("the connections of the load were the limit: raise connections");
     }
-    (capacity.at_least || run.findings.bottleneck.id == NOT_FULL).then(|| {
-        let rate = whole_rate(capacity.rate);
-        let text = format!(
-            "no load overloaded it, so its capacity is at least {rate}: raise the budget, or the connections of the load"
-        );
-        (ArenaRefusalKind::NotOverloaded, text)
-    })
+    // A server that failed at any rate was overloaded, and its cost per request can be ranked.
+    let not_overloaded = capacity.at_least && capacity.failed_at.is_none();
+    let is_bound = not_overloaded || run.findings.bottleneck.id == NOT_FULL;
+    is_bound.then(|| (ArenaRefusalKind::NotOverloaded, early_end::words(capacity)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Capacity: the highest completed rate that holds the objective.
 
+pub(crate) mod early_end;
 mod held_twice;
 mod own_pool;
 mod windows;
@@ -15,7 +16,7 @@ use crate::Facts;
 use crate::number::{counted, figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
 use crate::single::{clients, closed, good, good_bytes, several_sizes};
-use crate::thresholds::{FAILURES_BELOW, LIKELY_HELD};
+use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS, LIKELY_HELD};
 use stats::shares::chance_above_half;
 
 /// A capacity, the trial that shows it, and the trial at a higher rate in which the objective failed.
@@ -35,7 +36,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     }
     let tried = Tried::of(facts);
     let mut trial = tried.found().or_else(|| tried.least())?;
-    let whole = tried.pooled();
+    let estimated = tried.estimated();
+    let whole = estimated.and_then(|estimate| tried.sound(estimate));
     if let Some(near) = whole.and_then(|p| nearest(facts, p.estimate.rate)) {
         trial = near;
     }
@@ -43,6 +45,7 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         Some(p) => past(facts, chances, p.estimate.rate),
         None => facts.failing,
     };
+    let at_least = tried.found().is_some() && estimated.is_none() && tried.ended_early();
     let capacity = Capacity {
         rate: whole.map(|p| p.estimate.rate).or(finite(carried(trial)))?,
         failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
@@ -51,7 +54,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         method: tried.method(trial, whole.as_ref()),
         held: tried.found().is_some(),
         closed_loop: tried.closed_loop(whole.is_some()),
-        at_least: tried.found().is_some() && whole.is_none() && !facts.limited() && !facts.run.plan.search.users,
+        at_least,
+        needed_s: early_end::needed_s(facts).filter(|_| at_least),
         low: whole.map(|p| p.estimate.low),
         high: whole.map(|p| p.estimate.high),
         windows: whole.map_or(0, |p| p.windows),
@@ -109,20 +113,34 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the capacity estimated from all windows, at most the highest completed rate. Without this bound the
-    /// estimate may be too high: a short window ends before waiting requests break a limit of several seconds. The
-    /// upper end of the interval stays, because the true capacity may be above every tested rate. Returns `None` if the
-    /// failures contradict the estimate.
-    fn pooled(&self) -> Option<Pooled> {
-        let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+    /// Returns the capacity estimated from all windows; `None` if there are too few windows, or if none broke the
+    /// objective.
+    fn estimated(&self) -> Option<Pooled> {
         let facts = self.facts;
-        let whole = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
-        let is_sound = |p: &Pooled| p.estimate.low <= most && !self.fails_below(p.estimate.rate);
-        whole.filter(is_sound).map(|mut p| {
-            let least = held_twice(&facts.search, &facts.limits).min(p.estimate.high);
-            p.estimate.rate = p.estimate.rate.max(least).min(most);
-            p
-        })
+        self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits))
+    }
+
+    /// Returns an estimated capacity, at most the highest completed rate. Without this bound the estimate may be too
+    /// high: a short window ends before waiting requests break a limit of several seconds. The upper end of the
+    /// interval stays, because the true capacity may be above every tested rate. Returns `None` if the failures
+    /// contradict the estimate.
+    fn sound(&self, mut p: Pooled) -> Option<Pooled> {
+        let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+        let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
+        let least = held_twice(&self.facts.search, &self.facts.limits).min(p.estimate.high);
+        p.estimate.rate = p.estimate.rate.max(least).min(most);
+        is_sound.then_some(p)
+    }
+
+    /// Returns true if the loads show only a lower bound of the capacity. Either no load was too much for the server,
+    /// or a few windows show a rate that failed, but not where between this rate and the best one the capacity is. The
+    /// rates of a search double while they hold, and one disturbed window may fail.
+    fn ended_early(&self) -> bool {
+        let facts = self.facts;
+        let grows = !early_end::stopped_growing(facts);
+        let few = facts.search.len() < FEWEST_WINDOWS || grows && self.open.is_some();
+        let is_open = if facts.failing.is_some() { few } else { grows };
+        is_open && !facts.run.plan.search.users
     }
 
     /// Returns true if significantly more windows of the search failed below `rate` than held above it, such as 2 to 0,
@@ -312,6 +330,23 @@ mod tests {
         assert!(c.held && c.at_least && (c.rate - 139.0).abs() < 1e-6 && c.failed_at.is_none(), "{c:?}");
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0)).at_least, "it failed at 1,150/s");
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
+    }
+
+    /// The time of the search was over after two steps, of which the second was disturbed. An earlier version took the
+    /// second step as the server's limit, and reported a third of the capacity without a word.
+    #[test]
+    fn a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound() {
+        let of = |steps: &[u32]| {
+            let flat = |t: &mut run::Trial, _: &crate::planted::Point| t.rates.completed_rate = 100.0;
+            let mut run = PlantedRun::new(10_000.0, 100.0).steps(steps).rates(&[]).change(flat).run();
+            run.plan.search.budget_s = 4.0;
+            crate::judge(&mut run);
+            run.findings.capacity.unwrap()
+        };
+        let early = of(&[1, 2]);
+        assert!(early.held && early.at_least && early.needed_s.is_some_and(|s| s > 10.0 && s < 60.0), "{early:?}");
+        let whole = of(&[1, 2, 4]);
+        assert!(whole.held && !whole.at_least && whole.needed_s.is_none(), "{whole:?}");
     }
 
     /// A proxy without free ports failed at four rates below the estimate of 7,800/s, and only the lowest rate held.

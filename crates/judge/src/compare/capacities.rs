@@ -46,8 +46,8 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // A capacity that is only a lower bound, or that only some searches found, gets no interval.
-    let bounds = bounds(&held).or_else(|| sources(&held));
+    // A capacity of another kind of loop, and a lower bound, get no interval.
+    let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
     let runs = tried.iter().map(Vec::len).min().filter(|_| pairing == Pairing::Kept);
@@ -148,7 +148,7 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
         [one] => format!("the {one} server"),
         _ => "both servers".into(),
     };
-    Some(format!("no tried load was too much for {servers}, so the capacity is at least that high"))
+    Some(format!("the search ended too early for {servers}, so the capacity is at least that high"))
 }
 
 /// Returns a sentence if one capacity comes from a closed loop and the other from an open loop. Capacities of open and

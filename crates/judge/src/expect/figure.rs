@@ -44,10 +44,7 @@ pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
     let source = found.closed_loop.map_or(String::new(), |source| format!(" ({})", source.words()));
     match found.lost {
         _ if found.none_failed => {
-            format!(
-                "it is at least {}: no load failed, and higher ones were not tried (give a longer --budget)",
-                one(value)
-            )
+            format!("it is at least {}: the search ended too early to find more (give a longer --budget)", one(value))
         }
         None if found.refused > 0.0 => {
             format!("it was {} of good answers{between}; {} of refusals came as well", one(value), one(found.refused))

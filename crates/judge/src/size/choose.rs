@@ -11,20 +11,40 @@ pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
 }
 
-/// Returns the index of the cheapest setting that meets all expectations. Of equally cheap settings, returns the one
-/// with the largest capacity.
-pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> Option<usize> {
-    let price = |step: &SizeStep| {
-        let (cpus, capacity) = (step.cost_cpus?, step.capacity?.rate);
-        Some(match goal {
-            SizeGoal::Cpus => (cpus, -capacity),
-            SizeGoal::CpusPerRequest => (cpus / capacity, -capacity),
-        })
+/// CPUs or CPUs per request that a setting costs, and its negative capacity, which decides between equal costs.
+type Price = (f64, f64);
+
+fn price(step: &SizeStep, goal: SizeGoal) -> Option<Price> {
+    let (cpus, capacity) = (step.cost_cpus?, step.capacity?.rate);
+    Some(match goal {
+        SizeGoal::Cpus => (cpus, -capacity),
+        SizeGoal::CpusPerRequest => (cpus / capacity, -capacity),
+    })
+}
+
+fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+}
+
+/// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
+/// cheaper. Of equally cheap settings, returns the one with the largest capacity.
+///
+/// A lower bound can show that a setting is enough, but not how many CPUs it needs per request. If the bound alone
+/// makes a setting as cheap as the cheapest measured one, no setting is returned.
+pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
+    let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
+    let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
+    let best = priced().filter(|(_, step, _)| counts(step)).min_by(|a, b| order(&a.2, &b.2));
+    // A setting with too low a bound may be enough, and one that is enough may need fewer CPUs per request.
+    let is_open = |step: &SizeStep, (cost, _): Price| {
+        let known = best.as_ref().is_some_and(|(.., best)| best.0 <= cost);
+        step.at_least && if goal == SizeGoal::Cpus { !step.meets && !known } else { step.meets }
     };
-    let meeting = steps.iter().enumerate().filter(|(_, step)| step.meets);
-    let priced = meeting.filter_map(|(at, step)| Some((at, price(step)?)));
-    let best = priced.min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    best.map(|(at, _)| at)
+    let open: Vec<(usize, Price)> =
+        priced().filter(|(_, step, price)| is_open(step, *price)).map(|(at, _, price)| (at, price)).collect();
+    let beats = |best: &Price| goal == SizeGoal::CpusPerRequest && open.iter().any(|(_, price)| price.0 <= best.0);
+    let best = best.filter(|(.., best)| !beats(best));
+    (best.map(|(at, ..)| at), open.into_iter().map(|(at, _)| at).collect())
 }
 
 #[cfg(test)]
@@ -37,14 +57,30 @@ mod tests {
         SizeStep { capacity, cost_cpus: Some(cpus), meets, ..SizeStep::default() }
     }
 
+    fn expects_capacity() -> SizeGoal {
+        goal(&[Expectation { figure: CAPACITY.into(), ..Expectation::default() }])
+    }
+
     #[test]
     fn the_cheapest_setting_is_the_smallest_that_is_enough_or_the_one_with_the_best_ratio() {
         let mut steps =
             [step(0.5, 400.0, false), step(1.0, 900.0, true), step(1.0, 950.0, true), step(2.0, 2500.0, true)];
-        assert_eq!(cheapest(&steps, goal(&[])), Some(3));
-        let expectation = Expectation { figure: CAPACITY.into(), ..Expectation::default() };
-        assert_eq!(cheapest(&steps, goal(&[expectation])), Some(2), "of two with one CPU, the faster one");
+        assert_eq!(cheapest(&steps, goal(&[])), (Some(3), vec![]));
+        assert_eq!(cheapest(&steps, expects_capacity()), (Some(2), vec![]), "of two with one CPU, the faster one");
         steps.iter_mut().for_each(|step| step.meets = false);
-        assert_eq!(cheapest(&steps, SizeGoal::Cpus), None);
+        assert_eq!(cheapest(&steps, SizeGoal::Cpus), (None, vec![]));
+    }
+
+    /// Seen live: half a CPU completed 105,000/s. The search for one CPU ended at 31,000/s because its time was over.
+    #[test]
+    fn a_lower_bound_is_enough_for_a_capacity_but_shows_no_cost_per_request() {
+        let bound = |cpus, rate, meets| SizeStep { at_least: true, ..step(cpus, rate, meets) };
+        let steps = [step(0.5, 105_000.0, true), bound(1.0, 31_000.0, true)];
+        assert_eq!(cheapest(&steps, SizeGoal::CpusPerRequest), (Some(0), vec![1]), "it may need fewer per request");
+        let steps = [step(0.5, 10_000.0, true), bound(1.0, 31_000.0, true)];
+        assert_eq!(cheapest(&steps, SizeGoal::CpusPerRequest), (None, vec![1]), "it needs fewer per request");
+        assert_eq!(cheapest(&steps[1..], SizeGoal::CpusPerRequest), (None, vec![0]));
+        let steps = [bound(0.5, 9_000.0, false), bound(1.0, 31_000.0, true), bound(2.0, 9_000.0, false)];
+        assert_eq!(cheapest(&steps, expects_capacity()), (Some(1), vec![0]), "half a CPU may be enough, too");
     }
 }

@@ -11,7 +11,8 @@ fn amounts(setting: &SizeSetting) -> Amounts {
     [setting.quota, setting.cpus.map(f64::from), setting.workers.map(f64::from), setting.replicas.map(f64::from)]
 }
 
-/// Fits the law to the capacities. The size of a setting is its amount of the resource, divided by the smallest amount.
+/// Fits the law to the capacities, without lower bounds. The size of a setting is its amount of the resource, divided by
+/// the smallest amount.
 /// Returns `None` unless exactly one resource differs between the settings.
 pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
@@ -20,7 +21,8 @@ pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
     let [resource] = different.as_slice() else { return None };
     let least = all.iter().filter_map(|of| of[*resource]).reduce(f64::min)?;
     let point = |(of, step): (&Amounts, &SizeStep)| Some((of[*resource]? / least, step.capacity?.rate));
-    let points: Vec<(f64, f64)> = all.iter().zip(steps).filter_map(point).collect();
+    let measured = all.iter().zip(steps).filter(|(_, step)| !step.at_least);
+    let points: Vec<(f64, f64)> = measured.filter_map(point).collect();
     usl_fit(&points, "times the smallest setting")
 }
 
@@ -41,6 +43,9 @@ mod tests {
             [0.25, 0.5, 1.0, 2.0].map(|q| step(quota(q), run::usl_rate([500.0, 0.05, 0.0], q / 0.25))).into();
         let law = usl(&steps).unwrap();
         assert!((law.coefficients["sigma"] - 0.05).abs() < 0.01 && law.points == 4, "{law:?}");
+        let mut bounded = steps.clone();
+        bounded[3].at_least = true;
+        assert!(usl(&bounded).is_none(), "three capacities and a lower bound");
         let mut two = steps.clone();
         two[1].setting.workers = Some(2);
         assert!(usl(&two).is_none() && usl(&steps[..3]).is_none() && usl(&[]).is_none());

@@ -10,11 +10,13 @@ pub use step::{predicted, step};
 
 use run::{Expectation, SizeResult};
 
-/// Fills in the results that need all settings: the goal, the cheapest setting, the fitted law, and the Pod's
-/// resources.
-pub fn finish(result: &mut SizeResult, expected: &[Expectation]) {
+/// Fills in the results that need all settings: the goal, the cheapest setting, the fitted law, the Pod's resources, and
+/// the budget that would suffice. Besides its search, each setting takes `overhead_s` seconds.
+pub fn finish(result: &mut SizeResult, expected: &[Expectation], overhead_s: f64) {
     result.goal = choose::goal(expected);
-    result.cheapest = choose::cheapest(&result.steps, result.goal);
+    (result.cheapest, result.may_be_cheaper) = choose::cheapest(&result.steps, result.goal);
+    let needed_s = result.steps.iter().filter_map(|step| step.needed_s).reduce(f64::max);
+    result.needed_budget_s = needed_s.map(|needed_s| result.steps.len() as f64 * (needed_s + overhead_s));
     result.usl = law::usl(&result.steps);
     result.resources = result.cheapest.and_then(|at| pod::resources(&result.steps[at]));
 }

@@ -6,11 +6,14 @@ use run::{PodAmounts, PodResources, SizeStep};
 /// Number of millicores in a CPU.
 const MILLI: u32 = 1000;
 
-/// Returns the resources of a container with a setting. Requests equal limits, because the measured capacity needs all
-/// of the CPU time. Kubernetes also evicts Pods with equal requests and limits last.
+/// Returns the resources of a container with a setting. Each replica is a container, and gets its share. Requests equal
+/// limits, because the measured capacity needs all of the CPU time. Kubernetes also evicts Pods with equal requests and
+/// limits last.
 pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
-    let cpu = format!("{}m", (f64::from(MILLI) * step.cost_cpus?).ceil());
-    let memory = step.rss_bytes.map(|bytes| format!("{}Mi", limit_bytes(bytes as u64).div_ceil(1 << 20)));
+    let containers = f64::from(step.setting.replicas.unwrap_or(1).max(1));
+    let cpu = format!("{}m", (f64::from(MILLI) * step.cost_cpus? / containers).ceil());
+    let memory = step.rss_bytes.map(|bytes| limit_bytes((bytes / containers) as u64).div_ceil(1 << 20));
+    let memory = memory.map(|mebibytes| format!("{mebibytes}Mi"));
     let amounts = PodAmounts { cpu, memory };
     Some(PodResources { requests: amounts.clone(), limits: amounts })
 }
@@ -24,6 +27,7 @@ fn limit_bytes(measured: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run::SizeSetting;
 
     #[test]
     fn amounts_have_the_units_of_kubernetes() {
@@ -32,5 +36,8 @@ mod tests {
         assert_eq!((pod.limits.cpu.as_str(), pod.limits.memory.as_deref()), ("250m", Some("50Mi")));
         assert_eq!(pod.requests, pod.limits);
         assert_eq!(resources(&SizeStep::default()), None);
+        let setting = SizeSetting { replicas: Some(4), ..SizeSetting::default() };
+        let each = resources(&SizeStep { setting, cost_cpus: Some(2.0), ..step }).unwrap();
+        assert_eq!((each.limits.cpu.as_str(), each.limits.memory.as_deref()), ("500m", Some("13Mi")));
     }
 }

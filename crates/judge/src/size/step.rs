@@ -2,6 +2,7 @@
 
 use run::{ArenaRefusalKind, Change, CounterId, Estimate, Run, SizeSetting, SizeStep, SummaryFigure, Trial};
 
+use crate::capacity::early_end;
 use crate::evidence::throttled;
 use crate::number::positive;
 use crate::single::server_of;
@@ -21,6 +22,8 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     // without answers does not matter here, because the objective held at the capacity.
     let fails =
         refused.is_some_and(|refused| matches!(refused.kind, ArenaRefusalKind::Failed | ArenaRefusalKind::Errors));
+    let is_bounded = refused.is_some_and(|refused| refused.kind.is_lower_bound());
+    let early = run.findings.capacity.as_ref().filter(|capacity| capacity.at_least);
     let expected = run.findings.expected.clone();
     SizeStep {
         setting: setting.clone(),
@@ -34,7 +37,9 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
         throttled_time: view.as_ref().and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")),
         rss_bytes: run.trials.iter().filter_map(memory).reduce(f64::max),
         bottleneck: found.bottleneck,
-        limited: refused.map(|refused| refused.text.clone()),
+        at_least: early.is_some() || found.capacity.is_some() && is_bounded,
+        limited: refused.map(|refused| refused.text.clone()).or(early.map(early_end::words)),
+        needed_s: early.and_then(|capacity| capacity.needed_s),
         expected,
         ..SizeStep::default()
     }

@@ -1,7 +1,5 @@
 //! The closed-loop sweep: 1, 2, 4, … clients, until more clients give no more throughput.
 
-/// Number of successive flat steps that end the sweep; a single one may be noise.
-const FLAT_STEPS: u32 = 2;
 /// Minimum ratio of a step's throughput per client to that of the step before, for which throughput counts as growing
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
@@ -61,7 +59,7 @@ impl Sweep {
         self.last = (self.next, completed_rate);
         if self.best <= 0.0 {
             self.ended = Some("no request completed");
-        } else if self.flat >= FLAT_STEPS {
+        } else if self.flat >= judge::FLAT_STEPS {
             self.ended = Some("doubling them gained under 5 %, twice");
         } else if self.next >= self.most {
             self.ended = Some("the largest number was reached while throughput still grew");

@@ -65,13 +65,14 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
         if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
         }
-        first = first.or(run.filter(|_| step.capacity.is_some()));
+        // A lower bound predicts nothing.
+        first = first.or(run.filter(|_| step.capacity.is_some() && !step.at_least));
         result.steps.push(step);
         result.used_s = begun.elapsed().as_secs_f64();
     }
     result.interrupted = result.steps.len() < setup.settings.len();
     not_one_measured(&result)?;
-    judge::size::finish(&mut result, &setup.plan.expect);
+    judge::size::finish(&mut result, &setup.plan.expect, STEP_OVERHEAD_S);
     Ok(result)
 }
 

@@ -14,4 +14,5 @@ mod exact;
 mod known;
 mod limits;
 mod models;
+mod short;
 mod tables;

@@ -65,16 +65,23 @@ fn of_rate(c: &Capacity) -> AnswerLine {
 /// bound.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
-    let higher = match run.findings.failure {
-        Some(Failure::FailedStretch) => "higher loads were tried only while every request failed",
-        _ => "no load failed: a longer --budget tries higher ones",
-    };
-    let bound = bound.or_else(|| c.at_least.then(|| higher.into()));
+    let bound = bound.or_else(|| c.at_least.then(|| ended_early(run, c)));
     let failure = failure(c).filter(|_| c.held);
-    let is_bound = failure.is_none() && bound.is_some();
-    let parts: Vec<String> = failure.or(bound).into_iter().chain(peak(run)).collect();
+    let is_bound = (failure.is_none() || c.at_least) && bound.is_some();
+    let bound = bound.filter(|_| is_bound);
+    let parts: Vec<String> = failure.into_iter().chain(bound).chain(peak(run)).collect();
     let line = AnswerLine::new("Beyond it", "", parts.join("; "));
     (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
+}
+
+/// Says which loads a search did not try, and the budget for them.
+fn ended_early(run: &Run, c: &Capacity) -> String {
+    let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
+    match (run.findings.failure, c.failed_at) {
+        (Some(Failure::FailedStretch), _) => "higher loads were tried only while every request failed".into(),
+        (_, None) => format!("no load failed: {budget} tries higher ones"),
+        (_, Some(_)) => format!("too few rates between were tried: {budget} tries more"),
+    }
 }
 
 /// Returns the rate at which the objective failed, and the limit that was broken.

@@ -61,3 +61,25 @@ fn sizes_name_the_cheapest_setting_and_its_container() {
     let none = render_size("text", &SizeResult::default(), &WIDE).unwrap();
     assert!(none.contains("No setting meets the objective"), "{none}");
 }
+
+/// The search for one CPU ended because its time was over, at a third of what half a CPU completed.
+#[test]
+fn a_search_that_ended_early_is_a_lower_bound_in_every_form() {
+    let mut result = sizes();
+    let step = &mut result.steps[2];
+    step.capacity = Some(ArenaCapacity { rate: 310.0, low: f64::NAN, high: f64::NAN });
+    (step.at_least, step.needed_s, step.meets) = (true, Some(12.0), true);
+    (result.may_be_cheaper, result.needed_budget_s, result.goal) = (vec![2], Some(38.2), SizeGoal::CpusPerRequest);
+    let title = "Most requests per CPU where the capacity is known: quota 0.5, 1 worker: 500/s";
+    for form in ["text", "markdown", "html"] {
+        let shown = render_size(form, &result, &WIDE).unwrap();
+        for words in [title, "≥ 310/s", "--budget 39s should do", "quota 1, 2 workers may be cheaper"] {
+            assert!(shown.contains(words), "{form}: {words}: {shown}");
+        }
+    }
+    let json: serde_json::Value = serde_json::from_str(&render_size("json", &result, &WIDE).unwrap()).unwrap();
+    assert_eq!((&json["steps"][2]["at_least"], &json["steps"][1]["at_least"]), (&true.into(), &false.into()));
+    assert_eq!((&json["steps"][2]["capacity"]["high"], &json["needed_budget_s"]), (&().into(), &38.2.into()));
+    result.cheapest = None;
+    assert!(render_size("text", &result, &WIDE).unwrap().contains("The cheapest setting is not known"));
+}

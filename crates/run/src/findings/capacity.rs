@@ -28,9 +28,14 @@ pub struct Capacity {
     /// Set if steps of a closed loop show `rate`, so that no open loop held it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
-    /// True if no load failed and throughput was still growing, so the capacity may be far higher than `rate`.
+    /// True if the capacity may be far higher than `rate`, because the search ended too early. Either no load failed
+    /// while throughput was still growing, or too few rates below `failed_at` were tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
+    /// Budget with which the search would not end too early, seconds. Set if the capacity is a lower bound because the
+    /// time was over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_s: Option<f64>,
     /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,

@@ -1,0 +1,45 @@
+//! Searches whose time was over too early, so their capacity is a lower bound.
+
+use run::Capacity;
+use run::number::{prose::whole_rate, span};
+
+use crate::Facts;
+use crate::single::clients;
+use crate::sweep::Plateau;
+use crate::thresholds::{FEWEST_WINDOWS, FLAT_STEPS};
+
+/// Power of the budget with which the number of steps grows: the windows of a search are longer by the fourth root of
+/// its budget (`lab::search::Budget`).
+const STEPS_POWER: f64 = 0.75;
+
+/// Returns true if the throughput of a sweep stopped growing for certain: [`FLAT_STEPS`] doublings of the clients gave
+/// no more. One doubling is not enough. The last step of a sweep whose time was over may have been disturbed.
+pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
+    matches!(facts.plateau, Plateau::Flat { from, to, .. } if to >= 2_f64.powi(FLAT_STEPS as i32) * from)
+}
+
+/// Returns the budget, seconds, with which the sweep of a search would reach the maximum number of connections, and its
+/// rates would be enough for an estimate. Returns `None` if more time would not help.
+pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
+    let plan = &facts.run.plan.search;
+    let most = f64::from(plan.max_connections.max(1));
+    let is_complete = stopped_growing(facts) || facts.sweep.last().is_some_and(|step| clients(step) >= most);
+    let clients_ratio = (most.log2().ceil() + 1.0) / facts.sweep.len().max(1) as f64;
+    let rates_ratio = FEWEST_WINDOWS as f64 / facts.search.len().max(1) as f64;
+    let by = rates_ratio.max(if is_complete { 1.0 } else { clients_ratio });
+    (by > 1.0).then_some(plan.budget_s * by.powf(1.0 / STEPS_POWER))
+}
+
+/// Says why a capacity is only a lower bound, and what to do.
+pub(crate) fn words(capacity: &Capacity) -> String {
+    let rate = whole_rate(capacity.rate);
+    let why = match capacity.failed_at {
+        Some(failed) => format!("it failed at {}, and too few rates were tried between", whole_rate(failed)),
+        None => "no load overloaded it".into(),
+    };
+    let advice = match capacity.needed_s {
+        Some(needed_s) => format!("its search needs about {}", span(needed_s.ceil())),
+        None => "raise the budget, or the connections of the load".into(),
+    };
+    format!("{why}, so its capacity is at least {rate}: {advice}")
+}
