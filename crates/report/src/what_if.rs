@@ -21,13 +21,18 @@ fn document(answer: &WhatIf, run: &str) -> Doc {
     })];
     Doc {
         title: title(answer),
-        subtitle: format!("what if · from the run {run}"),
+        subtitle: format!("{} · from the run {run}", changes(answer)),
         sections: vec![
             Section::new("what-if", "", Weight::First, then),
             Section::new("assumed", "Assumptions", Weight::Main, assumed),
         ],
         ..Doc::default()
     }
+}
+
+/// Returns the change in words.
+fn changes(answer: &WhatIf) -> String {
+    if answer.changes.is_empty() { "what if".into() } else { format!("what if: {}", answer.changes.join(", ")) }
 }
 
 fn title(answer: &WhatIf) -> String {
@@ -82,7 +87,8 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
                 figure("Capacity", "not known".into(), "one load at which nothing was full: run `loadline find`".into())
             }
             false => {
-                figure("Capacity", rate(&answer.capacity, capacity_bound), between(&answer.capacity, Unit::PerSecond))
+                let within = format!("{} within the objective", between(&answer.capacity, Unit::PerSecond));
+                figure("Capacity", rate(&answer.capacity, capacity_bound), within)
             }
         },
     ];

@@ -4,7 +4,7 @@ use run::{Change, Run};
 
 use super::model::{Model, Part};
 use super::seen::Seen;
-use crate::number::figure;
+use crate::number::{counted, cpus, duration, figure, rate};
 use crate::thresholds::FAR;
 
 /// Verdicts that name a deliberate limit, which no added resource lifts.
@@ -71,6 +71,35 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
     then.arrivals = change.rate;
     then.users = change.users.unwrap_or(then.users);
     then
+}
+
+/// Returns each part of a change in words, with the value before it if that is known.
+pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
+    let instead = |before: Option<f64>, text: &dyn Fn(f64) -> String| {
+        let before = before.filter(|v| v.is_finite() && *v > 0.0);
+        before.map_or_else(String::new, |v| format!(" instead of {}", text(v)))
+    };
+    let number_of = |asked: Option<f64>, noun: &str, before: Option<f64>| {
+        asked.map(|asked| format!("{}{}", counted(asked, noun), instead(before, &figure)))
+    };
+    let time = |s: f64| duration(s * 1e6);
+    let link = |bytes_per_s: f64| format!("{} MB/s", figure(bytes_per_s / 1e6));
+    let cpu = now.server_cpu;
+    // The number of workers is an estimate from the run.
+    let about = |n: f64| format!("about {}", figure(n));
+    let workers = now.places.or(cpu.map(|cpu| cpu.threads)).map(f64::round);
+    let parts = [
+        change.workers.map(|n| format!("{}{}", counted(f64::from(n), "worker"), instead(workers, &about))),
+        number_of(change.server_cpus, "server CPU", cpu.map(|cpu| cpu.cpus)),
+        change.quota_cpus.map(|n| format!("a quota of {}{}", cpus(n), instead(cpu.map(|cpu| cpu.quota), &figure))),
+        number_of(change.users.map(f64::from), "user", Some(f64::from(now.users))),
+        change.rate.map(|to| format!("{}{}", rate(to), instead(now.arriving_s.map(|_| now.rate), &rate))),
+        change.think_s.map(|s| format!("think time {}{}", time(s), instead(Some(now.think_s), &time))),
+        change.link_bytes_per_s.map(|to| format!("link {}{}", link(to), instead(now.link_bytes_per_s, &link))),
+        change.delay_s.map(|s| format!("round trips {} longer", time(s))),
+        change.request_cpu.map(|times| format!("CPU time per request × {}", figure(times))),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// Returns the assumptions of an answer, as sentences.

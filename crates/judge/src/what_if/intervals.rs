@@ -23,6 +23,10 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, othe
         let limit = of(&|w| w.resources.iter().find(same).map(|r| r.limit), resource.limit);
         (resource.low, resource.high) = (limit.low, limit.high);
     }
+    // No more requests complete than the first full resource allows. The search for the capacity is often less exact.
+    let known = answer.resources.iter().filter(|resource| !resource.at_least);
+    let most = known.map(|resource| resource.high).fold(f64::INFINITY, f64::min);
+    answer.capacity.high = answer.capacity.high.min(most).max(answer.capacity.value);
     for (at, point) in answer.curve.iter_mut().enumerate() {
         let rate = of(&|w| w.curve.get(at).map(|p| p.rate), point.rate);
         let response_us = of(&|w| w.curve.get(at).map(|p| p.response_us), point.response_us);

@@ -52,6 +52,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         .ok_or("no answer of the run's decisive trial had the expected status")?;
     let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
+    let asked = change;
     let change = &change::of_arrivals(&now, change);
     let then = change::changed(&now, change);
     if then.users > MOST_USERS {
@@ -68,11 +69,12 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     answer.now = solve(&Model { users: then.users, think_s, arrivals: then.arrivals, ..now.clone() }).0;
     let drawn = drawn(&loaded, &now, change, &today);
     let in_places = now.in_places().map(|places| answered(&today, &places, &change::changed(&places, change), change));
+    mark_lower_bounds(&mut answer, &facts, &now);
     intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen, in_places.as_ref());
     if pooled::without_capacity(&facts, &now, verdict) {
         answer.capacity = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
     }
-    mark_lower_bounds(&mut answer, &facts, &now);
+    answer.changes = change::in_words(&now, asked);
     answer.assumptions = next::light(&facts, &now).into_iter().collect();
     answer.assumptions.extend(change::assumptions(run, &now, &then, change, &seen));
     answer.assumptions.extend(today.said);
@@ -89,8 +91,7 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
 fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     let parts = now.resources();
     let light = |id: &str| parts.iter().any(|part| part.id == id && next::is_lightly_used(facts, part));
-    let resources = answer.resources.iter_mut().chain(&mut answer.bottleneck);
-    resources.for_each(|resource| resource.at_least = light(&resource.id));
+    answer.resources.iter_mut().for_each(|resource| resource.at_least = light(&resource.id));
 }
 
 /// Returns the factor by which a change moves the capacity. The capacity is the rate at which the first resource is
@@ -113,6 +114,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
     resources.sort_by(|a, b| a.limit.total_cmp(&b.limit));
     WhatIf {
         change: change.clone(),
+        changes: Vec::new(),
         users: then.arrivals.map_or(then.users, |_| under_way(rate, response_s)),
         now: f64::NAN,
         rate: exactly(rate),

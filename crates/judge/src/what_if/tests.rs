@@ -50,6 +50,20 @@ fn a_limit_on_purpose_is_not_lifted_by_resources() {
     assert!(what_if(&run, &Change { server_cpus: Some(2.0), ..Change::default() }).unwrap_err().contains("on purpose"));
 }
 
+#[test]
+fn a_change_is_named_with_the_value_before_it_and_no_capacity_exceeds_a_resource() {
+    let run = planted();
+    let users = run.trials[run.findings.picks.decisive.unwrap()].intensity.in_flight().unwrap();
+    let answer = what_if(&run, &Change { users: Some(512), think_s: Some(0.1), ..Change::default() }).unwrap();
+    assert_eq!(answer.changes, [format!("512 users instead of {users}"), "think time 100 ms".into()]);
+    assert!(answer.capacity.high <= answer.resources[0].high.max(answer.capacity.value), "{answer:#?}");
+    let workers = super::change::in_words(
+        &Model { places: Some(3.92), ..capped(f64::INFINITY, 1, 0.0) },
+        &Change { workers: Some(8), quota_cpus: Some(1.0), ..Change::default() },
+    );
+    assert_eq!(workers, ["8 workers instead of about 4", "a quota of 1 CPU"]);
+}
+
 /// Makes a model with 400 us of CPU time per request on one thread, and 50 us elsewhere.
 fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };

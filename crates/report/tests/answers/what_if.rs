@@ -26,6 +26,7 @@ fn doubled() -> WhatIf {
         resource("server-cpu", "the server's CPUs", (9900.0, 9700.0, 10_200.0), 0.72),
     ];
     WhatIf {
+        changes: vec!["8 workers instead of 4".into()],
         change: Change { server_cpus: Some(4.0), ..Change::default() },
         users: 64,
         now: 4900.0,
@@ -46,6 +47,7 @@ fn a_what_if_shows_each_prediction_with_its_interval() {
         harmless(form, &made);
         let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
         all_in(&text, &["7,150 requests/s with 64 users, limited by server-disk"], form);
+        all_in(&text, &["what if: 8 workers instead of 4", "within the objective"], form);
         all_in(&text, &["6,940/s to 7,410/s; now 4,900/s", "8.64 ms to 9.22 ms on average"], form);
         all_in(&text, &["7,010 requests/s", "6,800/s to 7,260/s", "7,100/s to 7,550/s", "9,700/s to 10,200/s"], form);
         all_in(&text, &["full at 7,300/s", "Assumptions", "costs what it costs today"], form);

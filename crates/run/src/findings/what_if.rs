@@ -103,6 +103,9 @@ pub struct LoadPoint {
 pub struct WhatIf {
     /// Change that the user asked about.
     pub change: Change,
+    /// Each part of the change with the value before it, in words: `8 workers instead of 4`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// Number of users; by default that of the run's decisive trial. If the question is about arrivals, this is the
     /// number of requests in flight.
     pub users: u32,
