@@ -12,6 +12,7 @@ use run::{Cost, Reading, Run, Side, Trial, Window};
 use crate::number::{finite, positive};
 use crate::own_rate::rate_of;
 use crate::sides::window_of;
+use crate::ticks;
 
 /// One counter that goes into a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,18 +269,28 @@ fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>)
     let window = window_of(trial);
     let span_s = positive(side.recording.span_s(window)).ok_or("fewer than two samples in the window")?;
     let rate = rate_of(trial, side).ok_or("no request completed in the window")?;
-    let mut per_s = growth(spec, side, window)? / span_s;
+    let mut per_s = growth(spec.numerator, side, window)? / span_s;
+    if is_below_ticks(spec, side, window) {
+        return Err("too little CPU time in the window: the kernel counts it in ticks of 10 ms".into());
+    }
     if spec.rest == Net {
         let rest = rest.ok_or("the rate at rest was not measured")?;
         let rest_s = positive(rest.recording.span_s(Window::ALL)).ok_or("the rate at rest was not measured")?;
-        per_s = (per_s - growth(spec, rest, Window::ALL)? / rest_s).max(0.0);
+        per_s = (per_s - growth(spec.numerator, rest, Window::ALL)? / rest_s).max(0.0);
     }
     finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
 }
 
-fn growth(spec: &CostSpec, side: &Side, window: Window) -> Result<f64, String> {
+/// Returns true if a cost is a time, or a part of one, that grew by less than the error of its ticks.
+fn is_below_ticks(spec: &CostSpec, side: &Side, window: Window) -> bool {
+    let Some(whole) = spec.numerator.iter().find_map(|part| ticks::whole(part.counter)) else { return false };
+    let parts: Vec<Part> = whole.iter().map(|counter| p(counter)).collect();
+    growth(&parts, side, window).is_ok_and(|us| us < ticks::error_s(whole) * 1e6)
+}
+
+fn growth(parts: &[Part], side: &Side, window: Window) -> Result<f64, String> {
     let mut sum = 0.0;
-    for part in spec.numerator {
+    for part in parts {
         let reading = if part.instance.is_empty() {
             let derived = side.counters.iter().find(|(id, _)| id.as_str() == part.counter);
             derived.map_or_else(|| side.recording.why_absent(part.counter, ""), |(_, r)| r.clone())
@@ -306,6 +317,21 @@ mod tests {
         let values = values.iter().copied().map(Some).collect();
         let column = Column { counter: CounterId::new(id), instance: instance.into(), values };
         Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
+    }
+
+    /// The CPUs of a host worked for one tick, or for ten, while 10 requests completed.
+    #[test]
+    fn a_time_below_the_error_of_its_ticks_is_unknown() {
+        let costs = |n: f64| {
+            let grown = |id| if id == "cpu.irq" { 0.0 } else { n * 1e4 };
+            let sides = ticks::OF_HOST.map(|id| side(id, "", &[0.0, grown(id)]));
+            let columns = sides.into_iter().flat_map(|side| side.recording.columns).collect();
+            let recording = Recording { t_s: vec![0.0, 1.0], columns, ..Recording::default() };
+            judged(Side { recording, ..Side::default() }, None)
+        };
+        assert!(["cpu_us", "cpu_user_us"].iter().all(|id| costs(1.0)[*id].per_request.value().is_none()));
+        assert_eq!(costs(10.0)["cpu_us"].per_request, Reading::Value(30_000.0));
+        assert_eq!(costs(10.0)["cpu_irq_us"].per_request, Reading::Value(0.0), "a part of a known whole");
     }
 
     fn judged(load: Side, rest: Option<Side>) -> std::collections::BTreeMap<String, Cost> {

@@ -70,6 +70,7 @@ mod sweep;
 pub mod thresholds;
 #[cfg(test)]
 mod thresholds_page;
+mod ticks;
 mod trust;
 mod unanswered;
 mod unopened;

@@ -12,7 +12,7 @@ use crate::thresholds::{
     BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
     SENT_LATE_US, STOLEN_SHARE,
 };
-use crate::{Facts, drift};
+use crate::{Facts, drift, ticks};
 
 #[derive(Default)]
 struct TrustReport {
@@ -184,8 +184,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
 fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
-        // The kernel counts in ticks of 10 ms. Two ticks may fall on the wrong side of each edge of the window.
-        let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
+        let ticks = view.span_s.map_or(0.0, |s| ticks::error_s(&ticks::OF_HOST) / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
             report.warn(format!(
                 "{}: the counters contradict each other: {} of {} CPUs were busy",

@@ -5,6 +5,7 @@ use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 use crate::number::{finite, positive, ratio};
 use crate::sides::window_of;
 use crate::thresholds::{MAX_STOLEN, WORKS};
+use crate::ticks;
 use stats::average;
 
 /// One side of one trial over its measured window.
@@ -292,8 +293,7 @@ impl<'a> View<'a> {
         let idle = self.share_of_time("cpu.idle")?;
         let iowait = self.share_of_time("cpu.iowait").unwrap_or(0.0);
         let steal = self.share_of_time("cpu.steal").unwrap_or(0.0);
-        let parts =
-            ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"].map(|id| self.share_of_time(id).unwrap_or(0.0));
+        let parts = ticks::OF_HOST.map(|id| self.share_of_time(id).unwrap_or(0.0));
         let busy: f64 = parts.iter().sum();
         let online = self.online().or_else(|| positive((busy + idle + iowait + steal).round()))?;
         Some(Host { online, busy, softirq: parts[3], iowait, steal })

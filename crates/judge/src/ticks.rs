@@ -1,0 +1,18 @@
+//! Times that the kernel counts in ticks.
+
+use crate::thresholds::TICK_S;
+
+/// Counters of the CPU time of a host, without idle time.
+pub(crate) const OF_HOST: [&str; 4] = ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"];
+/// Counters of the CPU time of a side's processes.
+const OF_PROCESSES: [&str; 2] = ["process.user", "process.system"];
+
+/// Returns all counters of the time that this counter is a part of; `None` if it is not counted in ticks.
+pub(crate) fn whole(counter: &str) -> Option<&'static [&'static str]> {
+    [&OF_HOST[..], &OF_PROCESSES].into_iter().find(|whole| whole.contains(&counter))
+}
+
+/// Returns the largest error of the growth of a time, seconds. Each of its counters is rounded down to a tick.
+pub(crate) fn error_s(counters: &[&str]) -> f64 {
+    counters.len() as f64 * TICK_S
+}
