@@ -246,11 +246,23 @@ pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     let client = costs(trial, &trial.client, at_rest(&trial.client));
     let hosts: Vec<_> = trial.client_hosts.iter().map(|side| costs(trial, side, at_rest(side))).collect();
     let server = trial.server.as_ref().map(|s| costs(trial, s, rest.get(1)));
+    let of_both =
+        server.iter().flatten().filter(|(id, cost)| is_of_both(id, trial) && cost.per_request.value().is_some());
+    let of_both: Vec<_> = of_both.map(|(id, cost)| (id.clone(), cost.clone())).collect();
     trial.client.costs = client;
+    trial.client.costs.extend(of_both);
     trial.client_hosts.iter_mut().zip(hosts).for_each(|(side, costs)| side.costs = costs);
     if let (Some(side), Some(costs)) = (&mut trial.server, server) {
         side.costs = costs;
     }
+}
+
+/// Returns true if both sides read the same counters for a cost. They read them at slightly different times, so only
+/// the server's reading counts.
+fn is_of_both(id: &str, trial: &Trial) -> bool {
+    let shared = |part: &Part| run::counter(part.counter).is_some_and(|spec| trial.shares_scope(spec.scope()));
+    let spec = COSTS.iter().find(|spec| spec.id == id);
+    trial.client_hosts.is_empty() && spec.is_some_and(|spec| spec.numerator.iter().all(shared))
 }
 
 fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
@@ -332,6 +344,20 @@ mod tests {
         assert!(["cpu_us", "cpu_user_us"].iter().all(|id| costs(1.0)[*id].per_request.value().is_none()));
         assert_eq!(costs(10.0)["cpu_us"].per_request, Reading::Value(30_000.0));
         assert_eq!(costs(10.0)["cpu_irq_us"].per_request, Reading::Value(0.0), "a part of a known whole");
+    }
+
+    #[test]
+    fn one_host_has_one_cost_for_both_sides() {
+        let of = |values: &[f64]| Side { machine: "one".into(), ..side("system.interrupts", "", values) };
+        let server = Some(of(&[100.0, 150.0]));
+        let mut trial = Trial { client: of(&[100.0, 140.0]), server, ..Trial::default() };
+        trial.rates.completed_rate = 10.0;
+        let mut run = Run { trials: vec![trial], ..Run::default() };
+        crate::sides::derive(&mut run);
+        derive(&mut run);
+        let cost = |side: &Side| side.costs["interrupts"].per_request.clone();
+        assert_eq!(cost(&run.trials[0].client), Reading::Value(5.0));
+        assert_eq!(cost(run.trials[0].server.as_ref().unwrap()), Reading::Value(5.0));
     }
 
     fn judged(load: Side, rest: Option<Side>) -> std::collections::BTreeMap<String, Cost> {
