@@ -38,6 +38,12 @@ pub(crate) fn offered(run: &Run, trial: &Trial) -> String {
     }
 }
 
+/// Returns true if the offered rate changed during a trial.
+pub(crate) fn changes_rate(run: &Run, trial: &Trial) -> bool {
+    let is_ramp = Stage::range(&run.plan.load.stages).is_some_and(|(least, most)| least < most);
+    trial.kind == TrialKind::Fixed && is_ramp || !trial.by_hand.is_empty()
+}
+
 /// Returns the edges of the parts, seconds since the window began. A constant stage is one part, and a ramp is cut into
 /// equal parts. A load with many stages is cut into equal parts instead.
 fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {

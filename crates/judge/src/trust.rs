@@ -3,6 +3,7 @@
 
 use run::{Capacity, Intensity, Run, TimeSpent, Trial, TrialKind, Trust};
 
+use crate::course::changes_rate;
 use crate::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited, refuses_the_rest};
 use crate::laws::little;
@@ -48,7 +49,9 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     generator(facts, (limited, capacity.is_some_and(|c| c.held)), &mut report);
     if let Some(trial) = facts.decisive {
         trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
-        little_law(trial, &mut report);
+        if !changes_rate(facts.run, trial) {
+            little_law(trial, &mut report);
+        }
         utilisation(facts, trial, &mut report);
         counts(trial, &mut report);
         window(trial, !changed.is_empty(), &mut report);
@@ -158,6 +161,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
     }
 }
 
+/// Checks that the rate times the response time is the number of requests in flight. The law does not apply if the
+/// offered rate changes, because the load then ends with other requests in flight than it began with.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;

@@ -6,6 +6,7 @@ use run::{Run, Trial};
 
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
+use crate::course::changes_rate;
 use crate::evidence::line;
 use crate::failures::Failures;
 use crate::generator::client_limit_threads;
@@ -129,20 +130,56 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     let sentence = match (flat, busiest) {
         (true, Some(b)) if b < BUSY => {
-            "throughput stopped growing, but no measured device was full: requests queue somewhere else"
+            "throughput stopped growing, but no measured device was full: requests queue somewhere else".into()
         }
-        (true, _) => "throughput stopped growing, and the counters do not show why",
-        (false, Some(_)) if facts.plateau == Plateau::NoResult => {
-            "nothing was full, and one load level cannot show the limit"
-        }
-        (false, _) => "the evidence does not point to one cause",
+        (true, _) => "throughput stopped growing, and the counters do not show why".into(),
+        (false, Some(busy)) if facts.plateau == Plateau::NoResult => one_load(facts, busy),
+        (false, _) => "the evidence does not point to one cause".into(),
     };
-    Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence }
+    Verdict::Binds { confidence: 0.0, sentence, evidence }
+}
+
+/// Returns the sentence about a run with one load, whose busiest device had this utilization.
+fn one_load(facts: &Facts<'_>, busy: f64) -> String {
+    let used = match busy < BUSY {
+        true => "nothing was full".into(),
+        false => format!("the busiest measured CPUs were {} busy", percent(busy)),
+    };
+    match facts.decisive.is_some_and(|trial| changes_rate(facts.run, trial)) {
+        true => format!("{used}, and the counters do not show what limits the server"),
+        false => format!("{used}, and one load level cannot show the limit"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Run;
     use crate::planted::{PlantedRun, Who};
+
+    /// Makes a run of one load, whose clients ran on a machine that was busy for this share of the time. More requests
+    /// were in flight than the rate and the response time give.
+    fn one_load(busy: f64, stages: &[run::Stage]) -> Run {
+        let planted = PlantedRun::new(200.0, 1e9).steps(&[2]).rates(&[]);
+        let planted = planted.per_s(Who::Client, "cpu.user", "total", move |_| busy * 4e6);
+        let mut run = planted.change(|t, _| (t.kind, t.rates.concurrency) = (run::TrialKind::Fixed, 9.0)).run();
+        run.plan.load.stages = stages.to_vec();
+        crate::judge(&mut run);
+        assert_eq!(run.findings.bottleneck.id, "unknown");
+        run
+    }
+
+    #[test]
+    fn a_full_machine_is_not_called_idle_and_a_ramp_has_several_load_levels() {
+        let warns = |run: &Run| run.findings.trust.warnings.iter().any(|text| text.contains("Little's law"));
+        let idle = one_load(0.1, &[]);
+        assert_eq!(idle.findings.bottleneck.sentence, "nothing was full, and one load level cannot show the limit");
+        assert!(warns(&idle));
+        let full = one_load(1.0, &[]).findings.bottleneck.sentence;
+        assert!(full.starts_with("the busiest measured CPUs were 100"), "{full}");
+        let ramp = one_load(0.1, &[run::Stage { seconds: 5.0, from: 1.0, to: 9.0 }]);
+        assert!(!ramp.findings.bottleneck.sentence.contains("one load level"), "{:?}", ramp.findings.bottleneck);
+        assert!(!warns(&ramp));
+    }
 
     /// The first answer was good, and all others were 503. These answers show neither a capacity of 0 nor a full CPU.
     #[test]
