@@ -143,6 +143,8 @@ mod tests {
         assert!(verdict.sentence.contains("only watched") && verdict.sentence.contains("CPU"), "{verdict:?}");
         assert!(verdict.missing.len() == 2 && verdict.missing[0].contains("response times"), "{verdict:?}");
         assert!(verdict.evidence.iter().any(|e| e.counter.as_str() == "cpu.idle"), "{verdict:?}");
+        let of_clients = |cause: &&run::RuledOut| cause.id == "client-connects";
+        assert_eq!(verdict.ruled_out.iter().find(of_clients), None, "loadline did not see the clients");
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Warnings {
     /// Returns the line about the warnings that are not shown; `None` if all of them are.
     pub fn rest(&self) -> Option<String> {
         let plural = if self.more == 1 { "" } else { "s" };
-        let place = if self.to.is_empty() { " with -v" } else { ": see Trust in the report" };
+        let place = if self.to.is_empty() { " with -v" } else { ": see Trust" };
         (self.more > 0).then(|| format!("{} more warning{plural}{place}", self.more))
     }
 }

@@ -45,11 +45,17 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = most(facts) else {
-        return Verdict::RuledOut("only closed-loop clients ran, and they connect once".into());
+        return match facts.run.only_watched() {
+            true => Verdict::CannotSay(vec!["the connects of a load: loadline only watched".into()]),
+            false => Verdict::RuledOut("only closed-loop clients ran, and they connect once".into()),
+        };
     };
     let (past, all) = (trial.tally.connects_past_need as f64, trial.tally.attempted as f64);
     let share = ratio(past, all).unwrap_or(0.0);
-    let text = format!("{} of {} connects were not needed for this load", figure(past), figure(all));
+    let text = match past > 0.0 {
+        true => format!("{} of {} connects were not needed for this load", figure(past), figure(all)),
+        false => format!("all {} connects were needed for this load", figure(all)),
+    };
     if past < STORM_CONNECTS || share < STORM_SHARE || kept_up(trial) && !is_slow(trial, &facts.limits) {
         return Verdict::RuledOut(text);
     }

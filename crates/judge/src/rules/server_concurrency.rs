@@ -143,12 +143,17 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let room = 1.0 - full("", view, share).chance();
     if room < HINT || hidden {
         return Err(Verdict::RuledOut(format!(
-            "the server was busy: {} of its CPU used, its busiest thread {}",
+            "the server was busy: {} of its CPU used, and its busiest thread ran or waited for a CPU {} of the time",
             percent(share),
             percent(thread)
         )));
     }
-    let text = format!("the server used {} of {}, its busiest thread {}", figure(used), cpus(allowed), percent(thread));
+    let text = format!(
+        "the server used {} of {}, and its busiest thread ran or waited for a CPU {} of the time",
+        figure(used),
+        cpus(allowed),
+        percent(thread)
+    );
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
