@@ -74,11 +74,14 @@ pub(crate) fn is_connections(counted: &Counted) -> bool {
     counted.what == CONNECTIONS
 }
 
-/// Describes a count: `php-fpm has 5 children`.
+/// Describes a count: `php-fpm has 5 children`, `4 worker threads of srv ran`.
 pub(crate) fn text(counted: &Counted) -> String {
     let Counted { what, count, of, peer } = counted;
     let one = if what == CHILDREN { "child" } else { what.trim_end_matches('s') };
     let what = if *count == 1.0 { one } else { what };
+    if what.starts_with("thread") {
+        return format!("{} worker {what} of {of} ran", figure(*count));
+    }
     let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };
     format!("{of} has {} {what}{to}", figure(*count))
 }
@@ -91,6 +94,7 @@ pub(crate) fn advice(counted: &Counted) -> String {
             "Raise the number of connections from {of} to {peer} (now {}): the size of its pool, while {peer} is not full.",
             figure(*count)
         ),
+        THREADS => format!("Raise the number of worker threads of {of} (now {}).", figure(*count)),
         _ => format!("Raise the number of {what} of {of} (now {}).", figure(*count)),
     }
 }
@@ -349,7 +353,7 @@ mod tests {
             planted = planted.per_s(Who::Server, "thread.cpu", &format!("{name}:100/{tid}"), |p| p.x);
         }
         let b = planted.shared().verdict();
-        assert!(b.sentence.contains("http-exec of srv has 3 threads"), "{b:#?}");
+        assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
     }
 
     /// The server is forty milliseconds away. A request on its way occupies no worker, so Xmax × R1 is no number of

@@ -5,7 +5,7 @@ use run::{Evidence, FigureUnit};
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{counted, figure, percent, positive, ratio};
+use crate::number::{counted, figure, positive, ratio};
 use crate::overflow::Overflow;
 use crate::places::Places;
 use crate::single::clients;
@@ -23,7 +23,7 @@ pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidenc
     let most = queues.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let share = ratio(most.1, waiting).filter(|share| *share >= QUEUE_SHARE)?.min(1.0);
     let mut evidence = most.0;
-    evidence.text += &format!(": {} of the requests that wait", percent(share));
+    evidence.text += &format!(", {:.0} % of all waiting requests", 100.0 * share);
     Some(evidence)
 }
 

@@ -209,7 +209,7 @@ impl<'a> Experiment<'a> {
             Conclusion::Slack => words::slack_sentence(proof, self.lever.unwrap_or_default()),
             Conclusion::TwoCauses => {
                 format!(
-                    "another cause is seen as well, and no lever tests either: {}",
+                    "another cause is seen as well, and loadline can slow neither: {}",
                     self.other.clone().unwrap_or_default()
                 )
             }
@@ -226,7 +226,7 @@ impl<'a> Experiment<'a> {
             Own::Unused => "the suspected resource could not be slowed".to_string(),
             _ => match &self.turns {
                 Some(turns) => words::turned(&turns.effect, Some(turns.predicted)),
-                None => "no lever acts on the suspected resource".to_string(),
+                None => "loadline cannot slow the suspected resource".to_string(),
             },
         };
         let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
@@ -234,12 +234,11 @@ impl<'a> Experiment<'a> {
             MoreSources::NotTested => String::new(),
             _ => words::sources_sentence(proof),
         };
-        let last = match conclusion {
-            Conclusion::Remains => words::seen(verdict),
-            Conclusion::NotSeen if self.test.subject != Subject::Unknown => "no counter shows the queue itself".into(),
-            _ => String::new(),
-        };
-        words::joined(&[first, shares.to_string(), load, sources, last])
+        // A screen may cut the end of the sentence, so the evidence comes first.
+        let seen = if conclusion == Conclusion::Remains { words::seen(verdict) } else { String::new() };
+        let unseen = conclusion == Conclusion::NotSeen && self.test.subject != Subject::Unknown;
+        let unseen = if unseen { "no counter shows the queue itself".into() } else { String::new() };
+        words::joined(&[seen, first, shares.to_string(), load, sources, unseen])
     }
 }
 

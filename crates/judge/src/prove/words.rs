@@ -12,6 +12,7 @@ use super::response::RATE;
 use super::suspects::bottleneck_of;
 use crate::number::{figure, percent};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
+use crate::waits;
 
 /// Returns the name of the resource that a lever slows.
 pub(super) fn in_words(lever: &str) -> &'static str {
@@ -127,11 +128,15 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 
-/// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none.
+/// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. What
+/// sampled threads wait for is part of the verdict's sentence, so it is not repeated.
 pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
-    let seen = observation(verdict).map(|evidence| evidence.text.clone()).or_else(counted);
-    seen.map_or(String::new(), |text| format!("seen directly: {text}"))
+    match observation(verdict) {
+        Some(evidence) if evidence.counter == waits::EVIDENCE => "sampled threads show the queue".into(),
+        Some(evidence) => format!("seen directly: {}", evidence.text),
+        None => counted().map_or_else(String::new, |text| format!("seen directly: {text}")),
+    }
 }
 
 /// Returns a sentence that says that two parts are too close to tell which one is larger.
@@ -162,7 +167,7 @@ pub(super) fn shares_sentence(proof: &Proof) -> String {
         let explains = if at == 0 { " explains" } else { "" };
         match basis {
             ElasticityBasis::Open => {
-                format!("{}{explains} an unknown part (its lever took too little)", in_words(lever))
+                format!("{}{explains} an unknown part (it was slowed too little)", in_words(lever))
             }
             ElasticityBasis::Joint => {
                 format!("{}{explains} at most {} (with another lever)", in_words(lever), percent(e.high))

@@ -44,10 +44,10 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
     profile.clients = Some(clients(30.0, 0.0));
     let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
-    assert_eq!(found[0].sentence, "all 5 children of app:7 are busy (they sleep), and requests queue");
+    assert_eq!(found[0].sentence, "all 5 children of app:7 have a request (they sleep), and further requests queue");
     let title = |title: &str, processes| TitleGroup { process: "app:7".into(), title: title.into(), processes };
     profile.titles = vec![title("app: master process", 1.0), title("app: pool www", 5.0)];
-    let named = "all 5 children of app:7 (pool www) are busy (they sleep), and requests queue";
+    let named = "all 5 children of app:7 (pool www) have a request (they sleep), and further requests queue";
     assert_eq!(waits(&profile, &[])[0].sentence, named);
     profile.groups[1].threads = 3.0;
     profile.groups[0].threads = 3.0;

@@ -39,7 +39,10 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::WorkerPool if is_of_processes(finding) => {
             let does = finding.holder.map(|state| plural(state, object)).unwrap_or_default();
             let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
-            format!("all {} {counted} of {process}{name} are busy (they {does}), and requests queue", number(*of))
+            format!(
+                "all {} {counted} of {process}{name} have a request (they {does}), and further requests queue",
+                number(*of)
+            )
         }
         WaitCause::WorkerPool if !finding.function.is_empty() || (finding.holder.is_some() && !name.is_empty()) => {
             let inside =
@@ -52,7 +55,12 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::WorkerPool if finding.holder.is_none() => {
             format!("all {} threads {name} of {process} have a request, and further requests queue", number(*threads))
         }
-        WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
+        WaitCause::WorkerPool => {
+            let [asleep, all] = [*threads, *of].map(number);
+            format!(
+                "all workers of {process} have a request, {asleep} of its {all} {counted} sleep, and further requests queue"
+            )
+        }
         WaitCause::ConnectionPool if finding.queued.is_some() => connection_pool(finding),
         WaitCause::ConnectionPool if !finding.counted.is_empty() => {
             let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };

@@ -3,7 +3,7 @@
 use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitCause, WaitsFor};
 
 use super::answered::{has_answer, is_of_search, searched};
-use super::limited::{advice, is_stated, limited_by};
+use super::limited::{advice, limited_by};
 use super::{answered, load, pick, proof, rate, warned};
 use crate::{AnswerLine, Block, Section, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
@@ -176,15 +176,7 @@ fn tested(run: &Run) -> Option<AnswerLine> {
     }
     let value = if proof.why.is_empty() { proof::word(proof).into() } else { format!("{}:", proof::word(proof)) };
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
-    Some(AnswerLine::new("Tested", value, without_repeat(run, &proof.why)).toned(tone).leading("proof"))
-}
-
-/// Shortens the reason of an outcome if it ends with an observation that the line "Limited by" states.
-fn without_repeat(run: &Run, why: &str) -> String {
-    match why.split_once("seen directly: ") {
-        Some((before, seen)) if is_stated(run, seen) => format!("{before}the queue was seen directly"),
-        _ => why.into(),
-    }
+    Some(AnswerLine::new("Tested", value, proof.why.clone()).toned(tone).leading("proof"))
 }
 
 #[cfg(test)]
@@ -247,8 +239,8 @@ mod tests {
         let mut run = found();
         run.findings.proof = Some(Proof::default());
         assert_eq!(told(&run)[3], "Not tested| no experiment was made");
-        run.findings.proof = Some(Proof { why: "no lever acts on it".into(), ..Proof::default() });
-        assert_eq!(told(&run)[3], "Not tested| no lever acts on it");
+        run.findings.proof = Some(Proof { why: "loadline cannot slow it".into(), ..Proof::default() });
+        assert_eq!(told(&run)[3], "Not tested| loadline cannot slow it");
     }
 
     #[test]
@@ -264,20 +256,6 @@ mod tests {
         run.findings.bottleneck.sentence = "all workers wait; the server handles 4 requests at a time".into();
         run.findings.bottleneck.id = "server-concurrency".into();
         assert_eq!(threads(&run), 1);
-    }
-
-    #[test]
-    fn the_test_does_not_repeat_what_was_seen() {
-        let mut run = found();
-        run.findings.bottleneck.sentence = "7 of 9 threads wait; its holder sleeps; the rest is idle".into();
-        let mut tested = |seen: &str| {
-            let why = format!("the CPU explains little; seen directly: {seen}");
-            run.findings.proof = Some(Proof { outcome: ProofOutcome::Supported, why, ..Proof::default() });
-            told(&run)[3].clone()
-        };
-        let short = "Tested|supported: the CPU explains little; the queue was seen directly";
-        assert_eq!(tested("sampled threads: 7 of 9 threads wait; its holder sleeps"), short);
-        assert!(tested("60 bytes waited unread").ends_with("seen directly: 60 bytes waited unread"));
     }
 
     #[test]
