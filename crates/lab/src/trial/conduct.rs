@@ -19,6 +19,7 @@ use crate::observe::samplers::Samplers;
 use crate::trial::collected_parts::CollectedParts;
 use crate::trial::merge::{self, Point};
 use crate::trial::running_trial::{RunningTrial, TrialEnd};
+use crate::trial::snapshots;
 use crate::{Host, LabError, Watch};
 
 /// Maximum time for an agent on this machine to prepare its sockets and memory.
@@ -56,9 +57,6 @@ pub struct Load<'a> {
     /// Plan of the load. The first load's plan has the durations of the trial.
     pub plan: LoadPlan,
 }
-
-/// Minimum length of a window that is divided into parts ("stretches"), seconds.
-const MIN_STRETCHED_WINDOW_S: f64 = 10.0;
 
 /// Input for one trial.
 pub(crate) struct TrialSetup<'a> {
@@ -187,7 +185,7 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
                 at_once: false,
                 files: if host.is_remote() { files.clone() } else { BTreeMap::new() },
                 fine,
-                detailed: setup.watched || load.plan.duration_s >= MIN_STRETCHED_WINDOW_S,
+                detailed: setup.watched || snapshots::is_stretched(load.plan.duration_s),
             };
             tasks.push(Task { host, name, spec });
         }

@@ -8,6 +8,11 @@ const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
 
+/// Returns true if a window is long enough for a course over time. It then has at least three stretches.
+pub(crate) fn is_stretched(window_s: f64) -> bool {
+    window_s >= 4.0 * MIN_STRETCH_S
+}
+
 /// Snapshots of a load. Before [`Snapshots::begin`] is called, no snapshots exist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshots {
@@ -89,6 +94,19 @@ mod tests {
             moments.iter().map(|m| (m.t_s, m.seconds, [m.completed, m.failed, m.unexpected])).collect();
         assert_eq!(figures, [(5.5, 1.0, [200, 0, 0]), (6.75, 1.5, [0, 15, 10])]);
         assert!(moments[0].p50_us.is_some_and(|us| (us - 1000.0).abs() < 90.0) && moments[1].p50_us.is_none());
+    }
+
+    /// Details arrive five times a second, so the last stretch may not be complete.
+    #[test]
+    fn the_shortest_window_with_stretches_has_three() {
+        let mut window = Snapshots::begin(0.03, 4.0, known(0, 0));
+        let ticks = (1..).map(|tick| 0.2 * f64::from(tick));
+        for now_s in ticks.take_while(|now_s| *now_s < 4.0) {
+            if window.due(now_s) {
+                window.push(now_s, known(1, 0));
+            }
+        }
+        assert!(is_stretched(4.0) && window.moments(4.0).len() >= 3, "{}", window.moments(4.0).len());
     }
 
     #[test]

@@ -50,9 +50,10 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
         series.push(Series::new(*name, Look::Line, Hue::nth(i), curve(hist, trial.latency_us.unanswered_share())));
     }
     let names: Vec<String> = shown.iter().map(|(name, t)| format!("{name} = {}", pick::name(t))).collect();
+    let names = if names.len() > 1 { format!("; {}", names.join(", ")) } else { String::new() };
     Plot {
         title: "Response time at every percentile".into(),
-        caption: format!("Share of requests that took at most this long; {}.", names.join(", ")),
+        caption: format!("Share of requests that took at most this long{names}."),
         x: Axis::new("share of requests", Unit::Share, Scale::Nines),
         y: Axis::new("response time", Unit::Micros, Scale::Log),
         series,

@@ -11,12 +11,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::curve_of(trial));
-    let charts: Vec<Plot> = rate.into_iter().chain(times).filter(|plot| !plot.series.is_empty()).collect();
-    // Two charts must fit on the first screen together.
-    let low = charts.len() > 1;
+    // A constant load is about its response times, and a changing one about the rate that the server keeps up with.
+    let [first, second] = if run.findings.course.is_none() { [times, rate] } else { [rate, times] };
+    let charts = [(first, false), (second, true)].into_iter().filter_map(|(plot, low)| Some((plot?, low)));
     let blocks: Vec<Block> = charts
-        .into_iter()
-        .map(|plot| Block::Plot(Box::new(Plot { wide: true, low, x: of_window(plot.x, trial), ..plot })))
+        .filter(|(plot, _)| !plot.series.is_empty())
+        .map(|(plot, low)| Block::Plot(Box::new(Plot { wide: true, low, x: of_window(plot.x, trial), ..plot })))
         .collect();
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
