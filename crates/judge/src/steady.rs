@@ -27,14 +27,15 @@ const VARIATION: f64 = 0.5;
 /// the caller knows the length of an interval.
 pub fn steady(series: &[f64]) -> Steady {
     let clean: Vec<f64> = series.iter().copied().filter(|v| v.is_finite()).collect();
+    if clean.len() < LEAST {
+        let reason = format!("only {} intervals so far, {LEAST} are needed", clean.len());
+        return Steady { too_short: true, reason, ..Steady::default() };
+    }
     let (steady, reason) = answer(&clean);
-    Steady { steady, warmup_s: 0.0, reason }
+    Steady { steady, reason, ..Steady::default() }
 }
 
 fn answer(series: &[f64]) -> (bool, String) {
-    if series.len() < LEAST {
-        return (false, format!("only {} intervals so far, {LEAST} are needed", series.len()));
-    }
     let take = (series.len() / 2).clamp(LEAST, MOST);
     let last = &series[series.len() - take..];
     let mean = average(last);
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn too_few_counts_zeros_and_bursts_are_not_steady() {
-        assert!(!steady(&[]).steady);
+        assert!(!steady(&[]).steady && steady(&[1000.0; LEAST - 1]).too_short && !steady(&[0.0; LEAST]).too_short);
         assert!(!steady(&[5.0; 5]).steady);
         assert!(!steady(&[0.0; 50]).steady);
         let bursts: Vec<f64> = (0..20).map(|i| if i % 4 == 0 { 4000.0 } else { 0.0 }).collect();

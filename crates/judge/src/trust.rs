@@ -300,7 +300,10 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     if let Some(text) = stood_at_the_end(trial) {
         report.warn(text);
     }
-    if !trial.steady.steady && !trial.steady.reason.is_empty() {
+    // A load that the user chose may have no warm-up.
+    if trial.steady.too_short && trial.kind != TrialKind::Fixed {
+        report.warn("the warm-up was too short to show that throughput had settled".into());
+    } else if !trial.steady.steady && !trial.steady.too_short && !trial.steady.reason.is_empty() {
         report.warn(format!("throughput had not settled when measuring began: {}", trial.steady.reason));
     } else if trial.steady.steady && !changed {
         report.hold(format!("throughput had settled: {}", trial.steady.reason));

@@ -225,7 +225,8 @@ impl VirtualServer {
         // The meter of a virtual host's pauses detects every pause that a real meter would detect.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
-        trial.steady = Steady { steady: true, warmup_s: plan.warmup_s, reason: "virtual time".into() };
+        trial.steady =
+            Steady { steady: true, warmup_s: plan.warmup_s, reason: "virtual time".into(), too_short: false };
         Ok(trial)
     }
 

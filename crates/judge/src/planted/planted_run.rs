@@ -314,6 +314,7 @@ impl PlantedRun {
                 steady: true,
                 warmup_s: 0.6,
                 reason: "the rate drifted by 0.500 % (within the noise)".into(),
+                too_short: false,
             },
             client: self.side(Who::Client, &point),
             server: self.server.then(|| self.side(Who::Server, &point)),

@@ -101,6 +101,9 @@ pub(super) const WARNED: &[Warned] = &[
             })
             .run()
     }),
+    ("a warm-up that is too short for the test", || {
+        plain().change(|t, _| (t.steady.steady, t.steady.too_short) = (false, true)).run()
+    }),
     ("requests without an answer when the window ended", || {
         changed(|t, _| {
             let mut ages = run::Hist::new();

@@ -26,8 +26,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Leaves out columns without information: a goodput that equals the completed rate, and a column that says all windows
-/// are steady.
+/// Leaves out columns without information: a goodput that equals the completed rate, and a column that names no window
+/// before which the rate had not settled.
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));
@@ -36,12 +36,15 @@ fn leave_out_the_usual(table: &mut Table) {
     {
         table.remove_column(at);
     }
-    if let Some(at) = place(table, "steady")
-        && table.rows.iter().all(|row| row[at].text == "yes")
+    if let Some(at) = place(table, SETTLED)
+        && table.rows.iter().all(|row| row[at].text != "no")
     {
         table.remove_column(at);
     }
 }
+
+/// Column that says if the completed rate had settled before the measured window.
+const SETTLED: &str = "rate settled";
 
 fn columns() -> Vec<Col> {
     vec![
@@ -58,7 +61,7 @@ fn columns() -> Vec<Col> {
         Col::figures("errors", 1),
         Col::words("busiest", 2),
         Col::figures("completed", 5),
-        Col::words("steady", 5),
+        Col::words(SETTLED, 5),
     ]
 }
 
@@ -139,6 +142,33 @@ pub fn busiest_device(ranked: &[Device]) -> Option<String> {
 }
 
 fn steady(trial: &Trial) -> Cell {
-    let word = if trial.steady.steady { "yes" } else { "no" };
-    Cell { text: word.into(), hint: trial.steady.reason.clone(), ..Cell::default() }
+    let found = &trial.steady;
+    if found.too_short {
+        return Cell { hint: "the warm-up was too short".into(), ..Cell::new("not tested") };
+    }
+    let word = if found.steady { "yes" } else { "no" };
+    Cell { hint: found.reason.clone(), ..Cell::new(word) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_window_whose_rate_had_not_settled_needs_the_column() {
+        let trial = |steady, too_short| {
+            let steady = run::Steady { steady, too_short, ..run::Steady::default() };
+            Trial { steady, ..Trial::default() }
+        };
+        let last = |trials: Vec<Trial>| {
+            let rows = trials.iter().map(|trial| row(&Run::default(), (trial, Outcome::default()), None)).collect();
+            let mut table = Table { columns: columns(), rows, ..Table::default() };
+            leave_out_the_usual(&mut table);
+            let cells = table.rows.iter().filter_map(|row| row.last()).map(|cell| cell.text.clone()).collect();
+            (table.columns.last().map_or("", |column| column.name.as_str()) == SETTLED, cells)
+        };
+        let (shown, cells): (bool, Vec<String>) = last(vec![trial(false, true), trial(false, false)]);
+        assert!(shown && cells == ["not tested", "no"], "{cells:?}");
+        assert!(!last(vec![trial(false, true), trial(true, false)]).0);
+    }
 }

@@ -72,7 +72,7 @@ pub fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
         latency_us: hist.summary(),
         service_us: hist.summary(),
         histograms: BTreeMap::from([("response".into(), hist)]),
-        steady: Steady { steady: true, warmup_s: 0.8, reason: "slope 0.2 %, variation 1.1 %".into() },
+        steady: Steady { steady: true, warmup_s: 0.8, reason: "slope 0.2 %, variation 1.1 %".into(), too_short: false },
         client: side("client", "loadline:900", busy * 0.7, rate),
         server: Some(side("server", "nginx:1234", busy, rate)),
         ..Trial::default()

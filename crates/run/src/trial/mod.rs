@@ -260,4 +260,7 @@ pub struct Steady {
     pub warmup_s: f64,
     /// Reason for the result, in words with figures.
     pub reason: String,
+    /// True if the warm-up was too short for the test, as in a search whose server is already warm.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub too_short: bool,
 }

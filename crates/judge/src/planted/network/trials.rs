@@ -115,7 +115,12 @@ pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
         latency_us,
         service_us: latency_us,
         connect_us: connect_us(world, seen),
-        steady: Steady { steady: true, warmup_s: 0.5 * seen.length_s, reason: "the rate drifted by 0.500 %".into() },
+        steady: Steady {
+            steady: true,
+            warmup_s: 0.5 * seen.length_s,
+            reason: "the rate drifted by 0.500 %".into(),
+            too_short: false,
+        },
         client: client(world, seen, seed),
         server: Some(server(world, seen, seed ^ 1)),
         ..Trial::default()
