@@ -55,11 +55,11 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     };
     close(line(times, "p50"), 1.0);
     close(line(times, "p99"), 9.0);
-    for cpu in ["cpu.user", "process.cpu"] {
+    for cpu in ["host CPUs, user", "CPUs of the processes"] {
         assert!(line(plot(cpu), "server").len() > 2 && line(plot(cpu), "client").len() > 2, "{cpu}");
     }
     let html = render("html", &run, &Style::default()).unwrap();
-    for title in ["completed requests", "response time", "failed requests", "cpu.user"] {
+    for title in ["completed requests", "response time", "failed requests", "host CPUs, user"] {
         assert!(html.contains(title), "{title}");
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         .into_iter()
         .chain(times(trial))
         .chain(failures(trial))
-        .chain(CHOSEN.iter().filter_map(|(id, unit)| over_time(trial, id, unit)))
+        .chain(CHOSEN.iter().filter_map(|(id, title, unit)| over_time(trial, id, (title, unit))))
         .collect();
     if !small.is_empty() {
         let title = format!("Over time, at {}", pick::name(trial));
@@ -34,29 +34,29 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters that get a chart if they change, with the unit of their curve. The growth of a time per second is a number
-/// of CPUs or threads, or a share.
-const CHOSEN: &[(&str, &str)] = &[
-    ("cpu.user", "CPUs"),
-    ("cpu.system", "CPUs"),
-    ("cpu.softirq", "CPUs"),
-    ("process.cpu", "CPUs"),
-    ("process.run_delay", "threads that wait for a CPU"),
-    ("system.context_switches", "per second"),
-    ("system.interrupts", "per second"),
-    ("softirq.count", "per second"),
-    ("tcp.in_segs", "per second"),
-    ("tcp.out_segs", "per second"),
-    ("tcp.retrans_segs", "per second"),
-    ("tcp.delayed_acks", "per second"),
-    ("tcp.listen_overflows", "per second"),
-    ("listen.queue", "connections"),
-    ("process.rss", "bytes"),
-    ("process.fds", "descriptors"),
-    ("medium.busy", "share of the time"),
-    ("medium.queue", "level"),
-    ("disk.busy", "share of the time"),
-    ("pressure.cpu_some", "share of the time"),
+/// Counters that get a chart if they change, with its title and the unit of its curve. The growth of a time per second
+/// is a number of CPUs or threads, or a share.
+const CHOSEN: &[(&str, &str, &str)] = &[
+    ("cpu.user", "host CPUs, user", "CPUs"),
+    ("cpu.system", "host CPUs, kernel", "CPUs"),
+    ("cpu.softirq", "host CPUs, soft interrupts", "CPUs"),
+    ("process.cpu", "CPUs of the processes", "CPUs"),
+    ("process.run_delay", "waits for a CPU", "threads"),
+    ("system.context_switches", "context switches", "per second"),
+    ("system.interrupts", "interrupts", "per second"),
+    ("softirq.count", "soft interrupts", "per second"),
+    ("tcp.in_segs", "TCP segments in", "per second"),
+    ("tcp.out_segs", "TCP segments out", "per second"),
+    ("tcp.retrans_segs", "TCP segments sent again", "per second"),
+    ("tcp.delayed_acks", "delayed ACKs", "per second"),
+    ("tcp.listen_overflows", "full accept queue", "times per second"),
+    ("listen.queue", "accept queue", "connections"),
+    ("process.rss", "memory", "bytes"),
+    ("process.fds", "descriptors", "number"),
+    ("medium.busy", "wire in use", "share of the time"),
+    ("medium.queue", "queue of the wire", "bytes"),
+    ("disk.busy", "disk in use", "share of the time"),
+    ("pressure.cpu_some", "some thread waits for a CPU", "share of the time"),
 ];
 
 /// Returns the chart of the completed rate, with the offered rate if that changed.
@@ -125,7 +125,7 @@ fn over_window<'a>(
     trial.moments.iter().filter_map(move |m| Some((m.t_s - begin_s, of(m)?)))
 }
 
-fn over_time(trial: &Trial, id: &str, unit: &str) -> Option<Plot> {
+fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plot> {
     let spec = counter(id)?;
     let mut series = Vec::new();
     if let Some(server) = &trial.server {
@@ -143,8 +143,8 @@ fn over_time(trial: &Trial, id: &str, unit: &str) -> Option<Plot> {
         _ => String::new(),
     };
     moves.then(|| Plot {
-        title: id.into(),
-        caption: format!("{unit}{who}"),
+        title: title.into(),
+        caption: format!("{unit}{who} ({id})"),
         x: Axis::new("time", Unit::Seconds, Scale::Linear),
         y: Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear),
         series,
@@ -152,7 +152,8 @@ fn over_time(trial: &Trial, id: &str, unit: &str) -> Option<Plot> {
     })
 }
 
-/// Returns the curve of a side: growth per second for a cumulative counter, the value for a gauge.
+/// Returns the curve of a side: growth per second for a cumulative counter, the value for a gauge. Two points show no
+/// course.
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
     let window = trial.measured.window;
     let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));
@@ -163,7 +164,7 @@ fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -
     };
     let scale = if spec.unit == run::Unit::Microseconds { 1e-6 } else { 1.0 };
     let points: Vec<(f64, f64)> = points.into_iter().map(|(t, v)| (t, v * scale)).collect();
-    (points.len() > 1).then(|| Series::new(label, Look::Line, hue, points))
+    (points.len() > 2).then(|| Series::new(label, Look::Line, hue, points))
 }
 
 fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f64)> {
