@@ -9,6 +9,10 @@
   addEventListener("hashchange", open);
   open();
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  // Whether a table scrolls is estimated from its texts. A table that fits after all needs no hint.
+  const fits = (box) => box.scrollWidth <= box.clientWidth;
+  const widths = new ResizeObserver((boxes) => boxes.forEach(({ target }) => (target.previousElementSibling.hidden = fits(target))));
+  document.querySelectorAll(".swipe + .scroll").forEach((box) => widths.observe(box));
   // A click on a heading sorts its table; another click turns the order around.
   for (const table of document.querySelectorAll("table.sort")) {
     const heads = [...table.tHead.rows[0].cells];

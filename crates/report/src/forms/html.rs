@@ -188,10 +188,22 @@ pub(super) fn cell(text: &str) -> String {
 
 fn html(text: &str, words: impl Fn(&str) -> String) -> String {
     let piece = |piece| match piece {
-        Piece::Words(text) => escape(&words(text)),
+        Piece::Words(text) => whole_flags(&escape(&words(text))),
         Piece::Code(text) => format!("<code>{}</code>", escape(text)),
     };
     code_spans(text).into_iter().map(piece).collect()
+}
+
+/// Returns escaped words whose flags, such as `--p50`, do not break at the end of a line.
+fn whole_flags(escaped: &str) -> String {
+    let is_of_flag = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let mut parts = escaped.split(" --");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c| !is_of_flag(c)).unwrap_or(part.len());
+        out += &format!(" <span class=\"flag\">--{}</span>{}", &part[..end], &part[end..]);
+    }
+    out
 }
 
 /// Returns a text without the backticks around its commands, for output without markup.
@@ -219,4 +231,14 @@ pub(super) fn glue(text: &str) -> String {
             word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '−' | '(')) && !word.is_empty();
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_flag_does_not_break_and_its_value_may() {
+        let html = super::prose("10 × unloaded; set --p50) and --max-connections 8 <b>");
+        let flags = ["<span class=\"flag\">--p50</span>)", "<span class=\"flag\">--max-connections</span> 8"];
+        assert!(flags.iter().all(|flag| html.contains(flag)) && !html.contains("<b>"), "{html}");
+    }
 }

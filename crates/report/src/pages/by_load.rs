@@ -105,13 +105,19 @@ impl Windows {
         Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
     }
 
+    /// Returns words about windows whose 99th percentile is only a lower bound, which has no dot.
+    fn bounded(&self) -> String {
+        let loads: Vec<String> = self.p99.iter().filter(|(_, us)| us.is_nan()).map(|(load, _)| number(*load)).collect();
+        if loads.is_empty() { String::new() } else { format!("; at {}, p99 is only a lower bound", loads.join(", ")) }
+    }
+
     fn plot(&self, title: &str) -> Plot {
         let named = [("p99", Hue::Second, &self.p99), ("p50", Hue::Main, &self.p50)];
         let dots = named.iter().map(|(_, hue, points)| Series::new("", Look::Dots, *hue, points.to_vec()));
         let lines = named.iter().map(|(name, hue, points)| Series::new(*name, Look::Line, *hue, rising(points)));
         Plot {
             title: title.into(),
-            caption: "Each dot is one window; the lines are the best-fitting rising curves.".into(),
+            caption: format!("Each dot is one window; the lines are the best-fitting rising curves{}.", self.bounded()),
             y: Axis::new("response time", Unit::Micros, Scale::Log),
             series: dots.chain(lines).collect(),
             wide: true,

@@ -126,5 +126,5 @@ fn marks(run: &Run) -> Vec<Mark> {
 fn failed(run: &Run, steps: &[&Trial]) -> Vec<Band> {
     let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max) * 2.0;
     let from = run.findings.capacity.as_ref().and_then(|c| c.failed_at);
-    from.map(|from| Band { from, to: most, label: "objective failed".into(), hue: Hue::Alarm }).into_iter().collect()
+    from.map(|from| Band { from, to: most, label: "failed".into(), hue: Hue::Alarm }).into_iter().collect()
 }

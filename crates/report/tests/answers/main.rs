@@ -26,7 +26,7 @@ pub(crate) fn estimate(value: f64, low: f64, high: f64) -> Estimate {
 
 /// Returns the text of a page without tags, as a browser shows it.
 pub(crate) fn shown(html: &str) -> String {
-    let body = html.split_once("<body").unwrap().1;
+    let body = html.split_once("<body").unwrap().1.replace("<span class=\"flag\">", "").replace("</span>", "");
     let text: Vec<&str> = body.split('<').filter_map(|part| Some(part.split_once('>')?.1)).collect();
     text.join(" ").replace('\u{a0}', " ")
 }
