@@ -15,9 +15,11 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
         _ => "correct the request (path, --method, --header, --body)",
     };
-    Some(format!(
-        "it was answered {status:?} with {body}; {advice}, or give --expect-status {code} if this is the right answer"
-    ))
+    // Only these statuses can be expected.
+    let is_valid = code.parse().is_ok_and(|code: u16| (200..600).contains(&code));
+    let expect =
+        if is_valid { format!(", or give --expect-status {code} if this is the right answer") } else { "".into() };
+    Some(format!("it was answered {status:?} with {body}; {advice}{expect}"))
 }
 
 /// Returns the counts of the exchange, so that a run's counts match the server's own log exactly.
@@ -53,5 +55,6 @@ mod tests {
         let busy = refused("HTTP/1.1 503 Service Unavailable");
         assert!(busy.contains("server's log") && busy.contains("--expect-status 503") && !busy.contains("--method"));
         assert!(refused("HTTP/1.1 405 Method Not Allowed").contains("--method"));
+        assert!(!refused("HTTP/1.1 999 Odd").contains("--expect-status"), "it cannot be expected");
     }
 }

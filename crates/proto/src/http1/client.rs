@@ -318,8 +318,9 @@ impl ClientSession {
             // Interim responses are skipped; a switch to another protocol is invalid, because the client never requests
             // one.
             return match facts.status {
-                100..200 if facts.status != 101 => Ok(()),
-                _ => Err(Fault::Malformed("an interim status that was not asked for")),
+                101 => Err(Fault::Malformed("a switch to another protocol that was not asked for (status 101)")),
+                100..200 => Ok(()),
+                _ => Err(Fault::Malformed("a status below 100")),
             };
         }
         self.status = facts.status;

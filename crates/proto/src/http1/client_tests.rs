@@ -52,6 +52,18 @@ fn responses_without_a_body_end_with_their_head() {
     }
 }
 
+#[test]
+fn impossible_statuses_and_lengths_have_their_reasons() {
+    for (text, says) in [
+        ("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n", "a status below 100"),
+        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "a switch to another protocol"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "no number that a length can have"),
+    ] {
+        let fault = one("GET", text).unwrap_err().to_string();
+        assert!(fault.contains(says), "{text}: {fault}");
+    }
+}
+
 /// A server ends an idle connection with 408, which answers no request.
 #[test]
 fn a_408_on_an_idle_connection_is_named() {

@@ -207,7 +207,7 @@ fn length(value: &[u8]) -> Result<u64, BadHead> {
         match (n, this) {
             (None, Some(v)) => n = Some(v),
             (Some(before), Some(v)) if before == v => {}
-            _ => return Err(BadHead::Malformed("Content-Length is not a number")),
+            _ => return Err(BadHead::Malformed("Content-Length is no number that a length can have")),
         }
     }
     n.ok_or(BadHead::Malformed("Content-Length is empty"))
