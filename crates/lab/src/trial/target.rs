@@ -127,14 +127,30 @@ fn unknown(scheme: &str) -> String {
     format!("{scheme}:// is not supported{near}; supported are {}://", names.join("://, "))
 }
 
+/// Returns a known scheme that is followed by one colon, but not by `//` or a port, as in `http:127.0.0.1:80`.
+fn scheme_without_slashes(authority: &str) -> Option<&str> {
+    let (scheme, rest) = authority.split_once(':')?;
+    let is_known = PROTOCOLS.iter().flat_map(|row| row.schemes).any(|known| known.name == scheme);
+    let is_port = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    (is_known && !is_port).then_some(scheme)
+}
+
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
+    if let Some(scheme) = scheme_without_slashes(authority) {
+        return Err(format!("write {scheme}:// instead of {scheme}:"));
+    }
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']').ok_or("a [ is not closed by a ]")?;
             (host, after.strip_prefix(':'))
         }
         None if authority.matches(':').count() > 1 => {
-            return Err(format!("an IPv6 address needs brackets: {}", bracketed(authority)));
+            let address = authority.split('%').next().unwrap_or_default();
+            let is_ipv6 = address.bytes().all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte));
+            return Err(match is_ipv6 {
+                true => format!("an IPv6 address needs brackets: {}", bracketed(authority)),
+                false => "it has several colons: write HOST:PORT".into(),
+            });
         }
         None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
     };
@@ -260,6 +276,10 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_what_to_do() {
         for (target, words) in [
+            ("http:127.0.0.1:80", "write http:// instead of http:"),
+            ("http:/127.0.0.1/", "write http:// instead of http:"),
+            ("http://127.0.0.1:80http://127.0.0.1", "several colons"),
+            ("redis:207000", "\"207000\" is not a port"),
             ("ftp://127.0.0.1/", "supported are http://"),
             ("htp://127.0.0.1/", "did you mean http://"),
             ("unix:/run/app.sock", "write unix:///run/app.sock"),
