@@ -117,6 +117,9 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (usize, String)> {
     let inside = |spanned: &Spanned<String>| (spanned.span().start, spanned.get_ref().clone());
     let (path_at, path) = entry.path.as_ref().map(inside).ok_or((at, "a request has no path".to_owned()))?;
+    if !path.starts_with('/') && run::UrlParts::parse(&path).scheme.is_none() {
+        return Err((path_at, format!("path {path:?}: begin it with /, http:// or https://")));
+    }
     let url = split_with_placeholders(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
     let mut request = RequestPlan {
         name: entry.name,
@@ -321,6 +324,7 @@ mod tests {
             ("[[request]]\npath = \"/\"\nbody = \"a\"\nbody-file = \"b\"", "one of body"),
             ("[[request]]\npath = \"/\"\nbody-file = \"nonexistent\"", "line 3, column 13: cannot read"),
             ("[[request]]\npath = 3\n", "line 2"),
+            ("[[request]]\npath = \"b\"\n", "line 2, column 8: path \"b\": begin it with /"),
             ("order = \"sequense\"\n[[request]]\npath = \"/\"\n", "did you mean `sequence`?"),
             ("order = \"shuffle\"\n", "no [[request]]"),
             (
