@@ -12,7 +12,6 @@ const DRAWS: u64 = 30;
 const MANY_DRAWS: u64 = 300;
 
 /// A search of a random server.
-#[derive(Debug)]
 struct Draw {
     /// Number of requests per second that fills all workers.
     truth: f64,
@@ -58,7 +57,9 @@ fn holds(draws: u64, busy: bool) {
     let again: Vec<Draw> = (1..).zip(&all).filter_map(longer).collect();
     let bounds = |draws: &[Draw]| draws.iter().filter(|d| d.capacity.at_least).count();
     let low: Vec<&Draw> = all.iter().chain(&again).filter(|d| d.is_silently_low()).collect();
-    low.iter().for_each(|d| println!("{d:?}"));
+    for Draw { truth, workers, budget_s, around_s, capacity } in &low {
+        println!("{truth:.0}/s, {workers} workers, {budget_s:.1} s, agents in {around_s:.2} s: {capacity:?}");
+    }
     let (early, still) = (bounds(&all), bounds(&again));
     println!(
         "busy {busy}: {early} of {draws} searches give a lower bound, and {still} of {} with the budget that they ask \
