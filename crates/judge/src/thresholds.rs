@@ -277,8 +277,6 @@ thresholds! {
             LEVEL_MATTERS, "growth of memory or descriptors that matters from growth that does not"];
         SENT_LATE_US: f64 = 1000.0, "µs", "a generator that sends late from one on time",
             Chosen, "99 in 100 requests go out within a millisecond", "no_planted_run_prints_two_figures_that_contradict_each_other";
-        TICK_S: f64 = 0.01, "s for each counter", "a CPU time from what the kernel's rounding may leave of it",
-            Given, "the kernel rounds each counter of CPU time down to a tick (USER_HZ = 100), so the growth of n counters is known within n ticks", "a_time_below_the_error_of_its_ticks_is_unknown";
         MORE_THAN_ALL: f64 = 0.02, "share of the CPUs", "counters that contradict each other from rounding",
             Chosen, "beside one tick for each counter", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
             WIRES_ALIKE, "the fuller of two wires from two equally full ones",

@@ -1,6 +1,7 @@
 //! Times that the kernel counts in ticks.
 
-use crate::thresholds::TICK_S;
+/// Ticks per second of the kernel's counters of CPU time (USER_HZ). The kernel rounds each counter down to a tick.
+const TICKS_PER_S: u32 = 100;
 
 /// Counters of the CPU time of a host, without idle time.
 pub(crate) const OF_HOST: [&str; 4] = ["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"];
@@ -12,7 +13,7 @@ pub(crate) fn whole(counter: &str) -> Option<&'static [&'static str]> {
     [&OF_HOST[..], &OF_PROCESSES].into_iter().find(|whole| whole.contains(&counter))
 }
 
-/// Returns the largest error of the growth of a time, seconds. Each of its counters is rounded down to a tick.
+/// Returns the largest error of the growth of a time, seconds. Each of its counters may be a tick too low at either end of the time.
 pub(crate) fn error_s(counters: &[&str]) -> f64 {
-    counters.len() as f64 * TICK_S
+    counters.len() as f64 / f64::from(TICKS_PER_S)
 }

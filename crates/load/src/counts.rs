@@ -47,11 +47,14 @@ impl Counts {
         self.errors[kind as usize] += n;
     }
 
-    /// Turns early races into failures: their requests, also those that were sent again, got no answer.
+    /// Turns early races into failures: their requests got no answer. Those that were sent again then count as further
+    /// requests, each with its own result.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
         self.keep_alive_races -= early.connections;
         self.resent -= early.resent;
+        self.due += early.resent;
+        self.sent += early.resent;
         self.errors[ErrorKind::KeepAliveRace as usize] -= early.failed;
         self.fail(ErrorKind::ShortResponse, early.resent + early.failed);
         self

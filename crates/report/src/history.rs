@@ -135,9 +135,13 @@ fn cut(text: &str, length: usize) -> String {
 
 /// Formats a change or an end of its interval in percent, or in percentage points for a share.
 fn size(change: &HistoryChange, value: f64) -> String {
-    let sign = if value < 0.0 { "-" } else { "+" };
-    let share = if is_share(change) { " points" } else { " %" };
-    format!("{sign}{}{share}", significant(100.0 * value.abs()))
+    format!("{}{}", signed(value), if is_share(change) { " points" } else { " %" })
+}
+
+/// Formats a share in percent with its sign, without a unit.
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", significant(100.0 * share.abs()))
 }
 
 /// Returns true for a figure whose change is a difference.
@@ -148,7 +152,7 @@ fn is_share(change: &HistoryChange) -> bool {
 fn table(changes: &[&HistoryChange], history: &History) -> Table {
     let columns = vec![
         Col::words("changed figure", 0),
-        Col::words("first run after it", 0),
+        Col::words("since", 0),
         Col::figures("change (95 %)", 0),
         Col::figures("p", 1),
         Col::words("result", 0),
@@ -161,7 +165,7 @@ fn table(changes: &[&HistoryChange], history: &History) -> Table {
 }
 
 fn row(change: &HistoryChange) -> Vec<Cell> {
-    let interval = format!("{} to {}", size(change, change.low), size(change, change.high));
+    let interval = format!("{} to {}", signed(change.low), signed(change.high));
     let p = if change.p < 1e-4 { "<0.0001".into() } else { significant(change.p) };
     let tone = match (change.fails, change.worse) {
         (true, _) => Tone::Bad,

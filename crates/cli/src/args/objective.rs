@@ -20,7 +20,7 @@ pub(crate) struct ObjectiveArgs {
     /// Highest mean response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     mean: Option<f64>,
-    /// Highest time to the first byte of an answer allowed: 'p99<200ms' (p50, p99, p99.9; may be repeated)
+    /// Limit on the time to the first byte: 'p99<200ms' (p50, p99 or p99.9; may be repeated)
     #[arg(long, value_name = "FIGURE<TIME", value_parser = first_byte, help_heading = "Objective")]
     first_byte: Vec<(SummaryFigure, f64)>,
     /// Largest share of failed requests allowed
@@ -41,9 +41,9 @@ fn expectation(text: &str) -> Result<Expectation, String> {
     one.map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
 }
 
-/// Reads a limit on the time to the first byte; the time in microseconds.
+/// Parses a limit on the time to the first byte, such as `p99<200ms`. Returns the limit in microseconds.
 fn first_byte(text: &str) -> Result<(SummaryFigure, f64), String> {
-    let form = || "write it as 'p99<200ms' (of p50, p99, p99.9)".to_owned();
+    let form = || "write it as 'p99<200ms' (p50 and p99.9 work, too)".to_owned();
     let (name, limit) = text.split_once('<').ok_or_else(form)?;
     let limit_us = units::seconds(limit.trim_start_matches('=').trim())? * 1e6;
     let figure = SummaryFigure::ALL.into_iter().find(|figure| figure.label() == name.trim()).ok_or_else(form)?;

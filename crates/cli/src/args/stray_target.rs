@@ -25,7 +25,9 @@ pub(super) fn without_command(error: &Error, words: &[&str]) -> Option<String> {
     let is_flag = words.first().is_some_and(|word| word.starts_with('-'));
     let named = error.kind() != ErrorKind::InvalidSubcommand && !is_flag;
     let target = words.iter().find(|word| is_target(word)).filter(|_| !misspelt && !named)?;
-    Some(format!("name the command first: loadline find {target} (its capacity), or loadline load {target} (one load)"))
+    Some(format!(
+        "name the command first: loadline find {target} finds the capacity, loadline load {target} sends one load"
+    ))
 }
 
 /// Returns true if a word is a URL or `HOST:PORT`.

@@ -9,8 +9,8 @@ use clap::{Command, Error};
 use super::foreign::{conflict_tip, tip};
 use super::stray_target::{surplus_url, without_command};
 
-/// Adds the answer to an unknown flag to its error. If there is no tip, removes clap's tip to pass the flag as a value,
-/// which is wrong for every command.
+/// Adds loadline's tip to an error of the command line: an unknown flag, flags that exclude each other, a misplaced
+/// URL. Always removes clap's tip `-- --flag`, which is wrong for every command.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     if let Some(tip) = without_command(error, &words) {
@@ -29,7 +29,7 @@ pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     }
 }
 
-/// Replaces clap's tips by this one.
+/// Replaces clap's tips with this one.
 fn suggest(error: &mut Error, tip: String) {
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::SuggestedSubcommand);
@@ -166,10 +166,10 @@ mod tests {
             "attack http://h/",
         ] {
             let error = parsed(line).unwrap_err();
-            assert!(error.contains("tip: name the command first: loadline find http://h/ (its capacity)"), "{error}");
+            assert!(error.contains("tip: name the command first: loadline find http://h/ finds the capacity"), "{error}");
         }
         let port = parsed("127.0.0.1:8080").unwrap_err();
-        assert!(port.contains("or loadline load 127.0.0.1:8080 (one load)"), "{port}");
+        assert!(port.contains("loadline load 127.0.0.1:8080 sends one load"), "{port}");
         let misspelt = parsed("fnd http://h/").unwrap_err();
         assert!(misspelt.contains("'find'") && !misspelt.contains("name the command first"), "{misspelt}");
         let unknown = parsed("list -y").unwrap_err();

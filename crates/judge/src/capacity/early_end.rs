@@ -8,18 +8,19 @@ use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{FEWEST_WINDOWS, FLAT_STEPS};
 
-/// Power of the budget with which the number of steps grows: the windows of a search are longer by the fourth root of
-/// its budget (`lab::search::Budget`).
+/// Exponent: the number of steps of a search grows as budget^0.75, because the length of its windows grows as
+/// budget^0.25 (`lab::search::Budget`).
 const STEPS_POWER: f64 = 0.75;
 
 /// Returns true if the throughput of a sweep stopped growing for certain: [`FLAT_STEPS`] doublings of the clients gave
-/// no more. One doubling is not enough. The last step of a sweep whose time was over may have been disturbed.
+/// no more. One flat doubling is not enough, because the last step of a sweep that ran out of time may have been
+/// disturbed.
 pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
     matches!(facts.plateau, Plateau::Flat { from, to, .. } if to >= 2_f64.powi(FLAT_STEPS as i32) * from)
 }
 
-/// Returns the budget, seconds, with which the sweep of a search would reach the maximum number of connections, and its
-/// rates would be enough for an estimate. Returns `None` if more time would not help.
+/// Returns the budget, seconds, that lets the sweep reach the maximum number of connections and the search try enough
+/// rates for an estimate. Returns `None` if more time would not help.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));

@@ -160,7 +160,7 @@ fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: bool) -> Option<(
     if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {
         return Some(kept(trial, limit_us, clean, &over.late));
     }
-    let hist = time.hist(trial)?;
+    let hist = trial.answer_hist(time)?;
     let answered = hist.len() as f64;
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }

@@ -30,7 +30,7 @@ impl Seen<'_> {
         let found = match (several, quantile) {
             (Some(times), Some(share)) => times.percentile(share),
             (Some(times), None) => times.mean(),
-            (None, _) => time.summary(self.0[0]).figure(of),
+            (None, _) => self.0[0].answer_summary(time).figure(of),
         };
         let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > allowed);
         let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
@@ -93,7 +93,7 @@ impl Seen<'_> {
     /// windows. Returns `None` unless windows scatter more than `error`. If windows scatter more, an interval from
     /// stretches is too narrow, because all stretches of a window share its level.
     fn between_windows(&self, time: AnswerTime, us: f64, error: f64) -> Option<f64> {
-        let hists = self.0.iter().filter_map(|trial| time.hist(trial));
+        let hists = self.0.iter().filter_map(|trial| trial.answer_hist(time));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();
         let sample = Sample::of(&shares).filter(|sample| sample.error() > error)?;
         Some(t95(sample.n - 1.0) * sample.error()).filter(|half| half.is_finite())

@@ -50,7 +50,7 @@ impl<'a> Seen<'a> {
     /// Returns a time of the answers of all windows; `None` if the run stored no histograms.
     pub(super) fn hist(&self, time: AnswerTime) -> Option<Hist> {
         let mut all = Hist::new();
-        self.0.iter().for_each(|t| time.hist(t).into_iter().for_each(|hist| all.merge(hist)));
+        self.0.iter().for_each(|t| t.answer_hist(time).into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
@@ -58,7 +58,7 @@ impl<'a> Seen<'a> {
     pub(super) fn times(&self, time: AnswerTime) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();
-        self.0.iter().for_each(|trial| all.merge(&time.censored(trial, failed(trial))));
+        self.0.iter().for_each(|trial| all.merge(&trial.answer_times(time, failed(trial))));
         all
     }
 

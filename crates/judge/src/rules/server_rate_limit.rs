@@ -120,8 +120,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, (*middle, limited.len()), pool.as_deref())
 }
 
-/// Returns the connections to an upstream whose number equals the number of good answers in progress, in words. Then a
-/// limit on the connections looks like a limit on the rate: the server refuses what finds no free connection.
+/// Returns the connections to an upstream whose number equals the number of good answers in progress, in words. A full
+/// connection pool looks like a rate limit, because the server refuses requests that find no free connection.
 fn pool(facts: &Facts<'_>) -> Option<String> {
     let places = Places::of(facts)?;
     let pool = places.matching().find(|counted| is_connections(counted))?;

@@ -48,8 +48,7 @@ fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
         known.plan.search.budget_s = SHORTEST_SEARCH_S;
         let found = known.found(SEEDS, undisturbed);
         println!("{:<26} in {SHORTEST_SEARCH_S} s {found}", known.name);
-        // With two windows, the first rate of the search is the lower bound: about 0.8 of the closed loop's highest.
-        let near = |r: &Ratios| (if r.high.is_infinite() { 0.75..1.0 } else { 0.85..1.15 }).contains(&r.rate);
+        let near = |r: &Ratios| (0.85..1.15).contains(&r.rate);
         let bound = |r: &Ratios| is_slow && r.high.is_infinite() && r.rate < 1.15;
         assert!(found.0.iter().all(|r| near(r) || bound(r)), "{:?}", found.0);
     }

@@ -106,8 +106,8 @@ impl Core {
         c.has_answers() && c.sent_bytes > 0 && ops.unreceived(conn) >= c.sent_bytes
     }
 
-    /// Returns true if a connection may have ended in a keep-alive race, although this is not known: a reset, or a close
-    /// behind a proxy that had received the requests.
+    /// Returns true if a connection may have ended in a keep-alive race, although this is not known: a reset, or a
+    /// close by a server behind a proxy that had already received the requests.
     ///
     /// A server that fails requests by closing their connections causes the same counts. Keep-alive races, however,
     /// happen by chance: a server that has them also closes connections that are idle, after the same idle time, or

@@ -172,8 +172,8 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     AnswerLine::new("Latency", told.join(", "), format!("({since})")).leading("latency")
 }
 
-/// Returns the percentiles of the time to the first byte, and the mean times from the send to the first byte and from
-/// there to the last. Returns `None` if the first byte came as late as the last, as in short answers.
+/// Returns the percentiles of the time to the first byte, and the mean time from the first byte to the last. Returns
+/// `None` without such times, or if the percentiles read like those of the last byte, as with short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     use SummaryFigure::{P50, P99, P999};

@@ -12,8 +12,8 @@ fn a_history_shows_each_change_with_its_interval_and_charts_with_marks() {
         let made = render_history(form, &history, &WIDE).unwrap();
         harmless(form, &made);
         let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
-        all_in(&text, &["Worse: server CPU per request +4.95 % since old", "+4.95 % (+4.1 % to +5.8 %)"], form);
-        all_in(&text, &["worse, new", "+2 points (+1.5 points to +2.5 points)", "worse, new, undone"], form);
+        all_in(&text, &["Worse: server CPU per request +4.95 % since old", "+4.95 % (+4.1 to +5.8)"], form);
+        all_in(&text, &["worse, new", "+2 points (+1.5 to +2.5)", "worse, new, undone"], form);
         all_in(&text, &["Skipped 1 file", "Plans with too few runs", "its last 10 runs"], form);
         assert_eq!(text.contains("commit-12"), form == "html", "only a page lists all runs");
     }

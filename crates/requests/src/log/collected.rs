@@ -27,7 +27,7 @@ pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
 /// Requests of a log, counted, while it is read.
 #[derive(Default)]
 pub(super) struct CollectedLog {
-    pub(super) places: HashMap<(String, String), u32>,
+    pub(super) indexes: HashMap<(String, String), u32>,
     /// Per request: how often it was made, and the number of its responses with status 400 or above, by status.
     pub(super) counts: Vec<(u64, HashMap<u16, u64>)>,
     /// Time of each request, seconds since the epoch, and its index in `counts`.
@@ -92,14 +92,14 @@ impl CollectedLog {
                 return self.leave_out("that cannot be read");
             }
         };
-        match self.place(&logged, options) {
-            Ok(place) => self.count(place, &logged, line),
+        match self.index_of_request(&logged, options) {
+            Ok(index) => self.count(index, &logged, line),
             Err(why) => self.leave_out(why),
         }
     }
 
     /// Returns the index of a request in `counts`, or the reason for which it is left out.
-    fn place(&mut self, logged: &Logged, options: &ReplayOptions) -> Result<u32, String> {
+    fn index_of_request(&mut self, logged: &Logged, options: &ReplayOptions) -> Result<u32, String> {
         let method = self.method(&logged.method);
         *self.summary.methods.entry(method.clone()).or_default() += 1;
         if method == "CONNECT" {
@@ -115,8 +115,8 @@ impl CollectedLog {
         if let Some(other) = self.other_origin(url.origin) {
             return Err(format!("made to {other}"));
         }
-        let new = self.places.len() as u32;
-        let place = match self.places.entry((method, url.path)) {
+        let new = self.indexes.len() as u32;
+        let index = match self.indexes.entry((method, url.path)) {
             Entry::Occupied(known) => return Ok(*known.get()),
             Entry::Vacant(_) if self.counts.len() >= MAX_DIFFERENT => {
                 return Err("different ones beyond a million".into());
@@ -124,7 +124,7 @@ impl CollectedLog {
             Entry::Vacant(free) => *free.insert(new),
         };
         self.counts.push(Default::default());
-        Ok(place)
+        Ok(index)
     }
 
     /// Returns a method in capitals if it is a usual one.
@@ -138,8 +138,8 @@ impl CollectedLog {
     }
 
     /// Counts the request at this index: its status and its time.
-    fn count(&mut self, place: u32, logged: &Logged, line: &str) {
-        let count = &mut self.counts[place as usize];
+    fn count(&mut self, index: u32, logged: &Logged, line: &str) {
+        let count = &mut self.counts[index as usize];
         count.0 += 1;
         match logged.status {
             None => self.summary.without_status += 1,
@@ -152,7 +152,7 @@ impl CollectedLog {
             }
         }
         match logged.at_s {
-            Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, place)),
+            Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, index)),
             Some(_) => self.summary.beyond_times += 1,
             None => {
                 self.summary.timeless += 1;

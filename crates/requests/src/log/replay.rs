@@ -51,7 +51,7 @@ fn no_request(log: CollectedLog, file: &str) -> ReadError {
 
 /// Returns the most frequent requests, and the index among them of each counted request. The others are left out.
 fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>) {
-    let mut different: Vec<((String, String), u32)> = std::mem::take(&mut log.places).into_iter().collect();
+    let mut different: Vec<((String, String), u32)> = std::mem::take(&mut log.indexes).into_iter().collect();
     let count = |place: u32| log.counts[place as usize].0;
     different.sort_by(|a, b| count(b.1).cmp(&count(a.1)).then_with(|| a.0.cmp(&b.0)));
     let rare: u64 = different.iter().skip(MAX_REQUESTS).map(|(_, place)| count(*place)).sum();

@@ -28,7 +28,7 @@ pub struct Objective {
     pub errors: f64,
 }
 
-/// Limits on the time to the first byte of the answer, which counts from the same moment as the response time.
+/// Limits on the time to the first byte. This time starts at the same moment as the response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

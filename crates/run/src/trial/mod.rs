@@ -1,6 +1,7 @@
 //! Trials: one load, its responses, and the counters of both sides during the load.
 
 pub(crate) mod answer_time;
+mod answers;
 pub(crate) mod axes;
 pub(crate) mod blocks;
 pub(crate) mod censored;

@@ -231,7 +231,8 @@ pub enum ErrorKind {
     /// The server refused one request without processing it (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection
     /// without processed requests).
     StreamRefused,
-    /// The server closed a connection just as a request was sent on it, and the request may not be sent again.
+    /// The server closed a connection just as a request was sent on it. The request was not sent again, because it is
+    /// not idempotent or was sent again too often.
     KeepAliveRace,
     /// A system call failed for another reason.
     Other,

@@ -1,0 +1,27 @@
+//! The times of the answers of a trial.
+
+use super::Trial;
+use super::censored::answer_times;
+use crate::{AnswerTime, CensoredTimes, Hist, Summary};
+
+impl Trial {
+    /// Returns the summary of a time. It is empty if a run by an earlier version did not record this time.
+    pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
+        match time {
+            AnswerTime::LastByte => &self.latency_us,
+            AnswerTime::FirstByte => &self.first_byte_us,
+        }
+    }
+
+    /// Returns the histogram of a time; `None` if no good answer was timed.
+    pub fn answer_hist(&self, time: AnswerTime) -> Option<&Hist> {
+        let is_known = self.answer_summary(time).count > 0;
+        time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())
+    }
+
+    /// Returns the times of the answers, including the requests that were never answered. `failed` is the number of
+    /// failed requests by the tally, for a run that has no histogram of them.
+    pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
+        answer_times(&self.histograms, time, failed)
+    }
+}
