@@ -166,7 +166,10 @@ mod tests {
             "attack http://h/",
         ] {
             let error = parsed(line).unwrap_err();
-            assert!(error.contains("tip: name the command first: loadline find http://h/ finds the capacity"), "{error}");
+            assert!(
+                error.contains("tip: name the command first: loadline find http://h/ finds the capacity"),
+                "{error}"
+            );
         }
         let port = parsed("127.0.0.1:8080").unwrap_err();
         assert!(port.contains("loadline load 127.0.0.1:8080 sends one load"), "{port}");
