@@ -79,9 +79,10 @@ pub trait Requester {
     }
 
     /// Reports each request whose answer has begun but is not complete. The same request may be reported again with each
-    /// piece of its answer. A protocol whose answers have no visible beginning reports none.
+    /// piece of its answer. Without
+    /// the order of the answers, nothing shows to which request an incomplete answer belongs, so none is reported.
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
-        if self.is_answering() == Some(true) {
+        if self.matches_answers_by_order() && self.is_answering() == Some(true) {
             begun(Which::Oldest);
         }
     }

@@ -59,6 +59,12 @@ impl Requester for TestSession {
         Some(self.answering)
     }
 
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+        if self.answering {
+            begun(Which::Oldest);
+        }
+    }
+
     fn leave(&mut self) {
         self.out.push(b'l');
     }

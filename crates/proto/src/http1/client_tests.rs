@@ -5,6 +5,7 @@ use run::HttpPlan;
 use run::RequestOrder;
 
 use super::*;
+use crate::{Outcome, Which};
 
 fn plan(method: &str, expect_status: Option<u16>) -> Protocol {
     let (method, host) = (method.into(), "h".into());

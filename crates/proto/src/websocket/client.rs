@@ -11,7 +11,7 @@ use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::SendBuffer;
-use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
+use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester};
 
 /// Maximum size of unsent answers to pings, bytes.
 const MAX_OWED: usize = 64 * 1024;
@@ -135,14 +135,6 @@ impl Requester for ClientSession {
 
     fn is_answering(&self) -> Option<bool> {
         Some(self.bytes > 0 || self.reader.is_inside())
-    }
-
-    /// Among messages that are told apart by an ID, or that include pushes, nothing shows to which request a message
-    /// belongs before it is complete.
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
-        if self.plan.answer_rule.may_take_pushes() && self.is_answering() == Some(true) {
-            begun(Which::Oldest);
-        }
     }
 
     fn takes_more(&self) -> bool {

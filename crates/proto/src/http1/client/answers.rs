@@ -1,0 +1,177 @@
+//! Reading of answers: head, framing, status, text and end.
+
+use super::{ClientSession, Phase, look, wanted};
+use crate::http1::chunked::Chunked;
+use crate::http1::head::{Framing, ResponseHead, response};
+use crate::http1::head_cache::{recall, remember};
+use crate::http1::request::Request;
+use crate::{Done, Fault, Outcome, Progress, Which};
+
+impl ClientSession {
+    /// Takes bytes of a head, and returns the number of bytes that belonged to it.
+    pub(super) fn receive_head(&mut self, input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
+        // Some servers write an empty line after a body.
+        if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
+            return Ok(1);
+        }
+        let Some(&item) = self.outstanding.front() else {
+            let used = unasked(input, progress)?;
+            self.gave_up_idle = progress.close;
+            return Ok(used);
+        };
+        let request = &self.requests[usize::from(item)];
+        let listens = self.live.as_deref().is_some_and(|live| live.cookies || !request.capture.is_empty());
+        if self.head.is_empty()
+            && !listens
+            && let Some((facts, len)) = recall(item, input)
+        {
+            self.bytes += len as u64;
+            self.enter(facts)?;
+            return Ok(len);
+        }
+        let collected = self.head.collect(input)?;
+        let Some(used) = collected else {
+            check_begin(self.head.partial())?;
+            return Ok(input.len());
+        };
+        let head = self.head.head(input, used);
+        check_begin(head)?;
+        let facts = response(head).inspect_err(|_| self.wrong_line = wrong_line(head))?;
+        match &mut self.live {
+            Some(live) if listens && facts.status >= 200 => live.memory.head(head, &request.capture),
+            Some(_) if listens => {}
+            _ => remember(item, head, facts),
+        }
+        self.bytes += head.len() as u64;
+        self.head.clear();
+        self.enter(facts)?;
+        Ok(used)
+    }
+
+    /// Continues after a complete head, depending on its framing (RFC 9112, section 6.3).
+    fn enter(&mut self, facts: ResponseHead) -> Result<(), Fault> {
+        if facts.status < 200 {
+            // Interim responses are skipped; a switch to another protocol is invalid, because the client never requests
+            // one.
+            return match facts.status {
+                101 => Err(Fault::Malformed("a switch to another protocol that was not asked for (status 101)")),
+                100..200 => Ok(()),
+                _ => Err(Fault::Malformed("a status below 100")),
+            };
+        }
+        self.status = facts.status;
+        self.keep_alive = facts.keep_alive;
+        let is_refusal = self.outstanding().is_some_and(|request| !is_right(facts.status, request));
+        self.refusal.begin(is_refusal);
+        let no_body = self.outstanding().is_some_and(|request| request.is_head) || matches!(facts.status, 204 | 304);
+        self.phase = match facts.framing {
+            _ if no_body => Phase::Body(0),
+            Framing::Length(n) => Phase::Body(n),
+            Framing::Chunked => Phase::Chunks(Chunked::lenient()),
+            Framing::Undeclared | Framing::OtherCoding => Phase::UntilClose,
+        };
+        Ok(())
+    }
+
+    /// Reports an error if an answer has more bytes than its head says; the request counts as failed. If other requests
+    /// wait for answers, the surplus bytes may be the next answer. After an answer that ends the connection, further
+    /// bytes are ignored.
+    pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
+        let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
+        let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
+        if is_surplus { Err(Fault::Malformed("bytes after the last response")) } else { Ok(()) }
+    }
+
+    /// Returns the request to which the next response belongs.
+    fn outstanding(&self) -> Option<&Request> {
+        self.outstanding.front().map(|&item| &self.requests[usize::from(item)])
+    }
+
+    /// Searches a piece of the body for the expected text.
+    pub(super) fn look(&mut self, piece: &[u8]) {
+        self.refusal.add(piece);
+        if let Some(request) = wanted(&self.requests, &self.outstanding) {
+            look(&mut self.search, &mut self.live, request, piece);
+        }
+    }
+
+    pub(super) fn complete(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
+        self.phase = Phase::Head;
+        let Some(request) = self.outstanding.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
+        progress.completed += 1;
+        let right = is_right(self.status, request);
+        let found = request.expect_text.is_none() || self.search.found();
+        let captured =
+            request.capture.is_empty() || self.live.as_mut().is_none_or(|live| live.memory.complete(&request.capture));
+        let outcome = match (right, found) {
+            (true, true) if !captured => Outcome::Failed(Fault::WrongBody("what is captured from it is not in it")),
+            (true, true) => Outcome::Expected,
+            (true, false) => Outcome::Failed(Fault::WrongBody("the expected text is not in it")),
+            (false, _) => Outcome::Unexpected,
+        };
+        self.search.clear();
+        done(Done { which: Which::Oldest, status: self.status, outcome, bytes: std::mem::take(&mut self.bytes) });
+        // If a response arrives before its request was sent completely, the connection cannot be used any more.
+        let overtook = self.given == 0;
+        self.given = self.given.saturating_sub(1);
+        progress.close |= !self.keep_alive || overtook;
+        if !self.keep_alive {
+            self.leave_behind(progress, done);
+        }
+    }
+
+    /// Reports the requests after the last answer of the connection as not processed. The server does not process these
+    /// requests (RFC 9112, section 9.6).
+    fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
+        progress.completed += self.outstanding.len() as u32;
+        let left = Done { outcome: Outcome::Failed(Fault::BehindClose), ..Done::OLDEST };
+        self.outstanding.drain(..).for_each(|_| done(left));
+        (self.given, self.sent) = (0, 0);
+    }
+}
+
+/// Handles bytes that arrive when no request waits for an answer. When a server closes an idle connection, it may send
+/// 408 (RFC 9110, section 15.5.9): the connection ends, but no request failed.
+fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
+    if !begins_answer(input) {
+        return Err(Fault::Malformed("bytes after the last response"));
+    }
+    let status = input.get(..12).unwrap_or(input);
+    if [&b"HTTP/1.1 408"[..], b"HTTP/1.0 408"].iter().any(|timeout| timeout.starts_with(status)) {
+        progress.close = true;
+        return Ok(input.len());
+    }
+    Err(Fault::Unasked("a response that no request asked for"))
+}
+
+/// Maximum number of bytes of a line that are shown.
+const MAX_SHOWN: usize = 100;
+
+/// Describes the first invalid line in a head.
+fn wrong_line(head: &[u8]) -> Option<String> {
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_end);
+    let is_header = |line: &[u8]| {
+        let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+        line.contains(&b':') && name.iter().all(|byte| byte.is_ascii_graphic()) && !line.contains(&0)
+    };
+    let wrong = lines
+        .find(|line| !line.is_empty() && !line.starts_with(b" ") && !line.starts_with(b"\t") && !is_header(line))?;
+    let shown = String::from_utf8_lossy(&wrong[..wrong.len().min(MAX_SHOWN)]);
+    Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
+}
+
+/// Returns true if the request expects this status.
+fn is_right(status: u16, request: &Request) -> bool {
+    (200..400).contains(&status) || request.expect_status == Some(status)
+}
+
+/// Recognises a server of another protocol by its first bytes, without waiting for the end of a line.
+fn check_begin(head: &[u8]) -> Result<(), Fault> {
+    if begins_answer(head) { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
+}
+
+/// Returns true if a response may begin with these bytes.
+fn begins_answer(bytes: &[u8]) -> bool {
+    const HTTP1_PREFIX: &[u8] = b"HTTP/1.";
+    HTTP1_PREFIX.starts_with(&bytes[..bytes.len().min(HTTP1_PREFIX.len())])
+}
