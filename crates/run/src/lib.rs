@@ -81,7 +81,7 @@ pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
     RequestSet, from_base64, to_base64,
 };
-pub use plan::search::{FirstByteLimits, Objective, ObservePlan, Prove, SearchPlan};
+pub use plan::search::{FirstByteLimits, Objective, ObservePlan, Prove, SearchPlan, WINDOW_GROWTH};
 pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};
 pub use plan::secrets::{Secrets, unify_placeholders};
 pub use plan::share::even_share;

@@ -46,7 +46,7 @@ fn first_byte(text: &str) -> Result<(SummaryFigure, f64), String> {
     let form = || "write it as 'p99<200ms' (p50 and p99.9 work, too)".to_owned();
     let (name, limit) = text.split_once('<').ok_or_else(form)?;
     let limit_us = units::seconds(limit.trim_start_matches('=').trim())? * 1e6;
-    let figure = SummaryFigure::ALL.into_iter().find(|figure| figure.label() == name.trim()).ok_or_else(form)?;
+    let figure = SummaryFigure::of_label(name.trim()).ok_or_else(form)?;
     if run::FirstByteLimits::default().set(figure, limit_us) { Ok((figure, limit_us)) } else { Err(form()) }
 }
 

@@ -1,16 +1,12 @@
-//! Searches whose time was over too early, so their capacity is a lower bound.
+//! Searches that ran out of time, so that their capacity is only a lower bound.
 
-use run::Capacity;
 use run::number::{prose::whole_rate, span};
+use run::{Capacity, WINDOW_GROWTH};
 
 use crate::Facts;
 use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{FEWEST_WINDOWS, FLAT_STEPS};
-
-/// Exponent: the number of steps of a search grows as budget^0.75, because the length of its windows grows as
-/// budget^0.25 (`lab::search::Budget`).
-const STEPS_POWER: f64 = 0.75;
 
 /// Returns true if the throughput of a sweep stopped growing for certain: [`FLAT_STEPS`] doublings of the clients gave
 /// no more. One flat doubling is not enough, because the last step of a sweep that ran out of time may have been
@@ -20,7 +16,8 @@ pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns the budget, seconds, that lets the sweep reach the maximum number of connections and the search try enough
-/// rates for an estimate. Returns `None` if more time would not help.
+/// rates for an estimate. The number of steps grows with the budget, less the growth of each window. Returns `None` if
+/// more time would not help.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));
@@ -28,7 +25,7 @@ pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let clients_ratio = (most.log2().ceil() + 1.0) / facts.sweep.len().max(1) as f64;
     let rates_ratio = FEWEST_WINDOWS as f64 / facts.search.len().max(1) as f64;
     let by = rates_ratio.max(if is_complete { 1.0 } else { clients_ratio });
-    (by > 1.0).then_some(plan.budget_s * by.powf(1.0 / STEPS_POWER))
+    (by > 1.0).then_some(plan.budget_s * by.powf(1.0 / (1.0 - WINDOW_GROWTH)))
 }
 
 /// Says why a capacity is only a lower bound, and what to do.

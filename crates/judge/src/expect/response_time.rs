@@ -12,15 +12,11 @@ use super::figure::Figure;
 use super::windows::Seen;
 
 impl Seen<'_> {
-    /// Returns a figure of a time of the answers, microseconds. `allowed` is the share of failed requests that the
-    /// objective allows. If more requests failed, the exact mean is unknown.
+    /// Returns a figure of the response time, or of the time to the first byte, microseconds. `allowed` is the share of
+    /// failed requests that the objective allows. If more requests failed, the exact mean is unknown.
     pub(super) fn time(&self, time: AnswerTime, figure: &str, allowed: f64) -> Figure {
-        let (quantile, of) = match figure {
-            "p50" => (Some(0.5), SummaryFigure::P50),
-            "p99" => (Some(0.99), SummaryFigure::P99),
-            "p99.9" => (Some(0.999), SummaryFigure::P999),
-            _ => (None, SummaryFigure::Mean),
-        };
+        let of = SummaryFigure::of_label(figure).unwrap_or(SummaryFigure::Mean);
+        let quantile = of.share();
         if self.none_good() {
             return Figure::default();
         }

@@ -154,7 +154,7 @@ impl Budget {
     /// more windows, not longer ones. The speed of a machine differs from window to window, so only many windows show
     /// its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
-        let base = (of_ten_s * (self.total_s / 10.0).powf(0.25)).max(0.1);
+        let base = (of_ten_s * (self.total_s / 10.0).powf(run::WINDOW_GROWTH)).max(0.1);
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
         let warmup_s = (measure_s * 0.5).max(MAX_WARM_UP_S.min(base));
         let least_s = (RESPONSES_PER_WINDOW * response_s).max(MIN_WARM_UP_SHARE * self.total_s).max(MIN_WARM_UP_S);

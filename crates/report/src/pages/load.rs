@@ -167,27 +167,26 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
         (false, false) => "from the send".into(),
     };
     use SummaryFigure::{Max, P50, P90, P99, P999};
-    let named = [("p50", P50), ("p90", P90), ("p99", P99), ("p99.9", P999), ("max", Max)];
-    let told = named.map(|(name, figure)| format!("{name} {}", time_in_words(response.figure(figure))));
-    AnswerLine::new("Latency", told.join(", "), format!("({since})")).leading("latency")
+    let told = percentiles(response, &[P50, P90, P99, P999, Max]);
+    AnswerLine::new("Latency", told, format!("({since})")).leading("latency")
+}
+
+/// Writes figures of a time with their names.
+fn percentiles(times: &Summary, figures: &[SummaryFigure]) -> String {
+    let one = |figure: &SummaryFigure| format!("{} {}", figure.label(), time_in_words(times.figure(*figure)));
+    figures.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the percentiles of the time to the first byte, and the mean time from the first byte to the last. Returns
 /// `None` without such times, or if the percentiles read like those of the last byte, as with short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
-    use SummaryFigure::{P50, P99, P999};
-    let named = [("p50", P50), ("p99", P99), ("p99.9", P999)];
-    let told = |times: &Summary| named.map(|(name, figure)| format!("{name} {}", time_in_words(times.figure(figure))));
+    let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
     if first.count == 0 || told(first) == told(last) {
         return None;
     }
     let transfer = quantity(last.mean - first.mean, Unit::Micros);
-    Some(AnswerLine::new(
-        "First byte",
-        told(first).join(", "),
-        format!("(then {transfer} on average to the last byte)"),
-    ))
+    Some(AnswerLine::new("First byte", told(first), format!("(then {transfer} on average to the last byte)")))
 }
 
 /// Returns the number of requests and of connections.

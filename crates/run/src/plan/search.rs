@@ -84,6 +84,9 @@ impl Default for Objective {
     }
 }
 
+/// Exponent with which the windows of a search grow with its budget. A larger budget thus gives more windows, too.
+pub const WINDOW_GROWTH: f64 = 0.25;
+
 /// Length and end of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -69,6 +69,11 @@ impl SummaryFigure {
         }
     }
 
+    /// Returns the figure with this name for people.
+    pub fn of_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|figure| figure.label() == label)
+    }
+
     /// Returns the share of requests that are longer than a percentile; `None` for the mean.
     pub const fn share_above(self) -> Option<f64> {
         match self {
@@ -82,7 +87,7 @@ impl SummaryFigure {
     }
 
     /// Returns the share of requests up to a percentile; `None` for the mean.
-    pub(crate) fn share(self) -> Option<f64> {
+    pub fn share(self) -> Option<f64> {
         self.share_above().map(|above| 1.0 - above)
     }
 }
