@@ -300,7 +300,7 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     if let Some(text) = stood_at_the_end(trial) {
         report.warn(text);
     }
-    // A load that the user chose may have no warm-up.
+    // The user may have chosen a load without a warm-up, so a single load gets no such warning.
     if trial.steady.too_short && trial.kind != TrialKind::Fixed {
         report.warn("the warm-up was too short to show that throughput had settled".into());
     } else if !trial.steady.steady && !trial.steady.too_short && !trial.steady.reason.is_empty() {

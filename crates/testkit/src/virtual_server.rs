@@ -140,7 +140,8 @@ impl VirtualServer {
         self
     }
 
-    /// Sets the time of each trial besides warm-up and window, as on a machine that starts agents slowly.
+    /// Sets how long each trial takes besides its warm-up and its window, seconds. On a busy machine, this time is long
+    /// because agents start slowly.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;

@@ -17,7 +17,7 @@ const STEP_S: f64 = 20.0;
 const MIN_STEP_S: f64 = 4.0;
 /// Flag for the number of replicas.
 const REPLICAS: &str = "--replicas";
-/// Example of a command that starts several replicas.
+/// Advice for a command that does not start the replicas.
 const REPLICAS_HINT: &str = "servers that share a port (SO_REUSEPORT) start with \
     'for n in $(seq $REPLICAS); do ./server --port $PORT & done; wait'; others need a load balancer in the command";
 /// Forms in which the result is written, and their files.

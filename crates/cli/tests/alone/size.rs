@@ -84,7 +84,7 @@ fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
     assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
 }
 
-/// Each replica answers one request of 10 ms at a time, and all share a port.
+/// Each replica takes 10 ms per request and handles one at a time. All replicas share one port.
 #[test]
 fn replicas_that_share_a_port_add_up() {
     let _alone = alone();

@@ -120,10 +120,10 @@ impl<'f, 'a> Tried<'f, 'a> {
         self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits))
     }
 
-    /// Returns an estimated capacity, at most the highest completed rate. Without this bound the estimate may be too
-    /// high: a short window ends before waiting requests break a limit of several seconds. The upper end of the
-    /// interval stays, because the true capacity may be above every tested rate. Returns `None` if the failures
-    /// contradict the estimate.
+    /// Returns an estimated capacity, reduced to the highest completed rate if it is above that. Otherwise the estimate
+    /// may be too high: a short window ends before waiting requests break a limit of several seconds. The upper end of
+    /// the interval is not reduced, because the capacity may be above every tested rate. Returns `None` if rates below
+    /// the estimate failed.
     fn sound(&self, mut p: Pooled) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);

@@ -88,7 +88,8 @@ fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Returns a time to the first byte, microseconds; `None` if all answers came in one piece, as short ones do.
+/// Returns a figure of the time to the first byte, microseconds. Returns `None` if each answer came in one piece,
+/// because the time then equals the response time.
 fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     let first = Some(&trial.first_byte_us).filter(|first| **first != trial.latency_us);
     first?.figure(figure).exact().and_then(positive)

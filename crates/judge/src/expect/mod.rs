@@ -77,7 +77,7 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
         // A lower bound below an upper limit does not show that the value itself is below the limit.
         false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
     });
-    // If the search ended too early, the true capacity may be higher than the measured value.
+    // If the search ran out of time, the capacity may be higher than the measured value.
     let undecided = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
     ExpectationResult {
         text: expectation.text.clone(),

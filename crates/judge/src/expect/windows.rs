@@ -47,14 +47,16 @@ impl<'a> Seen<'a> {
         self.0.iter().fold(0, |sum: u64, trial| sum.saturating_add(trial.measured.tally.completed))
     }
 
-    /// Returns a time of the answers of all windows; `None` if the run stored no histograms.
+    /// Returns the response times, or the times to the first byte, of the answers of all windows. Returns `None` if the
+    /// run stored no histograms.
     pub(super) fn hist(&self, time: AnswerTime) -> Option<Hist> {
         let mut all = Hist::new();
         self.0.iter().for_each(|t| t.answer_hist(time).into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns a time of the answers of all windows, including requests that were never answered.
+    /// Returns the response times, or the times to the first byte, of all windows. Requests that were never answered
+    /// count, too.
     pub(super) fn times(&self, time: AnswerTime) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();

@@ -156,8 +156,8 @@ mod tests {
     use super::Run;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a run of one load, whose clients ran on a machine that was busy for this share of the time. More requests
-    /// were in flight than the rate and the response time give.
+    /// Makes a run with a single load. `busy` is the share of time that the generator's CPUs were in use. More requests
+    /// are in flight than the product of rate and response time.
     fn one_load(busy: f64, stages: &[run::Stage]) -> Run {
         let planted = PlantedRun::new(200.0, 1e9).steps(&[2]).rates(&[]);
         let planted = planted.per_s(Who::Client, "cpu.user", "total", move |_| busy * 4e6);

@@ -35,8 +35,9 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
     facts.loaded().map(good).fold(0.0, f64::max)
 }
 
-/// Returns the mean rate of good answers of the trials at the highest rate, weighted by their length. The single highest
-/// rate is too high by chance: a window may end just after an answer, or begin just before a period of a quota.
+/// Returns the mean rate of good answers of the trials at the highest rate, weighted by their length. The highest rate
+/// of a single trial is too high by chance: its window may contain one more answer than usual, or one more burst of a
+/// server with a quota.
 fn at_the_limit(facts: &Facts<'_>) -> f64 {
     let least = (1.0 - FLAT) * highest(facts);
     let near = || facts.loaded().filter(|t| good(t) >= least);

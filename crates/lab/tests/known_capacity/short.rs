@@ -1,5 +1,5 @@
-//! Searches whose time ends too early: their budget is short, agents start slowly, and other programs disturb them. The
-//! capacity must then be a lower bound, and never far too low without saying so.
+//! Searches whose time ends too early: their budget is short, agents start slowly, and other programs disturb them.
+//! Each result must either say that it is a lower bound, or be close to the true capacity.
 
 use load::Service;
 use run::{Capacity, Plan};
