@@ -7,7 +7,6 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{OtherPrograms, alone_with_release, json, verdict};
 
-mod database;
 mod packages;
 mod servers;
 

@@ -2,17 +2,13 @@
 //! sessions.
 
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, python_server, skip};
+use testkit::{ChildProcess, Postgres, binary, eventually, free_port, json_of, program, python_server, skip};
 
 use crate::row_app::row_app;
-
-/// User without rights, because databases refuse to run as root.
-pub(crate) const NOBODY: u32 = 65534;
 
 /// Python code that speaks PostgreSQL's own protocol, for [`row_app`].
 const DRIVER: &str = r#"
@@ -22,7 +18,7 @@ def connect():
     unix = host.startswith("/")
     c = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
     c.connect(f"{host}/.s.PGSQL.{port}" if unix else (host, int(port)))
-    body = struct.pack("!i", 196608) + b"user\0app\0database\0postgres\0\0"
+    body = struct.pack("!i", 196608) + b"user\0postgres\0database\0postgres\0\0"
     c.sendall(struct.pack("!i", len(body) + 4) + body)
     answer(c)
     return c
@@ -41,45 +37,6 @@ query(first, "CREATE TABLE IF NOT EXISTS counters (id int PRIMARY KEY, n int, wo
 query(first, "INSERT INTO counters VALUES (1, 0, '') ON CONFLICT DO NOTHING")
 query(first, "DO $$ BEGIN CREATE ROLE watcher LOGIN PASSWORD 'hunter3' IN ROLE pg_monitor; EXCEPTION WHEN duplicate_object THEN END $$")
 "#;
-
-/// Returns the path of a program of PostgreSQL, which distributions store outside of PATH.
-fn of_postgres(name: &str) -> Option<PathBuf> {
-    let versions = || std::fs::read_dir("/usr/lib/postgresql").ok();
-    let in_versions =
-        || versions()?.filter_map(|dir| Some(dir.ok()?.path().join("bin").join(name))).find(|p| p.is_file());
-    in_versions().or_else(|| program(name))
-}
-
-/// A PostgreSQL server with its own folder for its data and its socket.
-struct Postgres {
-    _server: ChildProcess,
-    dir: tempfile::TempDir,
-    port: u16,
-}
-
-fn postgres() -> Option<Postgres> {
-    let (initdb, postgres) = (of_postgres("initdb")?, of_postgres("postgres")?);
-    let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
-    let data = dir.path().join("data");
-    let own = |command: &mut Command| {
-        if testkit::is_root() {
-            command.uid(NOBODY).gid(NOBODY);
-        }
-        command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
-    };
-    if testkit::is_root() {
-        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    let mut init = Command::new(initdb);
-    own(init.args(["-U", "app", "-A", "trust", "-N", "-D"]).arg(&data));
-    assert!(init.status().unwrap().success(), "initdb failed");
-    let access = "local all all trust\nhost all watcher 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
-    std::fs::write(data.join("pg_hba.conf"), access).unwrap();
-    let mut server = Command::new(postgres);
-    own(server.arg("-D").arg(&data).args(["-p", &port.to_string(), "-F", "-k"]).arg(dir.path()));
-    server.args(["-c", "listen_addresses=127.0.0.1"]);
-    Some(Postgres { _server: ChildProcess::listening(&mut server, port), dir, port })
-}
 
 /// Starts the application and samples it under load.
 fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Value {
@@ -128,7 +85,7 @@ fn assert_row_lock(found: &Value) {
 fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
     let test = "a row lock of PostgreSQL";
     let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
-    let Some(postgres) = postgres() else { return skip(test, "PostgreSQL is not installed") };
+    let Some(postgres) = Postgres::start(test, &["fsync=off"]) else { return };
     let socket = postgres.dir.path().to_str().unwrap();
     for host in ["127.0.0.1", socket] {
         let found = waits(&python, &postgres, host, &[]);
@@ -153,7 +110,7 @@ fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
 #[test]
 fn a_database_that_refuses_the_login_ends_the_run_before_any_load() {
     let test = "a login at PostgreSQL";
-    let Some(postgres) = postgres() else { return skip(test, "PostgreSQL is not installed") };
+    let Some(postgres) = Postgres::start(test, &["fsync=off"]) else { return };
     let behind = format!("postgres://nosuch:hunter4@127.0.0.1:{}/postgres", postgres.port);
     let out = Command::new(binary!()).args(["load", "http://127.0.0.1:1/", "--behind", &behind]).output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);

@@ -4,9 +4,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{ChildProcess, binary, eventually, free_port, json_of, program, python_server, skip};
+use testkit::{ChildProcess, NOBODY, binary, eventually, free_port, json_of, program, python_server, skip};
 
-use crate::databases::{NOBODY, waits_under_load};
+use crate::databases::waits_under_load;
 use crate::row_app::{HEAD, row_app};
 
 /// Python code that speaks MariaDB's own protocol, for [`row_app`].

@@ -6,9 +6,8 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use testkit::{ChildProcess, free_port, program, skip};
+use testkit::{ChildProcess, Postgres, free_port, program, skip};
 
-use super::database::{Postgres, postgres};
 use super::packages::{self, source};
 
 /// A running application. The application's processes end in order when this value is dropped.
@@ -64,16 +63,16 @@ pub(super) fn express(test: &str, limit: &str, more: &[&str]) -> Option<Server> 
 }
 
 pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
-    let database = postgres(test)?;
-    let url = url_of(database.port);
+    let database = Postgres::start(test, &[])?;
+    let url = database.url();
     Some(express(test, "pool", &[&url, &connections.to_string()])?.with(database))
 }
 
 /// Starts Express, whose requests all update one row of PostgreSQL. If `is_sampled` is true, loadline also samples the
 /// database.
 pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
-    let database = postgres(test)?;
-    let url = url_of(database.port);
+    let database = Postgres::start(test, &[])?;
+    let url = database.url();
     let server = express(test, "row", &[&url, "90"])?.with(database);
     Some(if is_sampled { server.behind(url) } else { server })
 }
@@ -106,14 +105,11 @@ pub(super) fn express_keys(test: &str) -> Option<Server> {
     Some(express(test, "keys", &[&port.to_string()])?.with(database).behind(format!("redis://127.0.0.1:{port}")))
 }
 
-fn url_of(port: u16) -> String {
-    format!("postgres://postgres@127.0.0.1:{port}/postgres")
-}
-
 pub(super) fn pgbouncer(test: &str) -> Option<Server> {
-    let database: Postgres = postgres(test)?;
+    let database = Postgres::start(test, &[])?;
     let (bouncer, port) = database.pgbouncer(test, 3)?;
-    Some(express(test, "pool", &[&url_of(port), "100"])?.with(bouncer).with(database))
+    let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
+    Some(express(test, "pool", &[&url, "100"])?.with(bouncer).with(database))
 }
 
 pub(super) fn tomcat(test: &str) -> Option<Server> {

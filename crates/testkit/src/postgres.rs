@@ -1,0 +1,116 @@
+//! A PostgreSQL server for a test, and PgBouncer in front of it. Both run as user nobody if the test runs as root, because
+//! they refuse to run as root.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::{ChildProcess, free_port, is_root, program, skip};
+
+/// User without rights.
+pub const NOBODY: u32 = 65534;
+
+/// Logins: `watcher` needs a password, and every other user is trusted.
+const ACCESS: &str =
+    "local all all trust\nhost all watcher 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+
+/// A PostgreSQL server with the user and the database `postgres`. Dropping this value ends the server and removes its
+/// files.
+pub struct Postgres {
+    server: ChildProcess,
+    /// Folder of the data, the unix socket and other files.
+    pub dir: TempDir,
+    /// TCP port on 127.0.0.1, and number of the unix socket.
+    pub port: u16,
+}
+
+/// Returns the path of a program of PostgreSQL, which distributions store outside of PATH.
+pub fn postgres_program(name: &str) -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let mut in_versions = versions.filter_map(|version| Some(version.ok()?.path().join("bin").join(name)));
+    in_versions.find(|path| path.is_file()).or_else(|| program(name))
+}
+
+/// Returns a command for a program that must not run as root.
+fn as_nobody(program: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Creates a folder that belongs to the user of the server.
+fn folder() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    if is_root() {
+        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    dir
+}
+
+impl Postgres {
+    /// Starts a server with these settings (`name=value`). Prints SKIP and returns `None` if PostgreSQL is not installed.
+    pub fn start(test: &str, settings: &[&str]) -> Option<Self> {
+        let started = Self::try_start(settings);
+        if started.is_none() {
+            skip(test, "PostgreSQL is not installed");
+        }
+        started
+    }
+
+    /// Starts a server with these settings; returns `None` if PostgreSQL is not installed.
+    pub fn try_start(settings: &[&str]) -> Option<Self> {
+        let (initdb, postgres) = (postgres_program("initdb")?, postgres_program("postgres")?);
+        let (dir, port) = (folder(), free_port());
+        let data = dir.path().join("data");
+        let mut init = as_nobody(&initdb, dir.path());
+        let made = init.args(["-U", "postgres", "-A", "trust", "-N", "-D"]).arg(&data).status().unwrap();
+        assert!(made.success(), "initdb failed");
+        std::fs::write(data.join("pg_hba.conf"), ACCESS).unwrap();
+        let mut server = as_nobody(&postgres, dir.path());
+        server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]).arg(dir.path());
+        server.args(settings.iter().flat_map(|setting| ["-c", setting]));
+        Some(Self { server: ChildProcess::listening(&mut server, port), dir, port })
+    }
+
+    /// Returns the process ID of the server.
+    pub fn pid(&self) -> u32 {
+        self.server.pid()
+    }
+
+    /// Returns the URL of the database over TCP, for the user `postgres`.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Runs statements, and returns the rows of the last one.
+    pub fn psql(&self, statements: &str) -> String {
+        let mut command =
+            as_nobody(&postgres_program("psql").expect("psql is installed with PostgreSQL"), self.dir.path());
+        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statements, &self.url()]);
+        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
+        assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Starts PgBouncer in front of the server, with this number of connections to it. Returns its process and port.
+    pub fn pgbouncer(&self, test: &str, connections: u32) -> Option<(ChildProcess, u16)> {
+        let Some(pgbouncer) = program("pgbouncer") else {
+            skip(test, "pgbouncer is not installed");
+            return None;
+        };
+        let (port, config) = (free_port(), self.dir.path().join("pgbouncer.ini"));
+        let text = format!(
+            "[databases]\npostgres = host=127.0.0.1 port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
+             unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = {connections}\nmax_client_conn = 500\n",
+            self.port
+        );
+        std::fs::write(&config, text).unwrap();
+        let mut command = as_nobody(&pgbouncer, self.dir.path());
+        Some((ChildProcess::listening(command.arg("-q").arg(&config), port), port))
+    }
+}
